@@ -1,0 +1,44 @@
+# The one door: `make help` lists what there is. Everything runs in .venv, which `make setup` makes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fmt bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+
+setup: $(STAMP) ## make .venv with all that is needed to run, test and check
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolspeak needs Python 3.11 or later; say which: make setup PYTHON=python3.12")'
+	$(PYTHON) -m venv --clear $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,dev]'
+	@touch $@
+
+demo: setup ## show the example tools and call one
+	$(BIN)/toolspeak tools examples/weather.py
+	$(BIN)/toolspeak call examples/weather.py get_weather city=Oslo unit=Fahrenheit
+
+test: setup ## run all tests
+	$(BIN)/python -m pytest
+
+check: setup ## format, lint, types, layers, tests
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory test
+
+fmt: setup ## format and mend what can be mended
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: setup ## measure beside peers, which get environments of their own
+	$(BIN)/python bench/run.py
+
+clean: ## remove what was made
+	rm -rf $(VENV) bench/.venvs

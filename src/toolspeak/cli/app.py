@@ -1,0 +1,136 @@
+"""The commands, and what they share: targets, exit codes, and a standard output that holds the answer alone."""
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, redirect_stdout
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from toolspeak.cli.calling import arguments_from, called
+from toolspeak.cli.showing import Form, as_json, listing, skipped_listing
+from toolspeak.errors import UsageError
+from toolspeak.tools import Toolbox, discover
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="Any model calls your Python functions.",
+)
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="Where the functions are: module, package.module, file.py, folder/ or module:function.",
+        show_default=False,
+    ),
+]
+
+
+def run() -> int:
+    """Run the command line and give its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a character that cannot be shown is no reason to fail
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        return app(standalone_mode=False) or 0
+    except UsageError as error:
+        return _complain(str(error))
+    except (typer.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:  # somebody read the first lines and went away
+        return 0
+    except Exception as error:
+        # A wrong command line. typer carries a click of its own, so its errors are known by what they can do.
+        explain = getattr(error, "format_message", None)
+        if explain is None:
+            raise
+        return _complain(explain())
+
+
+def _complain(message: str) -> int:
+    sys.stderr.write(f"toolspeak: {' '.join(message.split())}\n")
+    return 2
+
+
+@app.callback(invoke_without_command=True)
+def root(context: typer.Context) -> None:
+    """Any model calls your Python functions."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help() + "\n")
+
+
+@app.command("tools")
+def tools_command(
+    target: Target,
+    form: Annotated[
+        Form | None, typer.Option("--as", help="Print what a model is sent in this form.", show_default=False)
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="The strict variant: every property required, optional ones nullable.")
+    ] = False,
+    skipped: Annotated[bool, typer.Option("--skipped", help="List what was left out, and why.")] = False,
+) -> None:
+    """Show the tools in TARGET as a model will see them."""
+    found = _found(target)
+    console = Console(highlight=False)
+    if skipped:
+        console.print(skipped_listing(found))
+    elif form is None:
+        console.print(listing(found, target))
+    else:
+        sys.stdout.write(as_json(found, form, strict=strict) + "\n")
+
+
+@app.command("call")
+def call_command(
+    target: Target,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tool to call.", show_default=False)],
+    pairs: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.", show_default=False)
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--json", help="Its arguments, as one JSON object.", show_default=False)
+    ] = None,
+) -> None:
+    """Call one tool by hand, through the same checks as a model's call, and print what the model would get.
+
+    A call that fails prints the very text the model would get, and exits with 1.
+    """
+    box = _found(target)
+    arguments = arguments_from(pairs or [], text)
+    tool = box[name]
+    with _answer_alone():
+        succeeded, answer = called(tool, arguments)
+    sys.stdout.write(answer + "\n")
+    if not succeeded:
+        raise typer.Exit(1)
+
+
+def _found(target: str) -> Toolbox:
+    # As `python -m` has it: modules of the folder one stands in can be named.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    with _answer_alone():
+        return discover(target)
+
+
+@contextmanager
+def _answer_alone() -> Generator[None]:
+    """What modules, tools and their child processes print goes to standard error: standard output is for the answer."""
+    sys.stdout.flush()
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(answer, 1)
+        os.close(answer)

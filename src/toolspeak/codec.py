@@ -1,0 +1,242 @@
+"""Messages and facts as JSON, and back. One format, versioned, written as plain data.
+
+Reading is typed by the field, never by tags found in the data: what a tool returned or a model said may look like
+anything and stays what it is. Two escapes are needed, both in arguments: a `Ref` is `{"$call": id, "path": […]}` and a
+`Concat` is `{"$concat": […]}`, so a user's own key that begins with `$` is written with one more `$`.
+
+A file is JSON Lines: one item a line, each with its version and kind, so that a log can be appended to and read up to
+where it was cut.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from toolspeak.errors import UsageError
+from toolspeak.events import Fact
+from toolspeak.messages import Arguments, Concat, Json, Message, Ref
+
+VERSION = 1
+
+Item: TypeAlias = Message | Fact
+
+Decoder: TypeAlias = Callable[[Any], Any]
+
+
+def dumps(items: Iterable[Item]) -> str:
+    """Items as JSON Lines."""
+    # In ASCII: half a surrogate pair, which a model may say and no file can hold, survives as an escape.
+    return "".join(json.dumps(encode(item)) + "\n" for item in items)
+
+
+def loads(text: str) -> list[Item]:
+    """Items from JSON Lines; an error names the line."""
+    items: list[Item] = []
+    # Not splitlines(): a string may hold any other line break that Unicode knows.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            items.append(decode(json.loads(line)))
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"line {number}: not JSON ({error}); the file was cut or changed") from None
+        except UsageError as error:
+            raise UsageError(f"line {number}: {error}") from None
+    return items
+
+
+def encode(item: Item) -> dict[str, Any]:
+    """One message or fact as JSON data."""
+    return {"v": VERSION, **cast("dict[str, Any]", _encode(item))}
+
+
+def decode(data: Any) -> Item:
+    """One message or fact from JSON data."""
+    if not isinstance(data, Mapping):
+        raise UsageError(f"a saved item is a JSON object, not {type(data).__name__}")
+    saved = dict(cast("Mapping[str, Any]", data))
+    version = saved.pop("v", None)
+    if version != VERSION or type(version) is not int:
+        raise UsageError(f"saved in version {version!r}; this toolspeak reads version {VERSION}")
+    try:
+        return _decoder(Item)(saved)
+    except _Unreadable as error:
+        raise UsageError(str(error)) from None
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_encode(each) for each in cast("tuple[Any, ...]", value)]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if not is_dataclass(value):
+        return value
+    hints = _hints(type(value))
+    result: dict[str, Any] = {}
+    if kind := getattr(value, "kind", None):
+        result["kind"] = kind
+    for name, hint in hints.items():
+        field = getattr(value, name)
+        result[name] = encode_argument(field) if hint == Arguments else field if hint == Json else _encode(field)
+    return result
+
+
+def encode_argument(value: Any) -> Any:
+    """Arguments, or a part of them, as plain JSON: references written out."""
+    match value:
+        case Ref(call=call, path=path):
+            return {"$call": call, "path": list(path)} if path else {"$call": call}
+        case Concat(parts=parts):
+            return {"$concat": [encode_argument(part) for part in parts]}
+        case dict():
+            pairs = cast("dict[str, Any]", value).items()
+            return {f"${key}" if key.startswith("$") else key: encode_argument(each) for key, each in pairs}
+        case list():
+            return [encode_argument(each) for each in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+def decode_argument(value: Any) -> Any:
+    """What `encode_argument` wrote, read back."""
+    match value:
+        case {"$call": str() as call, **rest}:
+            path = cast("list[Any]", rest.get("path", []))
+            if rest.keys() - {"path"} or type(path) is not list or not all(type(step) in (str, int) for step in path):
+                raise _Unreadable("not a reference to a call")
+            return Ref(call=call, path=tuple(path))
+        case {"$concat": list()}:
+            decoded = tuple(decode_argument(part) for part in value["$concat"])
+            if not all(isinstance(part, str | Ref) for part in decoded):
+                raise _Unreadable("joined text holds something that is neither text nor a reference")
+            return Concat(parts=decoded)
+        case dict():
+            pairs = cast("dict[str, Any]", value).items()
+            return {key[1:] if key.startswith("$$") else key: decode_argument(each) for key, each in pairs}
+        case list():
+            return [decode_argument(each) for each in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+class _Unreadable(Exception):
+    """Carries the path to the place from the inside out."""
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        super().__init__(reason, path)
+        self.reason, self.path = reason, path
+
+    def __str__(self) -> str:
+        return f"{self.path.lstrip('.')}: {self.reason}" if self.path else self.reason
+
+
+@cache
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(cls)}
+
+
+@cache
+def _decoder(hint: Any) -> Decoder:
+    """What reads a value of the type `hint`; one branch for each sort of field that a noun may have."""
+    if hint == Json:
+        return lambda data: data
+    if hint == Arguments:
+        return lambda data: decode_argument(_expect(dict, data))
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return _union_decoder(get_args(hint))
+    if origin is tuple:
+        return _tuple_decoder(_decoder(get_args(hint)[0]))
+    if origin is Literal:
+        return _literal_decoder(get_args(hint))
+    if is_dataclass(hint):
+        return _noun_decoder(cast("type[Any]", hint))
+    if hint is bytes:
+        return _decode_bytes
+    return lambda data: _expect(hint, data)
+
+
+def _expect(kind: type[Any], data: Any) -> Any:
+    if type(data) is kind or (kind is float and type(data) is int):
+        return data
+    raise _Unreadable(f"expected {kind.__name__}, found {type(data).__name__}")
+
+
+def _decode_bytes(data: Any) -> bytes:
+    try:
+        return base64.b64decode(_expect(str, data), validate=True)
+    except ValueError:
+        raise _Unreadable("not base64") from None
+
+
+def _literal_decoder(options: tuple[Any, ...]) -> Decoder:
+    def read(data: Any) -> Any:
+        if data not in options:
+            raise _Unreadable(f"{data!r} is none of {', '.join(map(str, options))}")
+        return data
+
+    return read
+
+
+def _tuple_decoder(each: Decoder) -> Decoder:
+    def read(data: Any) -> tuple[Any, ...]:
+        items: list[Any] = []
+        for index, item in enumerate(_expect(list, data)):
+            try:
+                items.append(each(item))
+            except _Unreadable as error:
+                raise _Unreadable(error.reason, f"[{index}]{error.path}") from None
+        return tuple(items)
+
+    return read
+
+
+def _union_decoder(options: tuple[Any, ...]) -> Decoder:
+    by_kind: dict[str, Any] = {option.kind: option for option in options if hasattr(option, "kind")}
+    plain = [option for option in options if option is not NoneType and not hasattr(option, "kind")]
+
+    def read(data: Any) -> Any:
+        if data is None and NoneType in options:
+            return None
+        if by_kind:
+            kind = _expect(dict, data).get("kind")
+            if not isinstance(kind, str) or kind not in by_kind:
+                raise _Unreadable(f"unknown kind {kind!r}")
+            return _decoder(by_kind[kind])(data)
+        if len(plain) == 1:
+            return _decoder(plain[0])(data)
+        for option in plain:
+            if type(data) is option:
+                return data
+        raise _Unreadable(f"expected {' or '.join(option.__name__ for option in plain)}, found {type(data).__name__}")
+
+    return read
+
+
+def _noun_decoder(cls: type[Any]) -> Decoder:
+    decoders = {name: _decoder(hint) for name, hint in _hints(cls).items()}
+    required = {field.name for field in fields(cls) if field.default is MISSING}
+    kind = getattr(cls, "kind", None)
+
+    def read(data: Any) -> Any:
+        given = dict(cast("dict[str, Any]", _expect(dict, data)))
+        if given.pop("kind", None) != kind:
+            raise _Unreadable(f"expected kind {kind!r}")
+        if missing := required - given.keys():
+            raise _Unreadable(f"{cls.__name__} has no {', '.join(sorted(missing))}")
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in decoders:
+                raise _Unreadable(f"{cls.__name__} has no field {name!r}")
+            try:
+                values[name] = decoders[name](value)
+            except _Unreadable as error:
+                raise _Unreadable(error.reason, f".{name}{error.path}") from None
+        return cls(**values)
+
+    return read

@@ -1,0 +1,220 @@
+"""What happens: one vocabulary from the parser through the loop to every surface.
+
+Events are a closed union of two sorts. **Deltas** are for eyes only: never folded, logged or kept. **Facts** are the
+run: the loop is a fold over them, and a run is resumed from them. A thing that is started (`TurnStarted`,
+`ToolStarted`) is a fact before it is launched.
+"""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from toolspeak._noun import noun
+from toolspeak.messages import Message, ToolCall, ToolResult
+
+Finish: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
+"""How a message ended. `closed`: we closed the stream ourselves, having heard enough; it counts as ended well."""
+
+Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
+"""How much of a call had to be mended, from nothing to a reading of its shape."""
+
+StopReason: TypeAlias = Literal["answered", "length", "refused", "limit", "loop", "cancelled", "error"]
+
+
+@noun
+class Usage:
+    """Tokens of a turn or of a run. `estimated` marks figures that the endpoint did not give."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    estimated: bool = False
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+@noun
+class Limits:
+    """Where a run stops by itself. `None` is no limit."""
+
+    turns: int | None = 10
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+@noun
+class ToolChoice:
+    """Which tools may or must be called. With `named`, all of `names` must be."""
+
+    mode: Literal["auto", "none", "required", "named"] = "auto"
+    names: tuple[str, ...] = ()
+
+
+# Deltas
+
+
+@noun
+class TextDelta:
+    kind: ClassVar = "text_delta"
+    text: str
+
+
+@noun
+class ThinkingDelta:
+    kind: ClassVar = "thinking_delta"
+    text: str
+
+
+@noun
+class ArgsDelta:
+    """A piece of the canonical JSON of a call's arguments; joined, the pieces are the arguments of its `CallReady`."""
+
+    kind: ClassVar = "args_delta"
+    call_id: str
+    text: str
+
+
+# Facts: the run
+
+
+@noun
+class RunStarted:
+    kind: ClassVar = "run_started"
+    run_id: str
+    model: str
+    dialect: str
+    messages: tuple[Message, ...]
+    choice: ToolChoice = ToolChoice()
+    parallel: bool = True
+    limits: Limits = Limits()
+
+
+@noun
+class RunResumed:
+    kind: ClassVar = "run_resumed"
+
+
+@noun
+class Interrupted:
+    """What the loop cannot see by itself: a cancellation, a deadline, a dead endpoint."""
+
+    kind: ClassVar = "interrupted"
+    cause: Literal["cancelled", "deadline", "endpoint"]
+    detail: str = ""
+
+
+@noun
+class RunEnded:
+    kind: ClassVar = "run_ended"
+    reason: StopReason
+    detail: str = ""
+
+
+# Facts: a turn of the model
+
+
+@noun
+class TurnStarted:
+    kind: ClassVar = "turn_started"
+    turn: int
+
+
+@noun
+class CallStarted:
+    """The name of a call is known; its arguments are still being said."""
+
+    kind: ClassVar = "call_started"
+    call_id: str
+    name: str
+
+
+@noun
+class CallReady:
+    """A call is complete."""
+
+    kind: ClassVar = "call_ready"
+    call: ToolCall
+    repair: Repair = "none"
+
+
+@noun
+class CallMalformed:
+    """Something was meant as a call and cannot be one. It gets a result like any call: bad grammar is data."""
+
+    kind: ClassVar = "call_malformed"
+    call_id: str
+    name: str | None
+    raw: str
+    reason: str
+    hint: str = ""
+
+
+@noun
+class SaidInThought:
+    """All text and calls of this turn so far turned out to be reasoning."""
+
+    kind: ClassVar = "said_in_thought"
+
+
+@noun
+class TurnEnded:
+    kind: ClassVar = "turn_ended"
+    message: Message
+    finish: Finish
+    usage: Usage = Usage()
+
+
+# Facts: tools
+
+
+@noun
+class ApprovalNeeded:
+    kind: ClassVar = "approval_needed"
+    call: ToolCall
+
+
+@noun
+class ApprovalGiven:
+    kind: ClassVar = "approval_given"
+    call_id: str
+    approved: bool
+    reason: str = ""
+
+
+@noun
+class ToolStarted:
+    kind: ClassVar = "tool_started"
+    call_id: str
+
+
+@noun
+class ToolFinished:
+    kind: ClassVar = "tool_finished"
+    result: ToolResult
+
+
+Delta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
+
+Fact: TypeAlias = (
+    RunStarted
+    | RunResumed
+    | TurnStarted
+    | CallStarted
+    | CallReady
+    | CallMalformed
+    | SaidInThought
+    | TurnEnded
+    | ApprovalNeeded
+    | ApprovalGiven
+    | ToolStarted
+    | ToolFinished
+    | Interrupted
+    | RunEnded
+)
+
+Event: TypeAlias = Delta | Fact

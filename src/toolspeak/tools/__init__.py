@@ -1,0 +1,14 @@
+"""From a plain function to a tool: signature, docstring, schema, discovery, and arguments checked on the way in.
+
+function ── signature.py ── docstring.py ── schema.py ──► Tool ──► Toolbox
+                                                           │
+JSON arguments ── arguments.py ──► the function ──► results.py ──► JSON
+"""
+
+from toolspeak.tools.context import Context
+from toolspeak.tools.discovery import discover
+from toolspeak.tools.results import output_text, output_value
+from toolspeak.tools.tool import Tool, as_tool, tool
+from toolspeak.tools.toolbox import Skipped, Toolbox
+
+__all__ = ["Context", "Skipped", "Tool", "Toolbox", "as_tool", "discover", "output_text", "output_value", "tool"]

@@ -1,0 +1,238 @@
+"""`discover`: the tools of a module, a package, a file, a folder or an entry-point group.
+
+No decorator is needed: every public function defined there that is typed and documented is a tool. What was left out is
+listed with its reason in `Toolbox.skipped`. Code is imported as Python imports it; nothing is run from text.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import traceback
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, TypeGuard
+
+from toolspeak.errors import UsageError
+from toolspeak.tools.tool import Tool
+from toolspeak.tools.toolbox import Skipped, Toolbox
+
+
+def discover(target: ModuleType | Path | str) -> Toolbox:
+    """Find the tools in `target`.
+
+    Args:
+        target: A module, or a text or path that names one: `"package.module"`, `"package"` (with all its modules),
+            `"file.py"`, `"folder/"`, `"package.module:function"`, or the name of an entry-point group.
+
+    Returns:
+        The tools, in the order in which they are written; `.skipped` says what was left out and why.
+
+    Raises:
+        UsageError: Nothing of that name, a file that fails to import, or two tools of one name.
+    """
+    if isinstance(target, ModuleType):
+        return _collected(_with_submodules(target))
+    text = str(target)
+    if not text.strip():
+        raise UsageError("an empty name finds nothing; say a module, a file or a folder")
+    if isinstance(target, str) and (split := _split_function(text)):
+        return _one(discover(split[0]), *split)
+    path = Path(text)
+    kind = _kind(path)
+    if kind == "folder" and (isinstance(target, Path) or "/" in text or not _importable(text)):
+        return _collected(_folder(path))
+    if path.suffix == ".py" or kind == "file":
+        return _collected([_file(path)])
+    if isinstance(target, Path):
+        raise UsageError(f"{target} is neither a Python file nor a folder")
+    if _importable(text):
+        return _collected(_with_submodules(_imported(text)))
+    if points := entry_points(group=text):
+        return _entry_points([(point.name, point.load) for point in points])
+    raise UsageError(f"{text!r} is no module, Python file, folder or entry-point group that can be found from here")
+
+
+def _kind(path: Path) -> Literal["folder", "file", "nothing"]:
+    try:
+        return "folder" if path.is_dir() else "file" if path.is_file() else "nothing"
+    except OSError:  # a name that no file can have, a folder that may not be read
+        return "nothing"
+
+
+def _split_function(text: str) -> tuple[str, str] | None:
+    r"""`module:function` in two; a drive letter (`C:\tools.py`) is not a module."""
+    before, colon, after = text.rpartition(":")
+    return (before, after) if colon and after.isidentifier() and len(before) > 1 else None
+
+
+def _one(found: Toolbox, target: str, name: str) -> Toolbox:
+    if name in found:
+        return Toolbox([found[name]])
+    for skipped in found.skipped:
+        if skipped.name.rpartition(".")[2] == name:
+            raise UsageError(f"{target}:{name} cannot be a tool: {skipped.reason}")
+    raise UsageError(f"{target} has no function {name!r}; its tools are: {', '.join(found.names) or 'none'}")
+
+
+def _importable(name: str) -> bool:
+    if not all(part.isidentifier() for part in name.split(".")):
+        return False
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        # `a.b` where there is no `a` is not found; an import inside `a` that fails is an error to tell.
+        return not (name == error.name or name.startswith(f"{error.name}."))
+    except (ImportError, ValueError, AttributeError):
+        return True
+    except Exception:  # a parent package that raises when imported: importing it for real names the file
+        return True
+
+
+def _imported(name: str) -> ModuleType:
+    with _import_errors_named(name):
+        return importlib.import_module(name)
+
+
+def _with_submodules(module: ModuleType) -> list[ModuleType]:
+    modules = [module]
+    if hasattr(module, "__path__"):
+        for info in sorted(pkgutil.iter_modules(module.__path__), key=lambda info: info.name):
+            if not info.name.startswith("_"):
+                modules += _with_submodules(_imported(f"{module.__name__}.{info.name}"))
+    return modules
+
+
+def _folder(folder: Path) -> list[ModuleType]:
+    if (folder / "__init__.py").is_file():
+        with _on_path(_root(folder)):
+            return _with_submodules(_file(folder / "__init__.py"))
+    files = sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    packages = sorted(
+        path.parent for path in folder.glob("*/__init__.py") if not path.parent.name.startswith(("_", "."))
+    )
+    if not files and not packages:
+        raise UsageError(f"there is no Python file in the folder {folder}")
+    return [_file(path) for path in files] + [module for package in packages for module in _folder(package)]
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}")
+    path = path.resolve()
+    # A file of a package is imported as a part of it, so that its relative imports work.
+    root = _root(path.parent)
+    package = path.parent.relative_to(root).parts
+    with _on_path(root), _import_errors_named(str(path)):
+        if not package:
+            return _loaded(path)
+        module = importlib.import_module(".".join(package if path.stem == "__init__" else (*package, path.stem)))
+        if module.__file__ is None or Path(module.__file__).resolve() != path:
+            raise UsageError(f"cannot import {path}: another module of that name is in use, {module.__file__}")
+        return module
+
+
+def _root(folder: Path) -> Path:
+    """The folder in which the package that `folder` belongs to lies."""
+    folder = folder.resolve()
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _loaded(path: Path) -> ModuleType:
+    """A file on its own, under a name that no other module has."""
+    name = f"{path.stem}_{zlib.crc32(str(path).encode()):08x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before it runs: pydantic and dataclasses look their module up here
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@contextmanager
+def _on_path(folder: Path) -> Generator[None]:
+    """As `python folder/file.py` would have it: modules beside the file can be imported."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # the file may have tidied up by itself
+            sys.path.remove(str(folder))
+
+
+@contextmanager
+def _import_errors_named(what: str) -> Generator[None]:
+    try:
+        yield
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except SyntaxError as error:
+        raise UsageError(f"cannot import {what}: {error.filename}, line {error.lineno}: {error.msg}") from error
+    except (Exception, SystemExit) as error:
+        places = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+        place = f"{places[-1].filename}, line {places[-1].lineno}: " if len(places) > 1 else ""
+        raise UsageError(f"cannot import {what}: {place}{type(error).__name__}: {error}") from error
+
+
+def _collected(modules: list[ModuleType]) -> Toolbox:
+    homes = {module.__name__ for module in modules}
+    tools: dict[int, Tool[..., Any]] = {}
+    skipped: list[Skipped] = []
+    for module in modules:
+        for name, item in list(vars(module).items()):
+            if id(item) in tools or not (_is_tool(item) or inspect.isfunction(item)):
+                continue
+            made = _made(name, item, homes, module.__name__)
+            if isinstance(made, Skipped):
+                skipped.append(made)
+            else:
+                tools[id(item)] = made
+    return Toolbox(tools.values(), skipped=skipped)
+
+
+def _is_tool(item: Any) -> TypeGuard[Tool[..., Any]]:
+    return isinstance(item, Tool)
+
+
+def _made(name: str, item: Any, homes: set[str], module: str) -> Tool[..., Any] | Skipped:
+    function = item.function if _is_tool(item) else item
+    home = getattr(function, "__module__", module)
+    if _is_tool(item):
+        return item if home in homes else Skipped(name=name, reason=f"imported from {home}")
+    if home not in homes:
+        return Skipped(name=name, reason=f"imported from {home}")
+    if name.startswith("_"):
+        return Skipped(name=name, reason="private: its name begins with an underscore")
+    if not inspect.getdoc(item):
+        return Skipped(name=name, reason="it has no docstring to tell a model what it does")
+    try:
+        return Tool(item)
+    except UsageError as error:
+        return Skipped(name=name, reason=str(error).removeprefix(f"{name}: "))
+
+
+def _entry_points(points: list[tuple[str, Any]]) -> Toolbox:
+    """An entry point may name a function, a tool or a module full of them."""
+    tools: list[Tool[..., Any]] = []
+    skipped: list[Skipped] = []
+    for name, load in sorted(points, key=lambda point: point[0]):
+        with _import_errors_named(f"the entry point {name!r}"):
+            loaded = load()
+        found = discover(loaded) if isinstance(loaded, ModuleType) else Toolbox([loaded])
+        tools += found
+        skipped += found.skipped
+    return Toolbox(tools, skipped=skipped)

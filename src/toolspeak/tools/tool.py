@@ -1,0 +1,253 @@
+"""`Tool`: a function, what a model is told of it, and the check that stands between the two."""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from toolspeak.errors import UsageError
+from toolspeak.spec import Effect, Schema, ToolSpec
+from toolspeak.tools.arguments import Checker
+from toolspeak.tools.context import Context
+from toolspeak.tools.docstring import read_docstring
+from toolspeak.tools.schema import Typed, UnusableType, assemble, merged, returned, typed, without_names
+from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Validated arguments, ready for the function."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+class Tool(Generic[P, R]):
+    """A function that a model can call. Called from Python, it is the function it was made from.
+
+    Attributes:
+        spec: What the rest of the system knows of it.
+        function: The function.
+        is_async: Whether calling the function gives an awaitable.
+
+    Example:
+        >>> def double(x: int) -> int:
+        ...     "Double a number."
+        ...     return 2 * x
+        >>> t = Tool(double)
+        >>> t.spec.parameters["properties"]
+        {'x': {'type': 'integer'}}
+        >>> t.bind({"x": "21"})
+        Bound(args=(), kwargs={'x': 21})
+    """
+
+    spec: ToolSpec
+    function: Callable[P, R]
+    is_async: bool
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        effect: Effect = "once",
+        approve: bool = False,
+        sequential: bool = False,
+        timeout: float | None = None,
+        max_output: int | None = None,
+    ) -> None:
+        if isinstance(function, Tool):  # made anew, under another name say
+            function = cast("Callable[P, R]", function.function)
+        if not callable(function):
+            raise UsageError(f"a tool is made from a function, not from {type(function).__name__}")
+        if effect not in ("read", "idempotent", "once"):
+            raise UsageError(f"effect is 'read', 'idempotent' or 'once', not {effect!r}")
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
+        if max_output is not None and not max_output > 0:
+            raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
+        signature = read_signature(function, name)
+        documented = read_docstring(signature.docstring)
+        full, validators = _parameters(signature, documented.parameters)
+        self.function = function
+        self.is_async = signature.is_async
+        self._signature = signature
+        self._checker = Checker(signature.name, validators, tuple(full.get("required", ())), full)
+        self.spec = ToolSpec(
+            name=signature.name,
+            description=documented.description if description is None else description,
+            parameters=without_names(full),
+            returns=_returns(signature.returns, documented.returns),
+            effect=effect,
+            approve=approve,
+            sequential=sequential,
+            timeout=timeout,
+            max_output=max_output,
+        )
+        if inspect.isroutine(function):
+            update_wrapper(self, function)
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name}({', '.join(parameter.key for parameter in self._signature.parameters)}))"
+
+    def validate(self, arguments: Any) -> dict[str, Any]:
+        """Check the JSON arguments of a call; the real Python values by key, or `InvalidArguments`."""
+        return self._checker.validate(arguments)
+
+    def bind(self, arguments: Any, context: Context[Any] | None = None) -> Bound:
+        """Check the JSON arguments of a call and lay them out for the function."""
+        values = self.validate(arguments)
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter in self._signature.parameters:
+            if parameter.key in values:
+                value = values[parameter.key]
+            elif parameter.explicit is not None:
+                value = parameter.explicit()
+            else:
+                continue
+            if parameter.positional:
+                args.append(value)
+            else:
+                kwargs[parameter.name] = value
+        place = self._signature.context
+        if isinstance(place, int):
+            args.insert(place, Context(deps=None) if context is None else context)
+        elif place is not None:
+            kwargs[place] = Context(deps=None) if context is None else context
+        return Bound(tuple(args), kwargs)
+
+
+def _parameters(signature: Signature, documented: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    properties: dict[str, Schema] = {}
+    required: list[str] = []
+    defs: dict[str, Schema] = {}
+    validators: dict[str, Any] = {}
+    for parameter in signature.parameters:
+        try:
+            understood = typed(parameter.annotation)
+        except UnusableType as error:
+            cure = "use a type that pydantic can validate, or Context for what the run should fill"
+            raise UsageError(f"{signature.name}: the parameter {parameter.name!r}: {error}; {cure}") from None
+        shown = dict(merged(defs, understood))
+        if text := parameter.description or documented.get(parameter.name) or documented.get(parameter.key):
+            shown["description"] = text
+        shown.pop("default", None)
+        if parameter.default is NO_DEFAULT:
+            required.append(parameter.key)
+        else:
+            shown.update(_shown_default(parameter, understood))
+        properties[parameter.key] = shown
+        validators[parameter.key] = understood.adapter.validator
+    return assemble(properties, required, defs), validators
+
+
+def _shown_default(parameter: Parameter, understood: Typed) -> dict[str, Any]:
+    default = parameter.default
+    if default is None or type(default) in (str, bool):
+        return {"default": default}
+    try:
+        value = understood.adapter.dump_python(default, mode="json", warnings=False)
+        json.dumps(value, allow_nan=False)  # not a number is not JSON, wherever in it
+        return {"default": value}
+    except Exception:  # a default that has no JSON form is not shown; leaving the key out still means it
+        return {}
+
+
+def _returns(annotation: Any, text: str) -> Schema | None:
+    schema = None if annotation is NO_DEFAULT else returned(annotation)
+    if schema is None:
+        return {"description": text} if text else None
+    return {**schema, "description": text} if text else schema
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "once",
+    approve: bool = False,
+    sequential: bool = False,
+    timeout: float | None = None,
+    max_output: int | None = None,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+@overload
+def tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "once",
+    approve: bool = False,
+    sequential: bool = False,
+    timeout: float | None = None,
+    max_output: int | None = None,
+) -> Tool[P, R]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "once",
+    approve: bool = False,
+    sequential: bool = False,
+    timeout: float | None = None,
+    max_output: int | None = None,
+) -> Any:
+    """Make a tool, and say what a signature cannot. Optional: a plain function is a tool wherever one is asked for.
+
+    Args:
+        function: The function; left out when used as `@tool(...)`.
+        name: The name for the model, instead of the function's own.
+        description: The description for the model, instead of the docstring's.
+        effect: `"read"` changes nothing, `"idempotent"` may be repeated, `"once"` must not be (the careful default).
+        approve: Ask somebody before it runs.
+        sequential: Run it alone, not beside other calls.
+        timeout: Seconds after which a call is given up.
+        max_output: Characters of the result that the model is shown.
+
+    Example:
+        >>> @tool(effect="read", timeout=5)
+        ... def population(city: str) -> int:
+        ...     "How many people live in a city."
+        ...     return {"Oslo": 709_000}[city]
+        >>> population.name, population.spec.effect
+        ('population', 'read')
+    """
+
+    def make(made_from: Callable[..., Any]) -> Tool[..., Any]:
+        return Tool(
+            made_from,
+            name=name,
+            description=description,
+            effect=effect,
+            approve=approve,
+            sequential=sequential,
+            timeout=timeout,
+            max_output=max_output,
+        )
+
+    return make if function is None else make(function)
+
+
+def as_tool(function: "Callable[..., Any] | Tool[..., Any]") -> Tool[..., Any]:
+    """A tool as it is; a function as a tool."""
+    return cast("Tool[..., Any]", function) if isinstance(function, Tool) else Tool(function)

@@ -1,0 +1,85 @@
+"""`Toolbox`: tools in order, by name."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from toolspeak._noun import noun
+from toolspeak.checking import SHOWN, nearest
+from toolspeak.errors import UsageError
+from toolspeak.spec import ToolSpec
+from toolspeak.tools.tool import Tool, as_tool
+
+
+@noun
+class Skipped:
+    """A function that discovery left out, and why."""
+
+    name: str
+    reason: str
+
+
+class Toolbox:
+    """Tools in order, by name. It does not change; make a new one from the tools of another.
+
+    Example:
+        >>> def now() -> str:
+        ...     "The time of day."
+        ...     return "noon"
+        >>> box = Toolbox([now])
+        >>> box.names, "now" in box, len(box)
+        (('now',), True, 1)
+    """
+
+    def __init__(
+        self, tools: "Iterable[Callable[..., Any] | Tool[..., Any]]" = (), *, skipped: Iterable[Skipped] = ()
+    ) -> None:
+        self._tools: dict[str, Tool[..., Any]] = {}
+        self.skipped: tuple[Skipped, ...] = tuple(skipped)
+        for each in tools:
+            new = as_tool(each)
+            if old := self._tools.get(new.name):
+                raise UsageError(
+                    f"two tools are called {new.name!r}: {_place(old)} and {_place(new)}; "
+                    "give one another name with tool(function, name=…)"
+                )
+            self._tools[new.name] = new
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tools)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self)
+
+    def __iter__(self) -> Iterator[Tool[..., Any]]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __getitem__(self, name: str) -> Tool[..., Any]:
+        if name in self._tools:
+            return self._tools[name]
+        raise UsageError(unknown_tool(name, self.names))
+
+    def __repr__(self) -> str:
+        return f"Toolbox({', '.join(self.names)})"
+
+
+def unknown_tool(name: str, names: Iterable[str]) -> str:
+    """What to tell whoever asked for a tool that is not there."""
+    names = tuple(names)
+    similar = nearest(name, names)
+    cure = f"did you mean {similar}?" if similar else f"the tools are: {', '.join(names) or 'none'}"
+    said = name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"
+    return f"there is no tool {said!r}; {cure}"
+
+
+def _place(tool: Tool[..., Any]) -> str:
+    function = getattr(tool.function, "func", tool.function)
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    return f"{module}.{name}" if module and name else repr(function)

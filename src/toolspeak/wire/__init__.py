@@ -1,0 +1,1 @@
+"""How APIs lay things out on the wire, in both directions."""

@@ -1,0 +1,343 @@
+"""The command line, run as a person runs it: a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak import InvalidArguments, discover
+from toolspeak.spec import strict_schema
+
+TOOLS = '''
+"""Tools that talk while they are imported."""
+import asyncio
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+
+print("imported!")
+sys.stderr.write("a warning\\n")
+
+
+class Unit(Enum):
+    CELSIUS = "celsius"
+    FAHRENHEIT = "fahrenheit"
+
+
+@dataclass
+class Place:
+    name: str
+    height: int = 0
+
+
+def weather(city: str, unit: Unit = Unit.CELSIUS, days: Annotated[int, "How many."] = 1) -> dict:
+    """Get the weather.
+
+    Args:
+        city: Where.
+    """
+    print("asking the sky")
+    return {"city": city, "unit": unit.name, "days": days}
+
+
+async def wait(seconds: float) -> str:
+    """Wait a little."""
+    await asyncio.sleep(seconds)
+    return f"waited {seconds}"
+
+
+def climb(place: Place, tags: list[str] = []) -> str:
+    """Climb."""
+    return f"{type(place).__name__} {place.name} {place.height} {tags}"
+
+
+def fail(how: str = "plainly") -> None:
+    """Fail."""
+    if how == "exit":
+        sys.exit("bye")
+    raise ValueError("it failed " + how)
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+def odd() -> str:
+    """Return half a character."""
+    return "half: \\ud83d"
+
+
+def strange() -> float:
+    """Return what JSON has no word for."""
+    return float("nan")
+
+
+def _private(x: int) -> int:
+    """Hidden."""
+    return x
+
+
+def unhinted(x):
+    """Anything."""
+'''
+
+NAMES = ["weather", "wait", "climb", "fail", "nothing", "odd", "strange"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("cli")
+    (home / "sky.py").write_text(TOOLS)
+    (home / "broken.py").write_text("x = 1\ndef broken(:\n")
+    (home / "quits.py").write_text("raise SystemExit(3)\n")
+    (home / "needs.py").write_text("import no_such_module_at_all\n")
+    (home / "pkg").mkdir()
+    (home / "pkg" / "__init__.py").touch()
+    (home / "pkg" / "inner.py").write_text('def inside(x: int = 1) -> int:\n    """Be inside."""\n    return x\n')
+    (home / "empty").mkdir()
+    return home
+
+
+def run(folder: Path, *arguments: str, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": encoding, "COLUMNS": "200"}
+    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=25,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def array(done: subprocess.CompletedProcess[str]) -> list[Any]:
+    assert done.returncode == 0
+    tools = json.loads(done.stdout)
+    assert isinstance(tools, list)
+    return tools
+
+
+# tools
+
+
+def test_openai_form_is_a_json_array_and_nothing_else(folder: Path):
+    done = run(folder, "tools", "sky.py", "--as", "openai")
+    assert "imported!" in done.stderr
+    specs = discover(folder / "sky.py").specs
+    assert array(done) == [
+        {
+            "type": "function",
+            "function": {"name": spec.name, "description": spec.description, "parameters": spec.parameters},
+        }
+        for spec in specs
+    ]
+    weather = array(done)[0]["function"]
+    assert weather["parameters"]["properties"] == {
+        "city": {"type": "string", "description": "Where."},
+        "unit": {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"},
+        "days": {"type": "integer", "description": "How many.", "default": 1},
+    }
+
+
+def test_anthropic_form_is_a_json_array_and_nothing_else(folder: Path):
+    specs = discover(folder / "sky.py").specs
+    assert array(run(folder, "tools", "sky.py", "--as", "anthropic")) == [
+        {"name": spec.name, "description": spec.description, "input_schema": spec.parameters} for spec in specs
+    ]
+
+
+def test_json_form_is_a_json_array_and_nothing_else(folder: Path):
+    specs = discover(folder / "sky.py").specs
+    assert array(run(folder, "tools", "sky.py", "--as", "json")) == [
+        {"name": spec.name, "description": spec.description, "parameters": spec.parameters} for spec in specs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "key"), [("openai", "parameters"), ("anthropic", "input_schema"), ("json", "parameters")]
+)
+def test_strict_forms_ask_for_every_property(folder: Path, form: str, key: str):
+    specs = discover(folder / "sky.py").specs
+    shown = [tool.get("function", tool) for tool in array(run(folder, "tools", "sky.py", "--as", form, "--strict"))]
+    assert [tool[key] for tool in shown] == [strict_schema(spec.parameters) for spec in specs]
+    assert shown[0][key]["required"] == ["city", "unit", "days"]
+    assert all(tool.get("strict") is True for tool in shown) == (form != "json")
+
+
+@pytest.mark.parametrize(
+    ("target", "names"),
+    [
+        ("sky", NAMES),
+        ("sky.py", NAMES),
+        ("./sky.py", NAMES),
+        ("pkg", ["inside"]),
+        ("pkg/", ["inside"]),
+        ("pkg.inner", ["inside"]),
+        ("pkg/inner.py", ["inside"]),
+        ("pkg.inner:inside", ["inside"]),
+        ("sky.py:wait", ["wait"]),
+    ],
+)
+def test_every_sort_of_target(folder: Path, target: str, names: list[str]):
+    assert [tool["name"] for tool in array(run(folder, "tools", target, "--as", "json"))] == names
+
+
+def test_without_a_form_the_tools_are_listed_for_a_person(folder: Path):
+    done = run(folder, "tools", "sky.py")
+    assert done.returncode == 0
+    assert "weather  Get the weather." in done.stdout
+    assert 'unit: "celsius" or "fahrenheit" = "celsius"' in done.stdout
+    assert "city: string  Where." in done.stdout
+    assert "7 tools in sky.py, 3 skipped" in done.stdout
+
+
+def test_what_was_skipped_is_listed_with_its_reason(folder: Path):
+    done = run(folder, "tools", "sky.py", "--skipped")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert "_private: private: its name begins with an underscore" in lines
+    assert "unhinted: the parameter 'x' has no type hint; write x: str, for example" in lines
+    assert "dataclass: imported from dataclasses" in lines
+    assert run(folder, "tools", "pkg", "--skipped").stdout.strip() == "nothing was skipped"
+
+
+# call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["weather", "city=Oslo"], {"city": "Oslo", "unit": "CELSIUS", "days": 1}),
+        (["weather", "city=a=b", "unit=FAHRENHEIT", "days=1,000"], {"city": "a=b", "unit": "FAHRENHEIT", "days": 1000}),
+        (["weather", "city=3"], {"city": "3", "unit": "CELSIUS", "days": 1}),
+        (["weather", "--json", '{"city": "Oslo", "days": 2}'], {"city": "Oslo", "unit": "CELSIUS", "days": 2}),
+        (["weather", "--json", '{"city": "Oslo"}', "city=Bergen"], {"city": "Bergen", "unit": "CELSIUS", "days": 1}),
+        (["wait", "seconds=0"], "waited 0.0"),
+        (["climb", 'place={"name": "K2", "height": "8,611"}'], "Place K2 8611 []"),
+        (["climb", 'place={"name": "K2"}', "tags=a", "tags=b"], "Place K2 0 ['a', 'b']"),
+        (["nothing"], None),
+        (["nothing", "--json", "{}"], None),
+    ],
+)
+def test_a_call_prints_what_the_model_would_get_and_nothing_else(folder: Path, arguments: list[str], answer: Any):
+    done = run(folder, "call", "sky.py", *arguments)
+    assert done.returncode == 0
+    assert done.stdout == (answer if isinstance(answer, str) else json.dumps(answer)) + "\n"
+
+
+def test_what_a_tool_prints_goes_to_standard_error(folder: Path):
+    assert "asking the sky" in run(folder, "call", "sky.py", "weather", "city=Oslo").stderr
+
+
+def test_a_call_of_module_and_function(folder: Path):
+    assert run(folder, "call", "pkg.inner:inside", "inside", "x=7").stdout == "7\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("weather", {}),
+        ("weather", {"city": "Oslo", "unit": "kelvin", "days": "many"}),
+        ("weather", {"town": "Oslo"}),
+        ("wait", {"seconds": "long"}),
+        ("climb", {"place": {"height": "high"}, "tags": [["a"]]}),
+        ("nothing", {"x": 1}),
+    ],
+)
+def test_bad_arguments_print_the_very_text_the_model_would_get(folder: Path, name: str, arguments: dict[str, Any]):
+    with pytest.raises(InvalidArguments) as caught:
+        discover(folder / "sky.py")[name].bind(arguments)
+    done = run(folder, "call", "sky.py", name, "--json", json.dumps(arguments))
+    assert done.returncode == 1
+    assert done.stdout == f"{caught.value}\n"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("how", "text"), [("plainly", "ValueError: it failed plainly"), ("exit", "SystemExit: bye")])
+def test_a_tool_that_fails_prints_why_and_exits_with_1(folder: Path, how: str, text: str):
+    done = run(folder, "call", "sky.py", "fail", f"how={how}")
+    assert (done.returncode, done.stdout) == (1, f"{text}\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_answer_that_the_terminal_cannot_show_is_shown_as_well_as_can_be(folder: Path):
+    done = run(folder, "call", "sky.py", "odd")
+    assert done.returncode == 0
+    assert done.stdout == "half: \\ud83d\n"
+    assert "Traceback" not in done.stderr
+    accented = run(folder, "call", "sky.py", "weather", "city=Tromsø ☃", encoding="ascii")
+    assert accented.returncode == 0
+    assert accented.stdout == '{"city": "Troms\\xf8 \\u2603", "unit": "CELSIUS", "days": 1}\n'
+
+
+def test_a_result_that_is_no_number_is_still_json(folder: Path):
+    assert run(folder, "call", "sky.py", "strange").stdout == "NaN\n"
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["tools", "no_such_module"], "'no_such_module' is no module, Python file, folder or entry-point group"),
+        (["tools", "no_such_file.py"], "there is no file no_such_file.py"),
+        (["tools", "no/such/folder/"], "is no module, Python file, folder or entry-point group"),
+        (["tools", "empty/"], "there is no Python file in the folder empty"),
+        (["tools", "sky.py:nobody"], "has no function 'nobody'"),
+        (["tools", "sky.py:unhinted"], "cannot be a tool: the parameter 'x' has no type hint"),
+        (["tools", "broken.py"], "broken.py, line 2"),
+        (["tools", "broken"], "broken.py, line 2"),
+        (["tools", "needs.py"], "No module named 'no_such_module_at_all'"),
+        (["tools", "quits.py"], "SystemExit: 3"),
+        (["tools", "."], "broken.py"),
+        (["tools", "x" * 5000], "is no module"),
+        (["tools", "sky.py", "--as", "klingon"], "klingon"),
+        (["tools", "sky.py", "--as"], "--as"),
+        (["tools", "sky.py", "--no-such-option"], "--no-such-option"),
+        (["tools", "sky.py", "extra"], "extra"),
+        (["tools"], "TARGET"),
+        (["no-such-command"], "no-such-command"),
+        (["--no-such-option"], "--no-such-option"),
+        (["call"], "TARGET"),
+        (["call", "sky.py"], "NAME"),
+        (["call", "sky.py", "wether"], "there is no tool 'wether'; did you mean weather?"),
+        (["call", "sky.py", "weather", "Oslo"], "arguments are written key=value, and 'Oslo' is not"),
+        (["call", "sky.py", "weather", "=Oslo"], "arguments are written key=value"),
+        (["call", "sky.py", "weather", "--json", "{broken"], "--json is not JSON"),
+        (["call", "sky.py", "weather", "--json", "[1]"], "--json takes an object"),
+        (["call", "sky.py", "weather", "--json", ""], "--json is not JSON"),
+        (["call", "sky.py", "weather", "--json"], "--json"),
+        (["call", "broken.py", "weather"], "broken.py, line 2"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(folder: Path, arguments: list[str], told: str):
+    done = run(folder, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if line not in ("imported!", "a warning", "asking the sky")]
+    assert len(lines) == 1
+    assert lines[0].startswith("toolspeak: ")
+    assert told in lines[0]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["tools", "--help"], ["call", "--help"]])
+def test_help_is_printed_and_is_no_error(folder: Path, arguments: list[str]):
+    done = run(folder, *arguments)
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_installed_command_is_the_same(folder: Path):
+    command = Path(sys.executable).with_name("toolspeak")
+    done = subprocess.run([command, "call", "pkg", "inside"], cwd=folder, capture_output=True, text=True, timeout=25)
+    assert (done.returncode, done.stdout) == (0, "1\n")

@@ -1,0 +1,280 @@
+"""Messages and facts survive their JSON, whatever a model or a tool said; what cannot be read is a clear error."""
+
+import dataclasses
+import json
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from toolspeak import UsageError
+from toolspeak.codec import VERSION, Item, decode, dumps, encode, loads
+from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, TurnEnded, TurnStarted, Usage
+from toolspeak.messages import (
+    Arguments,
+    Call,
+    Concat,
+    Extra,
+    Json,
+    Media,
+    Message,
+    Part,
+    Raw,
+    Ref,
+    Text,
+    ToolCall,
+    ToolResult,
+    user,
+)
+
+FACTS: tuple[type[Any], ...] = get_args(Fact)
+PARTS: tuple[type[Any], ...] = get_args(Part)
+
+TEXTS = st.text(max_size=6) | st.sampled_from(
+    ["$call", "$concat", "$$call", "$", "path", "kind", "v", "\u2028", "a\nb"]
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6
+)
+REFS = st.builds(Ref, call=TEXTS, path=st.lists(TEXTS | st.integers(), max_size=3).map(tuple))
+CONCATS = st.builds(Concat, parts=st.lists(TEXTS | REFS, max_size=3).map(tuple))
+VALUES = st.recursive(
+    SCALARS | REFS | CONCATS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+ARGUMENTS = st.dictionaries(TEXTS, VALUES, max_size=3)
+
+
+@cache
+def strategy(hint: Any) -> SearchStrategy[Any]:
+    """Values of a field of a noun, by its type."""
+    if hint == Json:
+        return JSON
+    if hint == Arguments:
+        return ARGUMENTS
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return st.one_of(*map(strategy, args))
+    if origin is tuple:
+        return st.lists(strategy(args[0]), max_size=2).map(tuple)
+    if origin is Literal:
+        return st.sampled_from(args)
+    if dataclasses.is_dataclass(hint):
+        hints = get_type_hints(hint, include_extras=True)
+        return st.builds(hint, **{field.name: strategy(hints[field.name]) for field in dataclasses.fields(hint)})
+    plain = {
+        str: TEXTS,
+        int: st.integers(),
+        bool: st.booleans(),
+        float: st.floats(allow_nan=False),
+        bytes: st.binary(max_size=6),
+        NoneType: st.none(),
+    }
+    return plain[hint]
+
+
+NOUNS = [Message, *FACTS]
+
+
+def test_every_kind_is_named_once():
+    kinds = [noun.kind for noun in (*NOUNS, *PARTS)]
+    assert len(kinds) == len(set(kinds))
+    assert set(get_args(Item)) == set(NOUNS)
+    assert len(FACTS) >= 14
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.__name__)
+@given(data=st.data())
+def test_every_noun_survives_its_json(noun: type[Any], data: st.DataObject):
+    item = data.draw(strategy(noun))
+    saved = json.loads(json.dumps(encode(item)))
+    assert saved["v"] == VERSION
+    assert saved["kind"] == noun.kind
+    again = decode(saved)
+    assert again == item
+    assert type(again) is noun
+    assert repr(again) == repr(item)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+@given(data=st.data())
+def test_every_part_survives_its_json(part: type[Any], data: st.DataObject):
+    message = Message(role="assistant", parts=(data.draw(strategy(part)),))
+    assert decode(json.loads(json.dumps(encode(message)))) == message
+
+
+@given(st.lists(st.one_of(*map(strategy, NOUNS)), max_size=4))
+def test_a_log_survives_its_lines(items: list[Any]):
+    text = dumps(items)
+    assert text.count("\n") == len(items)
+    assert loads(text) == items
+    assert loads(text.replace("\n", "\n\n")) == items
+
+
+@given(st.lists(st.one_of(*map(strategy, NOUNS)), min_size=1, max_size=3), st.data())
+def test_a_log_that_was_cut_says_so_or_is_read_up_to_the_cut(items: list[Any], data: st.DataObject):
+    text = dumps(items)
+    cut = data.draw(st.integers(0, len(text)))
+    whole = text[:cut].count("\n")
+    try:
+        read = loads(text[:cut])
+    except UsageError as error:
+        told = str(error)
+        assert told.startswith(f"line {whole + 1}: not JSON")
+        assert "cut" in told
+    else:
+        assert read == items[: len(read)]
+        assert len(read) in (whole, whole + 1)
+
+
+LOOKALIKES = [
+    {"$call": "call_1"},
+    {"$call": "call_1", "path": ["a"]},
+    {"$concat": ["a", {"$call": "b"}]},
+    {"$$call": "x", "$": 1, "$$$": {"$call": []}},
+    {"kind": "message", "v": 1, "role": "user", "parts": []},
+    [{"$call": "call_1"}],
+    "{'$call': 'x'}",
+]
+
+
+@pytest.mark.parametrize("data", LOOKALIKES)
+def test_what_looks_like_a_reference_or_a_noun_stays_what_it_is(data: Any):
+    for item in (
+        ToolFinished(result=ToolResult(call_id="c", output=data)),
+        CallReady(call=ToolCall(id="c", name="n", arguments={"x": data, "$y": [data]})),
+        Message(role="assistant", parts=(Text(text="t", extra=Extra(vendor="v", data=data)),)),
+    ):
+        assert loads(dumps([item])) == [item]
+
+
+def test_references_are_written_in_the_one_documented_way():
+    call = ToolCall(id="c", name="n", arguments={"a": Ref(call="x"), "b": Ref(call="x", path=("d", 0)), "$c": "user's"})
+    joined = ToolCall(id="c", name="n", arguments={"a": Concat(parts=("t", Ref(call="x")))})
+    assert encode(CallReady(call=call))["call"]["arguments"] == {
+        "a": {"$call": "x"},
+        "b": {"$call": "x", "path": ["d", 0]},
+        "$$c": "user's",
+    }
+    assert encode(CallReady(call=joined))["call"]["arguments"] == {"a": {"$concat": ["t", {"$call": "x"}]}}
+
+
+def test_the_format_is_plain():
+    message = Message(role="user", parts=(Text(text="hi"), Media(mime="image/png", data=b"\x00\xff")))
+    assert encode(message) == {
+        "v": 1,
+        "kind": "message",
+        "role": "user",
+        "parts": [
+            {"kind": "text", "text": "hi", "extra": None},
+            {"kind": "media", "mime": "image/png", "data": "AP8=", "url": None, "extra": None},
+        ],
+        "raw": None,
+    }
+
+
+def test_fields_with_defaults_may_be_left_out():
+    assert decode({"v": 1, "kind": "run_ended", "reason": "answered"}) == RunEnded(reason="answered")
+    assert decode({"v": 1, "kind": "message", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}) == user("hi")
+
+
+TEXT = {"kind": "text", "text": "hi"}
+MESSAGE = {"v": 1, "kind": "message", "role": "user", "parts": [TEXT]}
+CALL = {"v": 1, "kind": "call_ready", "call": {"id": "c", "name": "n", "arguments": {}}}
+
+
+def with_arguments(value: Any) -> dict[str, Any]:
+    return {**CALL, "call": {**CALL["call"], "arguments": {"x": value}}}
+
+
+@pytest.mark.parametrize(
+    ("saved", "told"),
+    [
+        ({**MESSAGE, "v": 2}, "saved in version 2; this toolspeak reads version 1"),
+        ({**MESSAGE, "v": None}, "saved in version None"),
+        ({**MESSAGE, "v": True}, "saved in version True"),
+        ({**MESSAGE, "v": "1"}, "saved in version '1'"),
+        ({"kind": "message"}, "saved in version None"),
+        ({**MESSAGE, "kind": "massage"}, "unknown kind 'massage'"),
+        ({**MESSAGE, "kind": None}, "unknown kind None"),
+        ({**MESSAGE, "kind": ["message"]}, "unknown kind ['message']"),
+        ({"v": 1}, "unknown kind None"),
+        ({"v": 1, "kind": "text_delta", "text": "a"}, "unknown kind 'text_delta'"),
+        ({**MESSAGE, "mood": "good"}, "Message has no field 'mood'"),
+        ({"v": 1, "kind": "message", "role": "user"}, "Message has no parts"),
+        ({"v": 1, "kind": "message"}, "Message has no parts, role"),
+        ({**MESSAGE, "role": "boss"}, "role: 'boss' is none of system, user, assistant, tool"),
+        ({**MESSAGE, "role": ["user"]}, "role: ['user'] is none of"),
+        ({**MESSAGE, "parts": TEXT}, "parts: expected list, found dict"),
+        ({**MESSAGE, "parts": [TEXT, "hi"]}, "parts[1]: expected dict, found str"),
+        ({**MESSAGE, "parts": [{"kind": "txt"}]}, "parts[0]: unknown kind 'txt'"),
+        ({**MESSAGE, "parts": [{**TEXT, "text": 3}]}, "parts[0].text: expected str, found int"),
+        ({**MESSAGE, "parts": [{**TEXT, "extra": {"vendor": "v"}}]}, "parts[0].extra: Extra has no data"),
+        ({**MESSAGE, "parts": [{"kind": "media", "mime": "m", "data": "%"}]}, "parts[0].data: not base64"),
+        ({**MESSAGE, "parts": [{"kind": "media", "mime": "m", "data": "é"}]}, "parts[0].data: not base64"),
+        ({**MESSAGE, "raw": "text"}, "raw: expected dict, found str"),
+        ({"v": 1, "kind": "turn_started", "turn": "1"}, "turn: expected int, found str"),
+        ({"v": 1, "kind": "turn_started", "turn": True}, "turn: expected int, found bool"),
+        (with_arguments({"$call": "c", "more": 1}), "call.arguments: not a reference to a call"),
+        (with_arguments({"$call": "c", "path": 3}), "call.arguments: not a reference to a call"),
+        (with_arguments({"$call": "c", "path": "ab"}), "call.arguments: not a reference to a call"),
+        (with_arguments({"$call": "c", "path": [1.5]}), "call.arguments: not a reference to a call"),
+        (with_arguments({"$concat": ["a", 3]}), "call.arguments: joined text holds something"),
+        ({**CALL, "call": {**CALL["call"], "arguments": []}}, "call.arguments: expected dict, found list"),
+        ({**CALL, "repair": "magic"}, "repair: 'magic' is none of none, syntax, quotes, closers, shape"),
+        ([], "a saved item is a JSON object, not list"),
+        (None, "a saved item is a JSON object, not NoneType"),
+        ("message", "a saved item is a JSON object, not str"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_that_says_where_and_why(saved: Any, told: str):
+    with pytest.raises(UsageError) as caught:
+        decode(saved)
+    assert str(caught.value).startswith(told)
+    with pytest.raises(UsageError) as caught:
+        loads(dumps([user("hi")]) + json.dumps(saved) + "\n")
+    assert str(caught.value).startswith(f"line 2: {told}")
+
+
+@pytest.mark.parametrize("line", ['{"v": 1, "kind": "run_en', "{", "not json", '{"v": 1}}', "[" * 100_000])
+def test_a_line_that_is_not_json_is_named(line: str):
+    with pytest.raises(UsageError, match=r"^line 3: not JSON .* the file was cut or changed"):
+        loads(dumps([user("a"), user("b")]) + line)
+
+
+@given(JSON)
+def test_reading_anything_raises_nothing_but_usage_errors(data: Any):
+    for saved in (data, {"v": 1, "kind": data}, {**MESSAGE, "parts": data}, with_arguments(data)):
+        try:
+            item = decode(saved)
+        except UsageError:
+            continue
+        assert decode(json.loads(json.dumps(encode(item)))) == item
+
+
+def test_usage_adds_up():
+    total = Usage(input_tokens=1, output_tokens=2) + Usage(input_tokens=3, cached_tokens=4, estimated=True)
+    assert total == Usage(input_tokens=4, output_tokens=2, cached_tokens=4, estimated=True)
+
+
+def test_a_message_gives_its_text_and_its_calls():
+    call = ToolCall(id="c", name="n", arguments={})
+    message = Message(
+        role="assistant", parts=(Text(text="a"), Call(call=call), Text(text="b")), raw=Raw(dialect="json", text="…")
+    )
+    assert (message.text, message.calls) == ("ab", (call,))
+    assert decode(encode(TurnEnded(message=message, finish="stop"))).message.raw == message.raw
+
+
+@pytest.mark.parametrize("noun", [Message, Text, TurnStarted, Ref], ids=lambda noun: noun.__name__)
+def test_nouns_are_frozen_slotted_and_keyword_only(noun: type[Any]):
+    assert noun.__dataclass_params__.frozen
+    assert "__slots__" in vars(noun)
+    with pytest.raises(TypeError):
+        noun("positional")

@@ -1,0 +1,216 @@
+"""What cannot be a tool: each refusal is a `UsageError` that names the place and the cure."""
+
+import threading
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pytest
+from pydantic import AfterValidator, Field
+
+from toolspeak import Context, Tool, Toolbox, ToolspeakError, UsageError, tool
+
+if TYPE_CHECKING:
+    from decimal import Decimal as OnlyForTypeCheckers
+
+
+class Thing:
+    def method(self, x: int):
+        return x
+
+    def unhinted(self, x):
+        return x
+
+
+class Hostile:
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any):
+        raise RuntimeError("not today")
+
+
+def takes_args(*words: str): ...
+def takes_kwargs(**options: int): ...
+def takes_unhinted(city, day: str): ...
+def takes_unhinted_default(day: str = "x", count=3): ...
+def takes_lock(lock: threading.Lock): ...
+def takes_own_class(thing: Thing): ...
+def takes_callable(then: "type(lambda: 0)"): ...
+def takes_hostile(thing: list[Hostile]): ...
+def takes_impossible_bound(count: Annotated[int, Field(ge="one")]): ...
+def takes_broken_pattern(code: Annotated[str, Field(pattern="(")]): ...
+def takes_unknown(day: "OnlyForTypeCheckers"): ...
+def takes_broken_hint(day: "1 / 0"): ...
+def takes_two_of_a_name(a: Annotated[int, Field(alias="x")], x: int): ...
+def takes_two_contexts(a: Context, b: Context): ...
+
+
+@pytest.mark.parametrize(
+    ("function", "named", "cure"),
+    [
+        (takes_args, "takes_args: *words", "words: list[str]"),
+        (takes_kwargs, "takes_kwargs: **options", "options: dict[str, str]"),
+        (takes_unhinted, "takes_unhinted: the parameter 'city'", "write city: str"),
+        (takes_unhinted_default, "takes_unhinted_default: the parameter 'count'", "write count: str"),
+        (Thing.method, "method: the parameter 'self'", "give the bound method"),
+        (Thing().unhinted, "unhinted: the parameter 'x'", "write x: str"),
+        (lambda x: x, "'<lambda>' cannot be the name", "tool(function, name=…)"),
+        (Thing, "Thing is a class", "write a function"),
+        (int, "int is a class", "write a function"),
+        (max, "max does not say what it takes", "wrap it in a function with type hints"),
+        (len, "len: the parameter 'obj'", "write obj: str"),
+        (takes_lock, "takes_lock: the parameter 'lock'", "use a type that pydantic can validate, or Context"),
+        (takes_own_class, "takes_own_class: the parameter 'thing'", "use a type that pydantic can validate"),
+        (takes_callable, "takes_callable: the parameter 'then'", "use a type that pydantic can validate"),
+        (takes_hostile, "takes_hostile: the parameter 'thing'", "use a type that pydantic can validate"),
+        (takes_impossible_bound, "takes_impossible_bound: the parameter 'count'", "use a type that pydantic"),
+        (takes_broken_pattern, "takes_broken_pattern: the parameter 'code'", "use a type that pydantic"),
+        (takes_unknown, "takes_unknown: the type hint 'OnlyForTypeCheckers'", "import or define it"),
+        (takes_broken_hint, "takes_broken_hint: its type hints cannot be read", "ZeroDivisionError"),
+        (takes_two_of_a_name, "takes_two_of_a_name: two parameters are called 'x'", "change the alias of one"),
+        (takes_two_contexts, "takes_two_contexts: 'b' is a second Context", "one is all"),
+        (3, "not from int", "a tool is made from a function"),
+        ("os.getcwd", "not from str", "a tool is made from a function"),
+    ],
+)
+def test_a_refusal_names_the_place_and_the_cure(function: Any, named: str, cure: str):
+    with pytest.raises(UsageError) as caught:
+        Tool(function)
+    assert named in str(caught.value)
+    assert cure in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_hint_that_breaks_once_its_names_are_found_is_refused_too():
+    class Local:
+        pass
+
+    def takes_local(x: "Local[int]"): ...
+
+    with pytest.raises(UsageError, match="takes_local: its type hints cannot be read"):
+        Tool(takes_local)
+
+
+def test_a_lambda_without_parameters_needs_only_a_name():
+    made = tool(lambda: "noon", name="now")
+    assert (made.name, made()) == ("now", "noon")
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a" * 65, "naïve", "a/b", "a\n"])
+def test_a_name_no_api_takes_is_refused(name: str):
+    def now() -> str:
+        return "noon"
+
+    now.__name__ = name or "(nameless)"
+    with pytest.raises(UsageError, match="cannot be the name of a tool"):
+        Tool(now)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"effect": "write"}, "effect is 'read', 'idempotent' or 'once', not 'write'"),
+        ({"effect": None}, "not None"),
+        ({"timeout": 0}, "timeout is a number of seconds above 0, not 0"),
+        ({"timeout": -1.5}, "not -1.5"),
+        ({"timeout": float("nan")}, "not nan"),
+        ({"max_output": 0}, "max_output is a number of characters above 0, not 0"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_the_right_ones(options: dict[str, Any], message: str):
+    with pytest.raises(UsageError) as caught:
+        tool(**options)(lambda: None)
+    assert message in str(caught.value)
+
+
+def test_options_reach_the_spec():
+    @tool(name="n", description="d", effect="read", approve=True, sequential=True, timeout=1.5, max_output=10)
+    def function(x: int):
+        """Not shown."""
+
+    spec = function.spec
+    assert (spec.name, spec.description, spec.effect, spec.approve) == ("n", "d", "read", True)
+    assert (spec.sequential, spec.timeout, spec.max_output) == (True, 1.5, 10)
+
+
+def twin(x: int): ...
+
+
+def test_two_tools_of_one_name_are_refused_and_both_are_named():
+    with pytest.raises(UsageError) as caught:
+        Toolbox([twin, tool(takes_own_copy, name="twin")])
+    message = str(caught.value)
+    assert "two tools are called 'twin'" in message
+    assert f"{__name__}.twin and {__name__}.takes_own_copy" in message
+    assert "give one another name" in message
+
+
+def takes_own_copy(x: int): ...
+
+
+def test_a_toolbox_keeps_its_order_and_finds_by_name():
+    box = Toolbox([takes_own_copy, twin])
+    assert box.names == ("takes_own_copy", "twin")
+    assert [each.name for each in box] == list(box.names)
+    assert [spec.name for spec in box.specs] == list(box.names)
+    assert len(box) == 2
+    assert "twin" in box
+    assert "nobody" not in box
+    assert box["twin"].function is twin
+    assert repr(box) == "Toolbox(takes_own_copy, twin)"
+
+
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [
+        ("Twin", "did you mean twin?"),
+        ("takesOwnCopy", "did you mean takes_own_copy?"),
+        ("zzz", "the tools are: takes_own_copy, twin"),
+    ],
+)
+def test_an_unknown_tool_is_answered_with_the_nearest(name: str, cure: str):
+    with pytest.raises(UsageError) as caught:
+        Toolbox([takes_own_copy, twin])[name]
+    assert str(caught.value) == f"there is no tool {name!r}; {cure}"
+
+
+def test_an_empty_toolbox_says_so():
+    with pytest.raises(UsageError, match="the tools are: none"):
+        Toolbox()["anything"]
+
+
+def test_a_usage_error_is_an_error_of_this_library():
+    assert issubclass(UsageError, ToolspeakError)
+
+
+def test_a_validator_in_the_annotation_is_no_reason_to_refuse():
+    def takes_even(x: Annotated[int, AfterValidator(lambda x: x)]): ...
+
+    assert Tool(takes_even).spec.parameters["properties"] == {"x": {"type": "integer"}}
+
+
+def test_a_tool_can_be_made_anew_under_another_name():
+    def double(x: int) -> int:
+        "Double a number."
+        return 2 * x
+
+    renamed = Tool(Tool(double, effect="read"), name="twice")
+    assert (renamed.name, renamed(4), renamed.bind({"x": "4"}).kwargs) == ("twice", 8, {"x": 4})
+
+
+def test_a_default_factory_is_not_asked_when_the_tool_is_made():
+    made: list[int] = []
+
+    def number() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    def take(
+        x: Annotated[int, Field(default_factory=number)], y: Annotated[list[int], Field(default_factory=list)]
+    ) -> None:
+        "Take a number."
+
+    tool = Tool(take)
+    assert made == []
+    assert tool.spec.parameters["properties"] == {
+        "x": {"type": "integer"},
+        "y": {"type": "array", "items": {"type": "integer"}, "default": []},
+    }
+    assert tool.bind({}).kwargs == {"x": 0, "y": []}
