@@ -50,9 +50,9 @@ def alone(title: str, what: str, seconds: float | None) -> Row:
 
 ROWS = (
     versus("schema, 8 parameters, warm", "warm", "pydantic-ai", 0.5),
-    versus("the same, types never met", "unmet", "pydantic-ai", 1.0),
+    versus("the same, cold", "cold", "pydantic-ai", 1.0),
     versus("the same, with all imports", "from nothing", "pydantic-ai", 1.0),
-    versus("the same, first after imports", "cold", "pydantic-ai", None),
+    versus("the same, types never met", "unmet", "pydantic-ai", None),
     alone("1,000 tools", "many", 1.0),
     alone("1,000 tools, 1,000 models", "many models", 1.0),
     alone("1,000 tools, 1,000 dataclasses", "many dataclasses", None),

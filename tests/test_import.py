@@ -60,16 +60,6 @@ def test_the_nouns_need_no_pydantic(tmp_path: Path):
     assert not set(report(code, tmp_path)) & {"pydantic", "pydantic_core", "griffe", "typer", "rich"}
 
 
-def test_a_tool_without_sections_in_its_docstring_needs_no_griffe(tmp_path: Path):
-    code = (
-        "import toolspeak, sys, json\n"
-        "def double(x: int) -> int:\n    'Double a number.'\n    return 2 * x\n"
-        "made = toolspeak.tool(double)\n"
-        "print(json.dumps([made.bind({'x': '2'}).kwargs, 'griffe' in sys.modules, 'rich' in sys.modules]))"
-    )
-    assert report(code, tmp_path) == [{"x": 2}, False, False]
-
-
 def test_every_public_name_is_there():
     assert len(toolspeak.__all__) == len(set(toolspeak.__all__))
     assert dir(toolspeak) == sorted(toolspeak.__all__)

@@ -1,12 +1,14 @@
 """What a docstring says: the description, a line for each parameter, and the result.
 
 Google, NumPy and Sphinx styles are told apart by the first sign of a section; griffe reads them. A docstring without
-sections is a description and is not parsed at all, so griffe is loaded only when there is work for it.
+sections is a description and is not parsed at all.
 """
 
 import inspect
 import re
 from typing import Any, Literal, TypeAlias
+
+import griffe
 
 from toolspeak._noun import noun
 
@@ -53,8 +55,6 @@ def read_docstring(docstring: str | None) -> Documented:
 
 
 def _sections(text: str, style: Style) -> Documented:
-    import griffe  # heavy, and not needed by a docstring without sections
-
     # griffe would warn of every parameter without a type in the docstring; the types are in the signature.
     options: dict[str, Any] = {"returns_named_value": False} if style == "google" else {}
     parsed: list[Any] = griffe.Docstring(text, lineno=1).parse(style, warnings=False, **options)

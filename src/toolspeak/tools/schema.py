@@ -105,10 +105,24 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0].rstrip(".")
 
 
+class _Methods(dict[Any, Any]):
+    """Finds the method for a sort of schema when it is asked for; pydantic looks all of them up for each annotation."""
+
+    def __init__(self, generator: GenerateJsonSchema) -> None:
+        super().__init__()
+        self._generator = generator
+
+    def __missing__(self, kind: str) -> Any:
+        return getattr(self._generator, f"{kind.replace('-', '_')}_schema")
+
+
 class _Generator(GenerateJsonSchema):
     """Adds the names of enum members, by which models call them as often as by their values."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 (pydantic's own attribute)
+
+    def build_schema_type_to_method(self) -> dict[Any, Any]:
+        return _Methods(self)
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         names = {member.name: to_jsonable_python(member.value, fallback=str) for member in schema["members"]}
@@ -235,3 +249,7 @@ def assemble(properties: Mapping[str, Schema], required: list[str], defs: Mappin
     if defs:
         schema["$defs"] = dict(cast("Mapping[str, Any]", defs))
     return schema
+
+
+for _common in (str, int, float, bool):
+    typed(_common)  # so that no first tool is slower than the others
