@@ -55,6 +55,10 @@ class ToolChoice:
     names: tuple[str, ...] = ()
 
 
+AUTO = ToolChoice()
+"""The model decides."""
+
+
 # Deltas
 
 
@@ -89,7 +93,7 @@ class RunStarted:
     model: str
     dialect: str
     messages: tuple[Message, ...]
-    choice: ToolChoice = ToolChoice()
+    choice: ToolChoice = AUTO
     parallel: bool = True
     limits: Limits = Limits()
 

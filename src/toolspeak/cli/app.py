@@ -1,5 +1,6 @@
 """The commands, and what they share: targets, exit codes, and a standard output that holds the answer alone."""
 
+import json
 import os
 import sys
 from collections.abc import Generator
@@ -11,8 +12,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from toolspeak.cli import parsing
 from toolspeak.cli.calling import arguments_from, called
-from toolspeak.cli.showing import Form, as_json, listing, skipped_listing
+from toolspeak.cli.showing import Form, as_form, listing, skipped_listing
+from toolspeak.dialects import understand
 from toolspeak.errors import UsageError
 from toolspeak.tools import Toolbox, discover
 
@@ -85,7 +88,7 @@ def tools_command(
     elif form is None:
         console.print(listing(found, target))
     else:
-        sys.stdout.write(as_json(found, form, strict=strict) + "\n")
+        sys.stdout.write(as_form(found, form, strict=strict) + "\n")
 
 
 @app.command("call")
@@ -111,6 +114,38 @@ def call_command(
     sys.stdout.write(answer + "\n")
     if not succeeded:
         raise typer.Exit(1)
+
+
+@app.command("parse")
+def parse_command(
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="[TEXTFILE]", help="The text; standard input if left out.", show_default=False),
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option("--tools", help="The tools on offer: a TARGET, or a .json file of schemas.", show_default=False),
+    ] = None,
+    dialect: Annotated[str, typer.Option("--dialect", help="native, json, typescript, python or code.")] = "json",
+    batch: Annotated[
+        str | None,
+        typer.Option("--batch", help="A .jsonl file of records with id, tools and text.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the meaning as JSON.")] = False,
+) -> None:
+    """Show what a model's text means: calls, references between them, and calls that cannot be read."""
+    speaking = parsing.dialect_named(dialect)
+    if batch is not None:
+        for line in parsing.batch(batch):
+            sys.stdout.write(line + "\n")
+        return
+    with _answer_alone():
+        specs = parsing.tools_from(tools)
+    found = understand(parsing.text_from(path), specs, speaking=speaking)
+    if as_json:
+        sys.stdout.write(json.dumps(parsing.as_json(found), ensure_ascii=False) + "\n")
+    else:
+        Console(highlight=False, soft_wrap=True).print(parsing.listing(found))
 
 
 def _found(target: str) -> Toolbox:

@@ -1,6 +1,7 @@
 """`toolspeak tools`: what a model will see."""
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -9,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from toolspeak.checking import describe
+from toolspeak.dialects import json_form, python_form, typescript_form
 from toolspeak.spec import ToolSpec, strict_schema
 from toolspeak.tools import Toolbox
 from toolspeak.wire import anthropic_messages, openai_chat
@@ -19,23 +21,28 @@ class Form(StrEnum):
 
     openai = "openai"
     anthropic = "anthropic"
+    typescript = "typescript"
+    python = "python"
     json = "json"
 
 
-def as_json(box: Toolbox, form: Form, *, strict: bool) -> str:
-    """The tools in one of the forms, as a JSON array."""
+def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
+    """The tools in one of the forms: what an API is sent, or what a dialect tells."""
     match form:
         case Form.openai:
             return _json(openai_chat.tool_definitions(box.specs, strict=strict))
         case Form.anthropic:
             return _json(anthropic_messages.tool_definitions(box.specs, strict=strict))
+        case Form.typescript:
+            return typescript_form.signatures(_specs(box, strict))
+        case Form.python:
+            return python_form.signatures(_specs(box, strict))
         case Form.json:
-            return _json([_plain(spec, strict) for spec in box.specs])
+            return json_form.signatures(_specs(box, strict))
 
 
-def _plain(spec: ToolSpec, strict: bool) -> dict[str, Any]:
-    parameters = strict_schema(spec.parameters) if strict else spec.parameters
-    return {"name": spec.name, "description": spec.description, "parameters": parameters}
+def _specs(box: Toolbox, strict: bool) -> list[ToolSpec]:
+    return [replace(spec, parameters=strict_schema(spec.parameters)) for spec in box.specs] if strict else [*box.specs]
 
 
 def _json(value: Any) -> str:

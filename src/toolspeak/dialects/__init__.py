@@ -1,0 +1,62 @@
+"""How tools are shown to a model, and how its calls are understood.
+
+    specs, history ── render ──► what the model is shown
+    text, as it arrives ── parser ──► events
+
+Showing: `dialect.py` is the contract, `text.py` the dialects told in a prompt (`json_form.py`, `typescript_form.py`,
+`python_form.py`; the prompts are in `prompts/`), `native.py` the API's own.
+
+Reading, one reader for every form: `source.py` is text that is still arriving; `values.py` reads values, `code.py` code
+(`syntax.py` is its tree, `meaning.py` what it calls); `shapes.py` knows the objects that say a call, `forms.py` the
+tokens of model families, `calls.py` all of these as calls; `reader.py` finds them in a message, and `speech.py` tells
+what was found.
+"""
+
+from collections.abc import Sequence
+
+from toolspeak.dialects.dialect import Constraint, Dialect, Parser, Shown
+from toolspeak.dialects.native import NATIVE
+from toolspeak.dialects.text import JSON, PYTHON, TYPESCRIPT
+from toolspeak.dialects.understanding import Understood, folded
+from toolspeak.errors import UsageError
+from toolspeak.events import Finish
+from toolspeak.spec import ToolSpec
+
+DIALECTS: dict[str, Dialect] = {each.name: each for each in (NATIVE, JSON, TYPESCRIPT, PYTHON)}
+
+__all__ = [
+    "DIALECTS",
+    "JSON",
+    "NATIVE",
+    "PYTHON",
+    "TYPESCRIPT",
+    "Constraint",
+    "Dialect",
+    "Parser",
+    "Shown",
+    "Understood",
+    "dialect",
+    "folded",
+    "understand",
+]
+
+
+def understand(
+    text: str, specs: Sequence[ToolSpec], *, speaking: Dialect = JSON, finish: Finish = "stop"
+) -> Understood:
+    r"""What a whole message means.
+
+    Example:
+        >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
+        >>> understand("Let me see.\n```python\nnow()\n```", [spec]).calls[0].call.name
+        'now'
+    """
+    parser = speaking.parser(specs)
+    return folded([*parser.feed(text), *parser.close(finish)])
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect of that name."""
+    if name in DIALECTS:
+        return DIALECTS[name]
+    raise UsageError(f"there is no dialect {name!r}; the dialects are: {', '.join(DIALECTS)}")

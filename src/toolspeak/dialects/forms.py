@@ -1,0 +1,165 @@
+"""The tokens by which model families mark calls, results and reasoning: data, and nothing but data.
+
+A family is a few lines. What stands between an opener and a closer is read by one grammar for all (`reader.py`), since
+models borrow each other's forms: an object, a list, `name{…}`, `name(…)`, or nested tags. Results are listed so that
+one a model made up is recognised. Tokens are compared without regard to case.
+"""
+
+from toolspeak._noun import noun
+
+
+@noun
+class Family:
+    """The tokens of a family. `separators` stand between a name and its arguments; `thinking` are pairs."""
+
+    name: str
+    openers: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ()
+    separators: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    thinking: tuple[tuple[str, str], ...] = ()
+
+
+FAMILIES = (
+    Family(
+        name="hermes, qwen",
+        openers=("<tool_call>", "<tool_calls>", "<functioncall>", "<function_call>", "<tool>"),
+        closers=("</tool_call>", "</tool_calls>", "</functioncall>", "</function_call>", "</tool>"),
+        results=("<tool_response>", "<tool_responses>", "<tool_result>", "<tool_results>", "<tool_output>"),
+        thinking=(("<think>", "</think>"), ("<scratch_pad>", "</scratch_pad>"), ("<scratchpad>", "</scratchpad>")),
+    ),
+    Family(name="qwen coder", openers=("<function=",), closers=("</function>",)),
+    Family(name="qwen agent", openers=("✿FUNCTION✿:",), separators=("✿ARGS✿:",), results=("✿RESULT✿",)),
+    Family(
+        name="llama",
+        openers=("<|python_tag|>", "<|python_start|>"),
+        closers=("<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>", "<|python_end|>"),
+        results=("<|start_header_id|>ipython", "<|start_header_id|>tool"),
+    ),
+    Family(
+        name="mistral",
+        openers=("[TOOL_CALLS]",),
+        closers=("[/TOOL_CALLS]", "</s>"),
+        separators=("[ARGS]", "[CALL_ID]"),
+        results=("[TOOL_RESULTS]",),
+        thinking=(("[THINK]", "[/THINK]"),),
+    ),
+    Family(
+        name="deepseek",
+        openers=("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"),
+        closers=("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"),
+        separators=("<｜tool▁sep｜>",),
+        results=("<｜tool▁outputs▁begin｜>", "<｜tool▁output▁begin｜>"),
+    ),
+    Family(
+        name="deepseek dsml",
+        openers=("<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜DSML｜invoke "),
+        closers=("</｜DSML｜function_calls>", "</｜DSML｜tool_calls>", "</｜DSML｜invoke>"),
+    ),
+    Family(
+        name="kimi",
+        openers=("<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
+        closers=("<|tool_call_end|>", "<|tool_calls_section_end|>"),
+        separators=("<|tool_call_argument_begin|>",),
+        results=("## Return of ", "<|im_system|>"),
+        thinking=(("◁think▷", "◁/think▷"),),
+    ),
+    Family(name="glm", results=("<|observation|>",)),
+    Family(
+        name="harmony",
+        closers=("<|call|>", "<|return|>", "<|end|>"),
+        separators=("<|constrain|>json", "<|constrain|>", "<|message|>"),
+    ),
+    Family(
+        name="gemma",
+        openers=("<|tool_call>", "<start_function_call>"),
+        closers=("<tool_call|>", "<end_function_call>", "<end_of_turn>", "<turn|>"),
+        results=("<|tool_response>", "<start_function_response>"),
+        thinking=(("<|channel>thought", "<channel|>"),),
+    ),
+    Family(
+        name="granite, phi",
+        openers=("<|tool_call|>", "functools"),
+        closers=("<|/tool_call|>", "<|end_of_text|>", "<|end|>"),
+        results=("<|tool_response|>", "<|start_of_role|>tool_response"),
+    ),
+    Family(
+        name="cohere",
+        openers=("<|START_ACTION|>",),
+        closers=("<|END_ACTION|>", "<|END_OF_TURN_TOKEN|>"),
+        results=("<|START_TOOL_RESULT|>",),
+        thinking=(("<|START_THINKING|>", "<|END_THINKING|>"),),
+    ),
+    Family(
+        name="minimax, claude, seed",
+        openers=("<minimax:tool_call>", "<seed:tool_call>", "<function_calls>", "<function_calls>", "<invoke "),
+        closers=(
+            "</minimax:tool_call>",
+            "</seed:tool_call>",
+            "</function_calls>",
+            "</function_calls>",
+            "</invoke>",
+            "</invoke>",
+        ),
+        results=("<function_results>", "<function_response>"),
+        thinking=(("<seed:think>", "</seed:think>"), ("<thinking>", "</thinking>")),
+    ),
+    Family(
+        name="internlm",
+        openers=("<|action_start|><|plugin|>", "<|action_start|><|interpreter|>", "<|action_start|>", "<|plugin|>"),
+        closers=("<|action_end|>",),
+        results=("<|im_start|>environment",),
+    ),
+    Family(
+        name="lfm",
+        openers=("<|tool_call_start|>",),
+        closers=("<|tool_call_end|>",),
+        results=("<|tool_response_start|>",),
+    ),
+    Family(name="nemotron", openers=("<TOOLCALL>",), closers=("</TOOLCALL>",), results=("<TOOL_RESPONSE>",)),
+    Family(
+        name="apertus",
+        openers=("<|tools_prefix|>",),
+        closers=("<|tools_suffix|>",),
+        results=("<|tool_outputs|>",),
+        thinking=(("<|inner_prefix|>", "<|inner_suffix|>"),),
+    ),
+    Family(name="functionary", openers=("<|recipient|>",), closers=("<|stop|>",), separators=("<|content|>",)),
+    Family(
+        name="longcat, hunyuan, step",
+        openers=("<longcat_tool_call>", "<｜tool_call_begin｜>", "<steptml:invoke ", "<｜tool_calls_begin｜>"),
+        closers=("</longcat_tool_call>", "<｜tool_call_end｜>", "</steptml:invoke>", "<｜tool_calls_end｜>"),
+        separators=("<tool_sep>", "<｜tool_sep｜>"),
+        thinking=(("<longcat_think>", "</longcat_think>"),),
+    ),
+    Family(
+        name="exaone, solar",
+        openers=("<|tool_call:begin|>",),
+        closers=("<|tool_call:end|>", "[|endofturn|]"),
+        separators=("<|tool_call:name|>", "<|tool_call:args|>"),
+        results=("<|tool_response:begin|>",),
+    ),
+    Family(name="codeact", openers=("<execute>",), closers=("</execute>",), results=("<execution>",)),
+    Family(
+        name="chatml",
+        closers=("<|im_end|>", "<|endoftext|>", "<end_code>", "<END_OF_PLAN>"),
+        results=("<|im_start|>tool", "<|im_start|>user"),
+    ),
+    Family(
+        name="prose",
+        thinking=(
+            ("<thinking>", "</thinking>"),
+            ("<thought>", "</thought>"),
+            ("<reasoning>", "</reasoning>"),
+            ("<reflection>", "</reflection>"),
+            ("<|begin_of_thought|>", "<|end_of_thought|>"),
+        ),
+    ),
+)
+
+CODE_LABELS = frozenset("python python3 py py3 ipython tool_code js javascript mjs ts typescript tsx jsx code".split())
+DATA_LABELS = frozenset(
+    "json json5 jsonc jsonl ndjson tool_call tool_calls tool_use tool tools function function_call xml action".split()
+)
+RESULT_LABELS = frozenset("output tool_output result tool_result stdout observation tool_response".split())
+"""Labels of fences that hold code, data with calls, and results; every other label is plain text to us."""

@@ -1,0 +1,59 @@
+"""Which tool a spoken name means."""
+
+import re
+from collections.abc import Iterable
+
+NAMESPACES = frozenset(
+    "functions function tools tool api apis default_api namespace client mcp self this agent assistant toolbox "
+    "functions_api tool_api toolkit".split()
+)
+"""What models put before a tool's name."""
+
+LIBRARIES = frozenset(
+    "os re sys json math random string time datetime asyncio subprocess requests np numpy pd pandas console "
+    "Math JSON Object Array Promise Date Number String window document fs path process itertools functools "
+    "logging".split()
+)
+"""What owns functions of its own: `re.search` is not the tool `search`."""
+
+CONTROL = re.compile(r"<[|｜][^<>]*[|｜]>")
+
+
+class Names:
+    """The tools on offer, by all that a model may call them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._exact = frozenset(names)
+        loose: dict[str, str | None] = {}
+        for name in sorted(self._exact):
+            key = _loose(name)
+            loose[key] = None if key in loose else name  # two tools that differ in case alone: neither is meant
+        self._loose = loose
+
+    def resolve(self, spoken: str) -> str | None:
+        """The tool that `spoken` means: itself, or the same but for case, a namespace or a leaked control token."""
+        if spoken in self._exact:
+            return spoken
+        name = CONTROL.split(CONTROL.sub("", spoken, count=1) if CONTROL.match(spoken) else spoken)[0]
+        name = name.replace("\\_", "_").strip(" \t\r\n`\"'*")
+        name = re.sub(r"^(?:call:|functions\.)|(?::\d+)$", "", name)
+        return self._found(name) or self._inside(name)
+
+    def _found(self, name: str) -> str | None:
+        return name if name in self._exact else self._loose.get(_loose(name))
+
+    def _inside(self, name: str) -> str | None:
+        """A name behind a namespace that is not some library's."""
+        space, dot, last = name.rpartition(".")
+        if not dot or space.split(".")[0] in LIBRARIES:
+            return None
+        return self._found(last)
+
+    def could_begin(self, start: str) -> bool:
+        """Whether a tool's name may begin so; used to hold back as little text as possible."""
+        key = _loose(start.rpartition(".")[2])
+        return any(loose.startswith(key) for loose in self._loose)
+
+
+def _loose(name: str) -> str:
+    return name.replace("_", "").replace("-", "").replace(".", "").casefold()

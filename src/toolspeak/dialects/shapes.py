@@ -1,0 +1,95 @@
+"""The shapes in which an object says a call: which key holds the name, which the arguments, what is wrapped around."""
+
+from typing import Any, cast
+
+from toolspeak.dialects.names import Names
+from toolspeak.dialects.speech import OpenCall, Speech
+from toolspeak.dialects.values import Watch
+
+NAME_KEYS = (
+    "name",
+    "tool",
+    "tool_name",
+    "function",
+    "function_name",
+    "action",
+    "recipient_name",
+    "toolName",
+    "api_name",
+)
+ARGUMENT_KEYS = (
+    "arguments", "parameters", "args", "params", "input", "tool_input", "action_input", "function_args", "kwargs",
+    "tool_args", "toolInput", "tool_parameters", "function_arguments",
+)  # fmt: skip
+WRAPPER_KEYS = (
+    "tool_calls", "tool_call", "function_call", "function_calls", "functionCall", "functionCalls", "toolUse",
+    "tool_use", "tool_uses", "calls", "function", "actions", "toolCalls", "toolCall",
+)  # fmt: skip
+BESIDE_KEYS = frozenset(
+    "id type index thought thoughts thinking reasoning explanation tool_call_id toolUseId call_id role content "
+    "status reason rationale".split()
+)
+"""Keys that stand beside a call and are none of its arguments."""
+
+CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPER_KEYS, *BESIDE_KEYS})
+
+
+class NotACall(Exception):
+    """What is being read is no call, but text or data."""
+
+
+class CallWatch:
+    """Watches an object that may be a call: begins the call once its name is known, or stops the reading.
+
+    Attributes:
+        call: The call, once it has begun.
+    """
+
+    def __init__(self, speech: Speech, *, explicit: bool) -> None:
+        self.call: OpenCall | None = None
+        self._speech = speech
+        self._explicit = explicit
+        self._first = True
+
+    def key(self, key: str) -> None:
+        if self._first and not self._explicit and key not in CALL_KEYS and self._speech.names.resolve(key) is None:
+            raise NotACall
+        self._first = False
+
+    def item(self, key: str, value: Any) -> None:
+        if self.call is not None or key not in NAME_KEYS or not isinstance(value, str):
+            return
+        tool = self._speech.names.resolve(value)
+        if tool is not None:
+            self.call = self._speech.begin(tool)
+        elif not self._explicit and key == "name":
+            raise NotACall
+
+    def inside(self, key: str) -> Watch | None:
+        return self.call if self.call is not None and key in ARGUMENT_KEYS else None
+
+
+def calls_in(value: Any, names: Names) -> list[tuple[str, Any]]:
+    """The calls that a value says: pairs of a spoken name and the arguments as they were given."""
+    if isinstance(value, list):
+        return [call for item in cast("list[Any]", value) for call in calls_in(item, names)]
+    if not isinstance(value, dict):
+        return []
+    said = cast("dict[str, Any]", value)
+    named = [key for key in NAME_KEYS if isinstance(said.get(key), str)]
+    key = next((key for key in named if names.resolve(said[key]) is not None), named[0] if named else None)
+    if key is not None:
+        return [(said[key], _arguments(said, key))]
+    for wrapper in WRAPPER_KEYS:
+        if isinstance(said.get(wrapper), dict | list):
+            return calls_in(said[wrapper], names)
+    return [
+        (each, inner) for each, inner in said.items() if isinstance(inner, dict) and names.resolve(each) is not None
+    ]
+
+
+def _arguments(said: dict[str, Any], name_key: str) -> Any:
+    for key in ARGUMENT_KEYS:
+        if key in said and key != name_key:
+            return said[key]
+    return {key: value for key, value in said.items() if key != name_key and key not in BESIDE_KEYS}

@@ -1,0 +1,149 @@
+"""What code says before it means anything: the nodes of expressions and statements.
+
+Plain values (text, numbers, lists, dicts of such) stand for themselves; nodes are what has to be looked up, joined or
+called. Nothing here is ever executed: `meaning.py` turns statements into calls.
+"""
+
+from typing import Any, TypeAlias
+
+from toolspeak._noun import noun
+
+Expression: TypeAlias = Any
+"""A node, or a plain value that may hold nodes."""
+
+
+@noun
+class Name:
+    name: str
+
+
+@noun
+class Part:
+    """`base.key` or `base[key]`."""
+
+    base: Expression
+    key: Expression
+
+
+@noun
+class Invocation:
+    """`callee(…)`. A keyword of `None` is a spread of an object."""
+
+    callee: Expression
+    args: tuple[Expression, ...]
+    keywords: tuple[tuple[str | None, Expression], ...] = ()
+
+
+@noun
+class Joined:
+    """A template: text and expressions, to be joined."""
+
+    parts: tuple[Expression, ...]
+
+
+@noun
+class Operation:
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@noun
+class Mapped:
+    """An object literal of code: keys in order; a key of `None` is a spread."""
+
+    items: tuple[tuple[str | None, Expression], ...]
+
+
+@noun
+class Spread:
+    """`*items` or `...items` in a list or in arguments."""
+
+    value: Expression
+
+
+@noun
+class Closure:
+    """A function: its parameters (patterns) and its body."""
+
+    parameters: tuple[Expression, ...]
+    body: "tuple[Statement, ...]"
+
+
+@noun
+class Comprehension:
+    """`item for target in items`."""
+
+    item: Expression
+    target: Expression
+    items: Expression
+
+
+@noun
+class Unreadable:
+    """An expression that is understood as one and not supported."""
+
+    why: str
+
+
+# Statements
+
+
+@noun
+class Say:
+    """An expression on its own, or one that is returned."""
+
+    value: Expression
+
+
+@noun
+class Bind:
+    """`target = value`; a target is a name or a pattern of such."""
+
+    target: Expression
+    value: Expression
+
+
+@noun
+class Define:
+    name: str
+    closure: Closure
+
+
+@noun
+class Loop:
+    """A loop over items; `items` is None where there is no telling how often it runs."""
+
+    target: Expression
+    items: Expression
+    body: "tuple[Statement, ...]"
+
+
+@noun
+class When:
+    """A condition. `always` is True for main guards and `if True`."""
+
+    always: bool
+    body: "tuple[Statement, ...]"
+
+
+@noun
+class Import:
+    names: tuple[str, ...]
+
+
+@noun
+class Both:
+    """Statements that simply follow each other: the body of a `try`, a bare block."""
+
+    body: "tuple[Statement, ...]"
+
+
+@noun
+class Nothing:
+    """A statement that says nothing to us: a type, a `pass`, an unsupported line (then `why`)."""
+
+    why: str = ""
+
+
+Statement: TypeAlias = Say | Bind | Define | Loop | When | Import | Both | Nothing
