@@ -1,6 +1,7 @@
 """What the tests of dialects share: records of spoken calls, and strategies for tools, calls and texts."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def meant(specs: list[ToolSpec], text: str, finish: Finish = "stop") -> list[dic
 def cut(text: str, places: list[int]) -> list[str]:
     """A text in pieces."""
     edges = sorted({0, len(text), *(place % (len(text) + 1) for place in places)})
-    return [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(edges)]
 
 
 def comparable(understood: Understood) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, folded
+from toolspeak.dialects.calls import ROLES
 from toolspeak.dialects.native import LeakReader
 from toolspeak.messages import ToolCall
 
@@ -78,3 +79,13 @@ def test_a_text_that_was_cut_by_a_limit_calls_nothing_that_the_whole_does_not(re
 @pytest.mark.parametrize("name", sorted(DIALECTS))
 def test_every_dialect_can_be_had_by_its_name(name):
     assert DIALECTS[name].name == name
+
+
+@settings(max_examples=500)
+@given(offered, texts)
+def test_text_in_which_nothing_is_called_is_shown_as_it_is(specs, text):
+    if any(token in text.lower() for token in ROLES):
+        return  # a family's tokens may be swallowed
+    understood = folded(heard(specs, [text]))
+    if not understood.calls and not understood.malformed:
+        assert understood.text == text

@@ -22,11 +22,10 @@ from toolspeak.dialects.syntax import Nothing, Say, Statement
 from toolspeak.dialects.values import BLANKS, Bad, Cut, Values
 
 NAME = re.compile(r"[\w.$:\-]*")
-TAG = re.compile(r"<(?:｜DSML｜|\w+:)?(\w+)(?:=([^<>\n]*)|[ \t]([^<>\n]*))?>")
+TAG = re.compile(r"<(?:[｜|]DSML[｜|]|\w+:)?(\w+)(?:=([^<>\n]*)|[ \t]([^<>\n]*))?>")
+NAMING_TAGS = ("function", "invoke", "tool_call", "tool", "function_call")
 ATTRIBUTE = re.compile(r"""\bname\s*=\s*["']?([^"'>]*)["']?""")
-PARAMETER = re.compile(r"<(?:｜DSML｜|\w+:)?(?:parameter|param|arg)(?:=([^<>\n]*)|[ \t]([^<>\n]*))>")
-VALUE_END = re.compile(r"</(?:｜DSML｜|\w+:)?(?:parameter|param|arg|arg_value)>")
-AFTER_VALUE = re.compile(r"\s*(?:<|$)")
+PARAMETER = re.compile(r"<((?:[｜|]DSML[｜|]|\w+:)?(?:parameter|param|arg))(?:=([^<>\n]*)|[ \t]([^<>\n]*))>")
 CLOSING_TAG = re.compile(r"</[^<>\n]{1,60}>")
 
 
@@ -39,7 +38,9 @@ def _roles() -> dict[str, str]:
         roles |= dict.fromkeys(map(str.lower, family.separators), "separate")
         roles |= dict.fromkeys(map(str.lower, family.results), "result")
         roles |= {opener.lower(): "think" for opener, _ in family.thinking}
-        roles |= {closer.lower(): "thought" for _, closer in family.thinking}
+    for family in FAMILIES:
+        for _, closer in family.thinking:
+            roles.setdefault(closer.lower(), "thought")  # what also closes other things says nothing on its own
     return roles
 
 
@@ -47,7 +48,8 @@ ROLES = _roles()
 THOUGHT_ENDS = {opener.lower(): closer for family in FAMILIES for opener, closer in family.thinking}
 TOKENS = sorted(ROLES, key=len, reverse=True)
 LONGEST = len(TOKENS[0])
-BY_FIRST = {first: [token for token in TOKENS if token[0] == first] for first in {token[0] for token in TOKENS}}
+FIRST = frozenset(token[0] for token in TOKENS)
+BY_START = {start: [token for token in TOKENS if token[:2] == start] for start in {token[:2] for token in TOKENS}}
 
 
 class CallReader:
@@ -59,6 +61,7 @@ class CallReader:
         keys = frozenset(key for spec in speech.specs.values() for key in spec.parameters.get("properties", {}))
         self.values = Values(source, keys)
         self.meaning = self._fresh_meaning()
+        self._nesting = 0
 
     def _fresh_meaning(self) -> Meaning:
         return Meaning(self.speech.specs, self.speech.names, self._called_in_code, self._refused_in_code)
@@ -79,7 +82,12 @@ class CallReader:
                 yield
                 continue
             rest = source.text[source.pos : source.pos + LONGEST].lower()
-            candidates = BY_FIRST.get(rest[0])
+            if rest[0] not in FIRST or (len(rest) == 1 and source.ended):
+                return None
+            if len(rest) == 1:
+                yield
+                continue
+            candidates = BY_START.get(rest[:2])
             if candidates is None:
                 return None
             found = next((token for token in candidates if rest.startswith(token)), None)
@@ -107,26 +115,19 @@ class CallReader:
                     return said
                 yield from self._fence_line()
                 continue
-            token = (yield from self.token()) if char in BY_FIRST or source.text[source.pos] in BY_FIRST else None
-            if (
-                token is not None
-                and token[0] == "open"
-                and token[1][-1] in ">]:｜"
-                and not token[1].startswith("<function=")
-            ):
-                source.pos += len(token[1])
-                explicit = True
-                continue
-            if token is not None and token[0] == "separate" and explicit:
-                source.pos += len(token[1])
-                continue
-            if token is not None and token[0] == "close" and explicit:
-                source.pos += len(token[1])
-                if not (yield from self._opens_again()):
+            token = (yield from self.token()) if source.text[source.pos].lower() in FIRST else None
+            if token is not None:
+                role, text = token
+                if role == "open" and (yield from self._opened(text)):
+                    explicit = True
+                    continue
+                if role in ("separate", "close") and explicit:
+                    source.pos += len(text)
+                    if role == "close" and not (yield from self._opens_again()):
+                        return said
+                    continue
+                if role != "open":
                     return said
-                continue
-            if token is not None and token[0] != "open":
-                return said
             count = yield from self._one(char, explicit=explicit)
             if not count:
                 return said
@@ -139,6 +140,17 @@ class CallReader:
         if char == "#" and said:
             return char
         return (yield from self.values.space())
+
+    def _opened(self, token: str) -> Reading[bool]:
+        """Read an opener. False, with nothing read, if it is the beginning of a tag that names a tool."""
+        if token[-1] in ">]:：｜":
+            self.source.pos += len(token)
+            return True
+        tag = yield from self._tag(TAG)
+        if tag is None or tag[2] or ATTRIBUTE.search(tag[3] or ""):
+            return False
+        self.source.pos += tag.end()
+        return True
 
     def _opens_again(self) -> Reading[bool]:
         """Whether another opener follows the closer just read; what is between them is not text."""
@@ -171,7 +183,13 @@ class CallReader:
                     call = watch.call
                 return self._said(value, watch, explicit, source.since(mark))
             if char == "[":
-                return (yield from self._list(explicit))
+                if self._nesting > 8:
+                    raise NotACall
+                self._nesting += 1
+                try:
+                    return (yield from self._list(explicit))
+                finally:
+                    self._nesting -= 1
             if char == "<":
                 return (yield from self._tagged(explicit))
             if (opener := (yield from self.values.opener())) is not None:
@@ -311,9 +329,9 @@ class CallReader:
                 return (yield from self.arguments(name, tool))
             if char == "<" and (yield from source.starts_with("<arg_key>")):
                 return (yield from self._pairs(name, tool))
-            if tool and explicit and not token and (char == "" or char == "<"):
+            if tool and explicit and not token and char == "<":
                 closing = yield from self.token()
-                if (char == "" and source.well) or (closing is not None and closing[0] in ("close", "open")):
+                if closing is not None and closing[0] in ("close", "open"):
                     self.speech.begin(tool).finish({}, self.values.tier)
                     return 1
             source.rewind(mark)
@@ -368,7 +386,7 @@ class CallReader:
             if key is None or not (yield from source.starts_with("<arg_value>")):
                 raise Cut if (yield from source.at_end()) else Bad("an <arg_key> has no <arg_value>")
             source.pos += len("<arg_value>")
-            arguments[key.strip()] = yield from self._tag_value()
+            arguments[key.strip()] = yield from self._tag_value("arg_value")
         if (yield from source.cut_tag()) or (not source.well and (yield from source.at_end())):
             raise Cut
         return self._finish_texts(name, tool, arguments)
@@ -383,7 +401,7 @@ class CallReader:
             raise NotACall
         kind, value, attributes = tag[1].lower(), tag[2], tag[3] or ""
         named = ATTRIBUTE.search(attributes)
-        if kind in ("function", "invoke", "tool_call") and (value or named):
+        if kind in NAMING_TAGS and (value or named):
             name = (value or (named[1] if named else "")).strip().strip("\"'")
         elif kind == "invoke" or self.speech.names.resolve(kind) != kind:
             raise NotACall
@@ -400,12 +418,14 @@ class CallReader:
             return said
         while (parameter := (yield from self._tag(PARAMETER))) is not None:
             source.pos += parameter.end() - parameter.start()
-            attributes = parameter[2] or ""
+            attributes = parameter[3] or ""
             named = ATTRIBUTE.search(attributes)
-            key = (parameter[1] or (named[1] if named else "")).strip().strip("\"'")
-            text = yield from self._tag_value()
+            key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
+            text = yield from self._tag_value(parameter[1])
             arguments[key] = read_whole(text, self.values.keys, text) if 'string="false"' in attributes else text
             yield from self.values.space()
+        if not arguments and tool is not None:
+            arguments = yield from self._known_children(tool)
         if not (yield from self._closing_tag()):
             if (yield from source.cut_tag()) or (not source.well and (yield from source.at_end())):
                 raise Cut
@@ -429,35 +449,49 @@ class CallReader:
         return tag is not None
 
     def _children(self, tool: str) -> Reading[int]:
-        """`<city>Oslo</city>` inside `<get_weather>`."""
+        """`<get_weather>` with its parameters as tags inside, and nothing else."""
         source = self.source
+        arguments = yield from self._known_children(tool)
+        if not arguments:
+            raise NotACall
+        if not (yield from self._closing_tag()) and not (source.well and (yield from source.at_end())):
+            raise Cut
+        return self._finish_texts(tool, tool, arguments)
+
+    def _known_children(self, tool: str) -> Reading[dict[str, Any]]:
+        """`<city>Oslo</city>`, for as long as the tags are parameters of the tool."""
+        source = self.source
+        properties = self.speech.specs[tool].parameters.get("properties", {})
         arguments: dict[str, Any] = {}
         while (yield from self.values.space()) == "<":
             tag = yield from self._tag(TAG)
-            if tag is None:
+            if tag is None or tag[1] not in properties:
                 break
             source.pos += tag.end()
             text = yield from source.until(f"</{tag[1]}>")
             if text is None:
                 raise Cut
             arguments[tag[1]] = _trimmed(text)
-        if not (yield from self._closing_tag()) and not (source.well and (yield from source.at_end())):
-            raise Cut
-        return self._finish_texts(tool, tool, arguments)
+        return arguments
 
-    def _tag_value(self) -> Reading[str]:
-        """The text of a parameter. Its closing tag counts only where a tag, or the end, follows it."""
+    def _tag_value(self, tag: str) -> Reading[str]:
+        """The text of a parameter. Its own closing tag counts, and only where a tag, or the end, follows it."""
         source = self.source
+        closing, nested = f"</{tag}>", 0
         pieces: list[str] = []
         while True:
             pieces.append((yield from source.run(re.compile(r"[^<]*"))))
             if (yield from source.at_end()):
                 raise Cut
-            ahead = yield from source.ahead(40)
-            if (closing := VALUE_END.match(ahead)) is not None and (yield from self._tag_follows(closing.end())):
-                source.pos += closing.end()
+            if (yield from source.starts_with(f"<{tag}>")):
+                nested += 1  # a tag of the same name is content, and so is what closes it
+            elif nested and (yield from source.starts_with(closing)):
+                nested -= 1
+            elif (yield from source.starts_with(closing)) and (yield from self._tag_follows(len(closing))):
+                source.pos += len(closing)
                 return _trimmed("".join(pieces))
-            if PARAMETER.match(ahead) and pieces[-1].endswith("\n"):
+            following = PARAMETER.match((yield from source.ahead(len(tag) + 64)))
+            if following is not None and following[1] == tag and pieces[-1].endswith("\n"):
                 self.values.repaired("closers")
                 return _trimmed("".join(pieces))
             pieces.append("<")
@@ -496,8 +530,10 @@ class CallReader:
         code = self._code()
         mark = self.source.mark()
         try:
-            statement = yield from code.statement()
+            statement = yield from code.line()
         except Bad as bad:
+            if not isinstance(bad, Cut) and not explicit:
+                raise NotACall from None
             return self._broken_code(bad, self.source.since(mark))
         finally:
             raw = self.source.since(mark)
@@ -552,6 +588,7 @@ class CallReader:
         """Follow a statement; how many calls it said."""
         before = len(self.speech.events)
         if isinstance(statement, Nothing):
+            self.meaning.lose_track(raw)
             tool = self._tool_named_in(raw) if statement.why else None
             if tool is not None:
                 hint = "Write plain calls with literal values, one per line."
@@ -562,6 +599,8 @@ class CallReader:
                 self.meaning.follow(statement)
             except Bad as bad:
                 self.speech.malformed(None, raw, bad.reason, bad.hint)
+            except RecursionError:
+                self.speech.malformed(None, raw, "it is nested too deeply", "Write plain calls, one per line.")
         return len(self.speech.events) - before
 
     def _tool_named_in(self, raw: str) -> str | None:
@@ -603,6 +642,8 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
 
 
 def _trimmed(text: str) -> str:
-    """Without the one line end at each side that the tags bring with them."""
+    """Without the one line end at each side that the tags bring with them, and without `<![CDATA[…]]>`."""
+    if text.strip().startswith("<![CDATA[") and text.strip().endswith("]]>"):
+        return text.strip()[len("<![CDATA[") : -len("]]>")]
     text = text.removeprefix("\r").removeprefix("\n")
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text

@@ -17,9 +17,13 @@ from toolspeak.dialects.syntax import (
     Closure,
     Comprehension,
     Define,
+    Doubtful,
+    Formatted,
+    Give,
     Import,
     Invocation,
     Joined,
+    Jump,
     Loop,
     Mapped,
     Name,
@@ -38,12 +42,18 @@ IDENTIFIER = re.compile(r"[\w$]*")
 INDENT = re.compile(r"[ \t\u200b\u200c\u200d\u2060\ufeff\u00a0]*")
 NUMERAL = re.compile(r"[\w.]*")
 TYPE = re.compile(r"""[\w.<>\[\]|&"' ]*""")
+PREFIXED = re.compile(r"([rRbBuUfF]{1,2})[\"']")
 STRING_PREFIX = re.compile(r"[rRbBuUfF]{1,2}")
 KEYWORD_AFTER_STRING = re.compile(r"(?:if|else|for|in|as|and|or|is|not)\b|[rbuf]{0,2}[\"'`]")
 ALWAYS = re.compile(r"""\(?\s*(?:True|true|1|__name__\s*===?\s*["']__main__["']|require\.main\s*===?\s*module)\s*\)?""")
 DECLARATIONS = frozenset({"class", "interface", "type", "declare", "namespace", "enum", "abstract", "module"})
-SKIPPED = frozenset({"pass", "break", "continue", "global", "nonlocal", "del", "assert", "raise", "throw", "debugger"})
+SKIPPED = frozenset({"pass", "global", "nonlocal", "del", "raise", "throw", "debugger"})
 PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "//": 2, "**": 3}
+AUGMENTED = ("**=", "//=", "+=", "-=", "*=", "/=", "%=")
+DOUBTFUL_WORDS = ("or", "and", "if", "in", "is", "not", "else", "instanceof")
+DOUBTFUL_SIGNS = ("??", "||", "&&", "===", "!==", "==", "!=", "<=", ">=", "<", ">", "?", "|", "&", "^")
+NESTED = 32
+"""How deeply expressions may be nested."""
 UNSUPPORTED = "it uses code that is not supported"
 HINT = "Write plain calls with literal values, one per line."
 
@@ -57,8 +67,16 @@ class Code(Values):
         self.python = False
         self.column: int = 0
         self._at = -1
+        self._at_column: int = 0
+        self._depth = 0
 
     # Statements
+
+    def line(self) -> Reading[Statement | None]:
+        """A statement on a line of its own, outside of any block; `Bad` if it is none."""
+        if not (yield from self.line_start()):
+            return None
+        return (yield from self._statement())
 
     def statement(self) -> Reading[Statement | None]:
         """The next statement, or None at the end of the block. What cannot be read is skipped: `Nothing(why=…)`."""
@@ -80,7 +98,8 @@ class Code(Values):
     def line_start(self) -> Reading[str]:
         """Go to the next statement and note its column; its first character, or "" at the end of the block."""
         source = self.source
-        if source.here == self._at:
+        if source.here == self._at:  # found already, by the body that ended before it
+            self.column = self._at_column
             return (yield from source.ahead(1))
         column = 0
         while True:
@@ -105,7 +124,7 @@ class Code(Values):
                 source.pos += 4
                 column = 0
             else:
-                self.column = column
+                self.column = self._at_column = column
                 self._at = source.here
                 return char
 
@@ -144,6 +163,9 @@ class Code(Values):
             "default": self._statement,
             "return": self._returned,
             "yield": self._returned,
+            "assert": self._simple,
+            "break": self._jump,
+            "continue": self._jump,
             "const": self._declared,
             "let": self._declared,
             "var": self._declared,
@@ -154,38 +176,72 @@ class Code(Values):
         yield from self.source.line()
         return Nothing()
 
+    def _jump(self) -> Reading[Statement]:
+        yield from self.source.line()
+        return Jump()
+
     def _returned(self) -> Reading[Statement]:
         char = yield from self.blank()
         if char in ("", "\n", ";", "}"):
-            return Nothing()
-        return (yield from self._simple())
+            return Give(value=None)
+        said = yield from self._simple()
+        return Give(value=said.value) if isinstance(said, Say) else said
 
     def _declared(self) -> Reading[Statement]:
-        target = yield from self.expression()
-        yield from self._annotation()
-        if (yield from self.blank()) != "=":
-            yield from self._end()
-            return Nothing()
-        self.source.pos += 1
-        value = yield from self.expression()
+        """`const a = 1, b = 2`, or `let a`."""
+        bound: list[Statement] = []
+        while True:
+            target = yield from self.expression()
+            yield from self._annotation()
+            if (yield from self.blank()) == "=":
+                self.source.pos += 1
+                bound.append(Bind(target=target, value=(yield from self.expression())))
+            if (yield from self.blank()) != ",":
+                break
+            self.source.pos += 1
+            yield from self.space()
         yield from self._end()
-        return Bind(target=target, value=value)
+        return bound[0] if len(bound) == 1 else Both(body=tuple(bound))
 
     def _simple(self) -> Reading[Statement]:
         """An assignment or an expression."""
         value = yield from self._several()
         if isinstance(value, Name):
             yield from self._annotation()
-        if (yield from self.blank()) == "=" and (yield from self.source.ahead(2)) not in ("==", "=>"):
+        if (operator := (yield from self._augmented())) is not None:
+            other = (yield from self.expression()) if operator.endswith("=") else 1
+            yield from self._end()
+            return Bind(target=value, value=Operation(operator=operator.rstrip("="), left=value, right=other))
+        targets: list[Any] = []
+        while (yield from self.blank()) == "=" and (yield from self.source.ahead(2)) not in ("==", "=>"):
             self.source.pos += 1
             yield from self.blank()
-            target, value = value, (yield from self._several())
-            if (yield from self.blank()) == "=":
-                raise Bad(UNSUPPORTED, HINT)
-            yield from self._end()
-            return Bind(target=target, value=value)
+            targets.append(value)
+            value = yield from self._several()
         yield from self._end()
-        return Say(value=value)
+        if not targets:
+            return Say(value=value)
+        # `a = b = call()` calls once: the last name is bound, and the others to it.
+        bound = [
+            Bind(target=targets[-1], value=value),
+            *(Bind(target=each, value=targets[-1]) for each in targets[:-1]),
+        ]
+        return bound[0] if len(bound) == 1 else Both(body=tuple(bound))
+
+    def _augmented(self) -> Reading[str | None]:
+        """`+=` and its like, or `+` for `++`; None if none comes."""
+        char = yield from self.blank()
+        if char not in PRECEDENCE:
+            return None
+        three = yield from self.source.ahead(3)
+        for sign in AUGMENTED:
+            if three.startswith(sign):
+                self.source.pos += len(sign)
+                return sign
+        if three[:2] in ("++", "--"):
+            self.source.pos += 2
+            return three[0]
+        return None
 
     def _several(self) -> Reading[Any]:
         """One expression, or several with commas between: a tuple without parentheses."""
@@ -206,6 +262,8 @@ class Code(Values):
 
     def _end(self) -> Reading[None]:
         char = yield from self.blank()
+        if char == "" and not self.source.well:
+            raise Cut  # the statement, or its line, may have gone on
         if char in ("", "\n", "\r", ";", "}"):
             return
         if char == "<" or (char in "`~" and (yield from self.source.ahead(3)) in ("```", "~~~")):
@@ -230,7 +288,9 @@ class Code(Values):
             when = When(always=always, body=body)
             return when if always or not alternatives else Both(body=(when, When(always=False, body=alternatives)))
         if word == "with":
-            return Both(body=body)
+            names = [Name(name=name) for name in re.findall(r"\bas\s+(\w+)", condition)]
+            bound = [Bind(target=name, value=Unreadable(why="it is bound by a with")) for name in names]
+            return Both(body=(*bound, *body))
         return Loop(target=None, items=None, body=body)
 
     def _for(self, following: str) -> Reading[Statement]:
@@ -250,7 +310,7 @@ class Code(Values):
                 return Loop(target=None, items=None, body=(yield from self._body(ender)))
             self.open.append(")")
             yield from self._skip_words(("const", "let", "var"))
-            target = yield from self.expression()
+            target = yield from self._targets()
             yield from self._skip_words(("of",))
             items = yield from self.expression()
             if (yield from self.blank()) == ")":
@@ -258,7 +318,7 @@ class Code(Values):
             self.open.pop()
             ender = yield from self.blank()
         else:
-            target = yield from self._several()
+            target = yield from self._targets()
             if not (yield from self._skip_words(("in",))):
                 raise Bad(UNSUPPORTED, HINT)
             items = yield from self._several()
@@ -381,13 +441,19 @@ class Code(Values):
         return Define(name=name, closure=Closure(parameters=tuple(parameters), body=body))
 
     def _declaration(self) -> Reading[Statement]:
-        """A type or a class: nothing in it is a call."""
-        _, ender = yield from self._header()
-        if ender == "{" or (ender == ":" and self.python):
+        """A type or a class: nothing in it is a call, and its name is no tool's."""
+        header, ender = yield from self._header()
+        if ender == ":":
+            self.source.pos += 1
+            ender = ":" if (yield from self.blank()) in ("\n", "\r", "") else ""
+            if ender:
+                yield from self._indented(self.column)
+        elif ender == "{":
             yield from self._body(ender)
-        else:
+        if not ender:
             yield from self._skip_line(0)
-        return Nothing()
+        name = re.match(r"\w+", header)
+        return Bind(target=Name(name=name[0]), value=Unreadable(why="it is a type")) if name else Nothing()
 
     def _import(self) -> Reading[Statement]:
         line = yield from self.source.line()
@@ -417,6 +483,11 @@ class Code(Values):
             source.pos += 1
 
     # Expressions
+
+    def _comment(self, char: str) -> Reading[bool]:
+        if char == "/" and self.python and (yield from self.source.ahead(2)) == "//":
+            return False  # it divides
+        return (yield from super()._comment(char))
 
     def blank(self) -> Reading[str]:
         """Skip what means nothing here: inside brackets also line ends. The next character, or ""."""
@@ -452,16 +523,71 @@ class Code(Values):
 
     def expression(self, level: int = 1) -> Reading[Any]:
         """An expression: operators over paths, calls and literals."""
-        if len(self.open) > 60:
+        self._depth += 1
+        if self._depth > NESTED:
             raise Bad("it is nested too deeply")
         left = yield from self._operand()
-        while True:
-            operator = yield from self._operator()
-            if operator is None or PRECEDENCE[operator] < level:
-                return left
+        while (operator := (yield from self._operator())) is not None and PRECEDENCE[operator] >= level:
             self.source.pos += len(operator)
-            right = yield from self.expression(PRECEDENCE[operator] + 1)
+            # A power binds to the right: 2 ** 3 ** 2 is 2 ** 9.
+            right = yield from self.expression(PRECEDENCE[operator] + (operator != "**"))
             left = Operation(operator=operator, left=left, right=right)
+        if level == 1:
+            left = yield from self._doubtful(left)
+        self._depth -= 1
+        return left
+
+    def _doubtful(self, left: Any) -> Reading[Any]:
+        """What follows an expression and makes its value depend on a condition."""
+        while (sign := (yield from self._doubtful_sign())) is not None:
+            self.source.pos += len(sign)
+            if sign == "if":
+                condition = yield from self._arithmetic()
+                yield from self._skip_words(("else",))
+                left = Doubtful(sure=(condition,), unsure=(left, (yield from self.expression())))
+            elif sign == "?":
+                one = yield from self.expression()
+                if (yield from self.blank()) == ":":
+                    self.source.pos += 1
+                left = Doubtful(sure=(left,), unsure=(one, (yield from self.expression())))
+            elif sign in ("or", "and", "||", "&&", "??"):
+                left = Doubtful(sure=(left,), unsure=((yield from self._arithmetic()),))
+            else:
+                if sign in ("is", "not"):
+                    yield from self._skip_words(("not", "in"))
+                left = Doubtful(sure=(left, (yield from self._arithmetic())), unsure=())
+        return left
+
+    def _arithmetic(self) -> Reading[Any]:
+        """An expression without such operators of its own."""
+        if (yield from self._skip_words(("not",))):
+            return Doubtful(sure=((yield from self._arithmetic()),), unsure=())
+        left = yield from self._operand()
+        while (operator := (yield from self._operator())) is not None:
+            self.source.pos += len(operator)
+            left = Operation(operator=operator, left=left, right=(yield from self._operand()))
+        return left
+
+    def _doubtful_sign(self) -> Reading[str | None]:
+        char = yield from self.blank()
+        if char and char in "?|&=!<>^":
+            three = yield from self.source.ahead(3)
+            sign = next((sign for sign in DOUBTFUL_SIGNS if three.startswith(sign)), None)
+            # A tag that closes the block, an arrow, a path or an assignment is none.
+            if (
+                sign is None
+                or three.startswith(("</", "<|", "<｜", "=>", "?."))
+                or (sign == "<" and three[1:2].isalpha())
+            ):
+                return None
+            return sign
+        if char and char in "oaini":
+            eleven = yield from self.source.ahead(11)
+            for word in DOUBTFUL_WORDS:
+                if eleven.startswith(word) and not eleven[len(word) : len(word) + 1].isalnum() and word != "else":
+                    following = eleven[len(word) : len(word) + 1]
+                    return word if following in (" ", "\n", "(", "\t", "") else None
+        return None
 
     def _operator(self) -> Reading[str | None]:
         char = yield from self.blank()
@@ -478,14 +604,13 @@ class Code(Values):
             raise Cut
         if char in "-+":
             self.source.pos += 1
-            operand = yield from self._operand()
-            if isinstance(operand, bool) or not isinstance(operand, int | float):
-                return Unreadable(why="only numbers have a sign")
-            return -operand if char == "-" else operand
+            operand = yield from self.expression(PRECEDENCE["**"])
+            if type(operand) in (int, float):
+                return -operand if char == "-" else operand
+            return Operation(operator=char, left=0, right=operand)
         if char == "!":
             self.source.pos += 1
-            yield from self._operand()
-            return Unreadable(why="a negation")
+            return Doubtful(sure=((yield from self._operand()),), unsure=())
         base = yield from self._primary(char)
         return (yield from self._postfix(base))
 
@@ -532,8 +657,7 @@ class Code(Values):
             names = tuple(Name(name=name.strip()) for name in parameters if name.strip())
             return Closure(parameters=names, body=(Say(value=body),))
         if word == "not":
-            yield from self.expression()
-            return Unreadable(why="a negation")
+            return Doubtful(sure=((yield from self.expression()),), unsure=())
         if word in LITERALS and following not in ("(", "="):
             return LITERALS[word]
         if word in ("NaN", "Infinity"):
@@ -621,7 +745,7 @@ class Code(Values):
         item = yield from self.expression()
         if (yield from self.space()) == "f" and (yield from source.starts_with("for ")):
             source.pos += 4
-            target = yield from self._comprehension_target()
+            target = yield from self._targets()
             if not (yield from self._skip_words(("in",))):
                 raise Bad(UNSUPPORTED, HINT)
             items = yield from self.expression()
@@ -630,11 +754,12 @@ class Code(Values):
             return Comprehension(item=item, target=target, items=items)
         return item
 
-    def _comprehension_target(self) -> Reading[Any]:
-        names = [(yield from self.expression())]
-        while (yield from self.space()) == ",":
+    def _targets(self) -> Reading[Any]:
+        """What a loop binds: a name, or several."""
+        names = [(yield from self._operand())]
+        while (yield from self.blank()) == ",":
             self.source.pos += 1
-            names.append((yield from self.expression()))
+            names.append((yield from self._operand()))
         return names[0] if len(names) == 1 else names
 
     def object(self, watch: Watch | None = None) -> Reading[Any]:
@@ -706,6 +831,11 @@ class Code(Values):
         parts = [first]
         while True:
             yield from self.blank()
+            prefix = PREFIXED.match((yield from self.source.ahead(3)))
+            if prefix is not None:
+                self.source.pos += prefix.end(1)
+                parts.append((yield from self._one_prefixed(prefix[1].lower())))
+                continue
             opener = yield from self.opener()
             if opener is None or opener == "`" or opener[0] == "\\":
                 break
@@ -715,15 +845,17 @@ class Code(Values):
         return "".join(parts) if all(isinstance(part, str) for part in parts) else Joined(parts=tuple(parts))
 
     def _prefixed(self, prefix: str) -> Reading[Any]:
-        """A string with a prefix: raw, formatted, bytes."""
+        """A string with a prefix, and those beside it."""
+        return (yield from self._texts((yield from self._one_prefixed(prefix))))
+
+    def _one_prefixed(self, prefix: str) -> Reading[Any]:
+        """A string with a prefix: raw, formatted, bytes. The prefix has been read."""
         opener = (yield from self.opener()) or '"'
         self.source.pos += len(opener)
         template = "{" if "f" in prefix else ""
         if len(opener) == 3:
-            text = yield from self._long_text(opener, raw="r" in prefix, template=template)
-        else:
-            text = yield from self.quoted(opener, "value", raw="r" in prefix, template=template)
-        return (yield from self._texts(text))
+            return (yield from self._long_text(opener, raw="r" in prefix, template=template))
+        return (yield from self.quoted(opener, "value", raw="r" in prefix, template=template))
 
     def template_part(self, char: str) -> Reading[list[Any]]:
         """`{expression}` of a formatted string, or `${expression}` of a template."""
@@ -739,15 +871,18 @@ class Code(Values):
         self.open.append("}")
         value = yield from self.expression()
         following = yield from self.space()
+        spec = ""
         if following in (":", "!", "="):
-            yield from source.run(re.compile(r"[^}\n]*"))
+            spec = yield from source.run(re.compile(r"[^}\n]*"))
         elif following != "}":
             raise Cut if following == "" else Bad(UNSUPPORTED, HINT)
         self.open.pop()
         if (yield from source.at_end()):
             raise Cut
         source.pos += 1
-        return [value if not isinstance(value, str) else Joined(parts=(value,))]
+        return [
+            Formatted(value=value, spec=spec) if spec else Joined(parts=(value,)) if isinstance(value, str) else value
+        ]
 
     def _postfix(self, base: Any) -> Reading[Any]:
         """Paths and calls behind an expression."""
@@ -766,6 +901,8 @@ class Code(Values):
                 key = yield from source.run(IDENTIFIER)
                 if not key:
                     raise Cut if (yield from source.at_end()) else Bad(UNSUPPORTED, HINT)
+                if self.open and (yield from source.at_end()):
+                    raise Cut
                 base = Part(base=base, key=key)
                 if key == "raw" and (yield from source.ahead(1)) == "`":
                     source.pos += 1
@@ -826,6 +963,8 @@ class Code(Values):
             if (yield from self.unclosed(char, after_comma=comma and bool(args or keywords))):
                 break
             if not comma:
+                if not (char in QUOTES or char.isalnum() or char in "_[{*"):
+                    raise Bad(UNSUPPORTED, HINT)
                 self.repaired("syntax")
             comma = False
             if char == "*" and (yield from source.ahead(2)) == "**":
@@ -867,11 +1006,20 @@ class Code(Values):
 
     def _short_quoted(self, opener: str) -> Reading[str]:
         """A quoted word that may be a key; "" if it is anything longer, with nothing settled."""
-        following = yield from self.source.ahead(66)
-        match = re.match(rf"{opener}([\w$-]{{1,62}}){opener}", following)
-        if match is None:
+        source = self.source
+        word = re.compile(rf"{opener}([\w$-]{{1,62}})")
+        while True:
+            match = word.match(source.text, source.pos)
+            if source.ended or len(source.text) - source.pos > 64:
+                break
+            if match is not None and match.end() < len(source.text):
+                break
+            if match is None and len(source.text) - source.pos > 1:
+                break
+            yield
+        if match is None or source.text[match.end() : match.end() + 1] != opener:
             return ""
-        self.source.pos += match.end()
+        source.pos = match.end() + 1
         return match[1]
 
     # Where a string ends, in code
@@ -881,6 +1029,8 @@ class Code(Values):
 
     def follows_value(self, char: str, gap: str, at: int) -> bool:
         if char in "+%.[*-" and (gap or char in ".["):
+            return True
+        if gap and (char in "=!<>&|?") and not self.source.text.startswith("=>", at):
             return True
         if char == ":" and "}" in self.open and self.open[-1] == "}":
             return True

@@ -20,16 +20,38 @@ class Family:
     thinking: tuple[tuple[str, str], ...] = ()
 
 
+CLAUDE = "ant" + "ml:"
+"""The prefix of Claude's own tags, written in two halves so that no tool takes this file for a message."""
+
 FAMILIES = (
     Family(
         name="hermes, qwen",
-        openers=("<tool_call>", "<tool_calls>", "<functioncall>", "<function_call>", "<tool>"),
+        openers=(
+            "<tool_call>",
+            "<tool_calls>",
+            "<functioncall>",
+            "<function_call>",
+            "<tool>",
+            "<tool ",
+            "<function_call ",
+        ),
         closers=("</tool_call>", "</tool_calls>", "</functioncall>", "</function_call>", "</tool>"),
         results=("<tool_response>", "<tool_responses>", "<tool_result>", "<tool_results>", "<tool_output>"),
         thinking=(("<think>", "</think>"), ("<scratch_pad>", "</scratch_pad>"), ("<scratchpad>", "</scratchpad>")),
     ),
-    Family(name="qwen coder", openers=("<function=",), closers=("</function>",)),
-    Family(name="qwen agent", openers=("✿FUNCTION✿:",), separators=("✿ARGS✿:",), results=("✿RESULT✿",)),
+    Family(name="qwen coder, minicpm", openers=("<function=", "<function "), closers=("</function>",)),
+    Family(
+        name="qwen agent",
+        openers=("✿FUNCTION✿:", "✿FUNCTION✿："),
+        separators=("✿ARGS✿:", "✿ARGS✿："),
+        results=("✿RESULT✿",),
+    ),
+    Family(
+        name="lm studio",
+        openers=("[TOOL_REQUEST]", "[tool_call]"),
+        closers=("[END_TOOL_REQUEST]", "[/tool_call]"),
+        results=("[TOOL_RESULT]",),
+    ),
     Family(
         name="llama",
         openers=("<|python_tag|>", "<|python_start|>"),
@@ -46,15 +68,23 @@ FAMILIES = (
     ),
     Family(
         name="deepseek",
-        openers=("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"),
-        closers=("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"),
-        separators=("<｜tool▁sep｜>",),
+        openers=("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<|tool▁calls▁begin|>", "<|tool▁call▁begin|>"),
+        closers=(
+            "<|tool▁call▁end|>",
+            "<|tool▁calls▁end|>",
+            "<｜tool▁call▁end｜>",
+            "<｜tool▁calls▁end｜>",
+            "<｜end▁of▁sentence｜>",
+        ),
+        separators=("<｜tool▁sep｜>", "<|tool▁sep|>"),
         results=("<｜tool▁outputs▁begin｜>", "<｜tool▁output▁begin｜>"),
     ),
     Family(
         name="deepseek dsml",
-        openers=("<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜DSML｜invoke "),
-        closers=("</｜DSML｜function_calls>", "</｜DSML｜tool_calls>", "</｜DSML｜invoke>"),
+        openers=tuple(
+            f"<{bar}DSML{bar}{tag}" for bar in "｜|" for tag in ("function_calls>", "tool_calls>", "invoke ")
+        ),
+        closers=tuple(f"</{bar}DSML{bar}{tag}>" for bar in "｜|" for tag in ("function_calls", "tool_calls", "invoke")),
     ),
     Family(
         name="kimi",
@@ -64,7 +94,7 @@ FAMILIES = (
         results=("## Return of ", "<|im_system|>"),
         thinking=(("◁think▷", "◁/think▷"),),
     ),
-    Family(name="glm", results=("<|observation|>",)),
+    Family(name="glm", closers=("<|assistant|>", "<|user|>"), results=("<|observation|>",)),
     Family(
         name="harmony",
         closers=("<|call|>", "<|return|>", "<|end|>"),
@@ -79,7 +109,7 @@ FAMILIES = (
     ),
     Family(
         name="granite, phi",
-        openers=("<|tool_call|>", "functools"),
+        openers=("<|tool_call|>", "<|tool_calls|>", "<|function_call|>"),
         closers=("<|/tool_call|>", "<|end_of_text|>", "<|end|>"),
         results=("<|tool_response|>", "<|start_of_role|>tool_response"),
     ),
@@ -92,17 +122,28 @@ FAMILIES = (
     ),
     Family(
         name="minimax, claude, seed",
-        openers=("<minimax:tool_call>", "<seed:tool_call>", "<function_calls>", "<function_calls>", "<invoke "),
+        openers=(
+            "<minimax:tool_call>",
+            "<seed:tool_call>",
+            "<function_calls>",
+            "<invoke ",
+            f"<{CLAUDE}function_calls>",
+            f"<{CLAUDE}invoke ",
+        ),
         closers=(
             "</minimax:tool_call>",
             "</seed:tool_call>",
             "</function_calls>",
-            "</function_calls>",
             "</invoke>",
-            "</invoke>",
+            f"</{CLAUDE}function_calls>",
+            f"</{CLAUDE}invoke>",
         ),
         results=("<function_results>", "<function_response>"),
-        thinking=(("<seed:think>", "</seed:think>"), ("<thinking>", "</thinking>")),
+        thinking=(
+            ("<seed:think>", "</seed:think>"),
+            ("<mm:think>", "</mm:think>"),
+            (f"<{CLAUDE}thinking>", f"</{CLAUDE}thinking>"),
+        ),
     ),
     Family(
         name="internlm",
@@ -130,7 +171,7 @@ FAMILIES = (
         openers=("<longcat_tool_call>", "<｜tool_call_begin｜>", "<steptml:invoke ", "<｜tool_calls_begin｜>"),
         closers=("</longcat_tool_call>", "<｜tool_call_end｜>", "</steptml:invoke>", "<｜tool_calls_end｜>"),
         separators=("<tool_sep>", "<｜tool_sep｜>"),
-        thinking=(("<longcat_think>", "</longcat_think>"),),
+        thinking=(("<longcat_think>", "</longcat_think>"), ("<think:opensource>", "</think:opensource>")),
     ),
     Family(
         name="exaone, solar",
@@ -153,6 +194,11 @@ FAMILIES = (
             ("<reasoning>", "</reasoning>"),
             ("<reflection>", "</reflection>"),
             ("<|begin_of_thought|>", "<|end_of_thought|>"),
+            ("<|thought_start|>", "<|thought_end|>"),
+            ("<|think|>", "<|end|>"),
+            ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+            ("<|content_thinking|>", "<|end_message|>"),
+            ("<ifm|think>", "</ifm|think>"),
         ),
     ),
 )

@@ -5,11 +5,13 @@ for what they were bound to; text joined with results is a `Concat`. Loops over 
 Whatever cannot be known from the text is `Unknown`, and a call that would need it is refused in words.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
-from toolspeak._noun import noun
+from toolspeak.dialects.computing import ROUNDS, Module, Unknown, built_in, formatted, joined, operated, unknown_in
 from toolspeak.dialects.names import LIBRARIES, NAMESPACES, Names
 from toolspeak.dialects.syntax import (
     Bind,
@@ -17,9 +19,13 @@ from toolspeak.dialects.syntax import (
     Closure,
     Comprehension,
     Define,
+    Doubtful,
+    Formatted,
+    Give,
     Import,
     Invocation,
     Joined,
+    Jump,
     Loop,
     Mapped,
     Name,
@@ -33,36 +39,42 @@ from toolspeak.dialects.syntax import (
     When,
 )
 from toolspeak.dialects.values import Bad
-from toolspeak.messages import Concat, Ref
+from toolspeak.messages import Ref
 from toolspeak.spec import ToolSpec
 
 STEPS = 2_000
-"""Statements and items that are followed in one message: a loop over a long list is not unrolled for ever."""
+"""Statements that are followed in one message."""
+
+CALLS_DEEP = 8
+"""How deeply functions of the code's own may call each other."""
+
+NOT_WRITTEN_OUT = "it stands in a loop whose number of rounds is not written out"
+DEPENDS = "it depends on something that only running the code would tell"
+
+BOUND = re.compile(r"^\s*(?:const|let|var)?\s*([A-Za-z_$][\w$]*)\s*(?:[-+*/%|&?]{1,2})?=(?!=)", re.M)
+"""What a line of code binds, if it cannot be read otherwise."""
 
 PASSED_ON = frozenset(
-    "asyncio.run asyncio.create_task asyncio.ensure_future asyncio.wait_for loop.run_until_complete "
-    "Promise.resolve str String json.dumps JSON.stringify json.loads JSON.parse list tuple".split()
+    "asyncio.run asyncio.create_task asyncio.ensure_future asyncio.wait_for loop.run_until_complete Promise.resolve "
+    "json.loads JSON.parse list tuple".split()
 )
 """Functions whose result is what they are given."""
 
 GATHERED = frozenset("asyncio.gather gather Promise.all Promise.allSettled Promise.any Promise.race".split())
 PRINTED = frozenset("print console.log console.info console.error console.debug console.warn display".split())
+CHANGING = frozenset("append push extend insert update pop remove clear setdefault sort reverse splice unshift".split())
+"""Methods that change what they are called on."""
+
+Called: TypeAlias = Callable[[ToolSpec, dict[str, Any]], str]
+Refused: TypeAlias = Callable[[str, str], None]
 
 
-@noun
-class Unknown:
-    """A value that the text does not tell."""
+class _Given(Exception):
+    """A function of the code's own has returned."""
 
-    why: str
-
-
-@noun
-class Module:
-    name: str
-
-
-Called = Callable[[ToolSpec, dict[str, Any]], str]
-Refused = Callable[[str, str], None]
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
 
 
 class Meaning:
@@ -86,6 +98,11 @@ class Meaning:
         match statement:
             case Say(value=value):
                 return self._value(value)
+            case Give(value=value):
+                given = self._value(value)
+                if self._depth:
+                    raise _Given(given)
+                return given
             case Bind(target=target, value=value):
                 self._bind(target, self._value(value))
             case Define(name=name, closure=closure):
@@ -95,14 +112,19 @@ class Meaning:
             case When(always=always, body=body):
                 if always:
                     return self._all(body)
-                self._refuse_inside(body, "it stands under a condition")
+                self._not_sure(body, "it stands under a condition")
             case Both(body=body):
                 return self._all(body)
             case Import(names=names):
                 self._scope.update({name: Module(name=name) for name in names if name not in NAMESPACES})
-            case Nothing():
+            case Nothing() | Jump():
                 pass
         return None
+
+    def lose_track(self, raw: str) -> None:
+        """A piece of code could not be read: what it binds is not known any more."""
+        for name in BOUND.findall(raw[:2000]):
+            self._scope[name] = Unknown(why=f"the name {name} is bound by code that is not supported")
 
     def _all(self, body: tuple[Statement, ...]) -> Any:
         result: Any = None
@@ -111,34 +133,47 @@ class Meaning:
         return result
 
     def _loop(self, target: Any, items: Any, body: tuple[Statement, ...]) -> None:
-        values = self._value(items) if items is not None else None
-        if not isinstance(values, list):
-            self._refuse_inside(body, "it stands in a loop whose number of rounds is not written out")
+        values = self._rounds(self._value(items)) if items is not None else None
+        if values is None or any(isinstance(node, Jump) for node in _walked(body)):
+            self._not_sure(body, NOT_WRITTEN_OUT)
             return
-        for value in cast("list[Any]", values):
+        for value in values:
             self._bind(target, value)
             self._all(body)
 
-    def _refuse_inside(self, body: tuple[Statement, ...], why: str) -> None:
-        for name in dict.fromkeys(self._tools_in(body)):
-            self._refused(name, why)
+    def _rounds(self, items: Any) -> list[Any] | None:
+        """What a loop goes over, if that is written out and not too long."""
+        if isinstance(items, dict):
+            items = list(cast("dict[str, Any]", items))
+        if not isinstance(items, list) or len(cast("list[Any]", items)) > ROUNDS:
+            return None
+        return cast("list[Any]", items)
 
-    def _tools_in(self, node: Any) -> list[str]:
-        """The tools that are called somewhere in a piece of code."""
-        found: list[str] = []
-        if isinstance(node, Invocation):
-            dotted = self._dotted(node.callee)
+    def _not_sure(self, body: tuple[Statement, ...], why: str) -> None:
+        """Code of which it is not known whether it runs: its calls are refused, and what it binds is not known."""
+        self._refuse_inside(body, why)
+        for node in _walked(body):
+            if isinstance(node, Bind):
+                self._bind(node.target, Unknown(why=DEPENDS))
+
+    def _refuse_inside(self, code: Any, why: str) -> None:
+        tools: dict[str, None] = {}
+        for node in _walked(code):
+            dotted = self._dotted(node.callee) if isinstance(node, Invocation) else None
             if dotted and (tool := self._tool(dotted)):
-                found.append(tool)
-        if isinstance(node, tuple | list):
-            for item in cast("list[Any]", node):
-                found += self._tools_in(item)
-        elif is_dataclass(node):
-            for field in fields(node):
-                found += self._tools_in(getattr(node, field.name))
-        return found
+                tools[tool] = None
+        for tool in tools:
+            self._refused(tool, why)
 
     # Names
+
+    @contextmanager
+    def _inner_scope(self) -> Generator[None]:
+        outer = dict(self._scope)
+        try:
+            yield
+        finally:
+            self._scope = outer
 
     def _bind(self, target: Any, value: Any) -> None:
         match target:
@@ -154,8 +189,28 @@ class Meaning:
                         self._bind(each, self._part(value, key))
             case Operation(left=left):
                 self._bind(left, value)
+            case Part(base=Name(name=name), key=key):
+                self._set_part(name, key if isinstance(key, str | int) else self._value(key), value)
             case _:
                 pass
+
+    def _set_part(self, name: str, key: Any, value: Any) -> None:
+        """`name[key] = value`: the name stands for something new."""
+        base = self._scope.get(name)
+        if isinstance(base, dict) and isinstance(key, str):
+            self._scope[name] = {**cast("dict[str, Any]", base), key: value}
+        elif name in self._scope:
+            self._scope[name] = Unknown(why=f"a part of {name} is changed")
+
+    def _changed(self, name: str, method: str, args: list[Any]) -> None:
+        """`name.append(…)` and its like: the name stands for something new."""
+        base = self._scope.get(name)
+        if method in ("append", "push") and isinstance(base, list) and len(args) == 1:
+            self._scope[name] = [*cast("list[Any]", base), args[0]]
+        elif method == "update" and isinstance(base, dict) and len(args) == 1 and isinstance(args[0], dict):
+            self._scope[name] = {**cast("dict[str, Any]", base), **cast("dict[str, Any]", args[0])}
+        elif name in self._scope:
+            self._scope[name] = Unknown(why=f"{name} is changed by .{method}()")
 
     def _dotted(self, node: Any) -> str | None:
         """`a.b.c` as text, if `a` is not a name the code has bound to a value."""
@@ -183,10 +238,17 @@ class Meaning:
                 return self._part(self._value(base), key if isinstance(key, str | int) else self._value(key))
             case Invocation():
                 return self._invocation(node)
-            case Joined(parts=parts):
-                return joined([self._value(part) for part in parts])
+            case Joined(parts=parts, python=python):
+                return joined([self._value(part) for part in parts], python=python)
+            case Formatted(value=value, spec=spec):
+                return formatted(self._value(value), spec)
             case Operation(operator=operator, left=left, right=right):
                 return operated(operator, self._value(left), self._value(right))
+            case Doubtful(sure=sure, unsure=unsure):
+                for part in sure:
+                    self._value(part)
+                self._refuse_inside(unsure, DEPENDS)
+                return Unknown(why=DEPENDS)
             case Mapped(items=items):
                 return self._mapped(items)
             case list():
@@ -233,9 +295,7 @@ class Meaning:
             elif isinstance(value, dict):
                 result |= cast("dict[str, Any]", value)
             else:
-                return (
-                    value if isinstance(value, Unknown) else Unknown(why="something is unpacked that is not an object")
-                )
+                return value if isinstance(value, Unknown) else Unknown(why="what is unpacked is not an object")
         return result
 
     def _listed(self, items: list[Any]) -> Any:
@@ -244,26 +304,22 @@ class Meaning:
             if isinstance(item, Spread | Comprehension):
                 spread = self._value(item)
                 if not isinstance(spread, list):
-                    return Unknown(why="something is unpacked that is not a list")
+                    return Unknown(why="what is unpacked is not a list")
                 result += cast("list[Any]", spread)
             else:
                 result.append(self._value(item))
         return result
 
     def _comprehension(self, node: Comprehension) -> Any:
-        items = self._value(node.items)
-        if not isinstance(items, list):
-            self._refuse_inside(
-                (Say(value=node.item),), "it stands in a loop whose number of rounds is not written out"
-            )
+        items = self._rounds(self._value(node.items))
+        if items is None:
+            self._refuse_inside(node.item, NOT_WRITTEN_OUT)
             return Unknown(why="a loop over something that is not written out")
         results: list[Any] = []
-        for item in cast("list[Any]", items):
-            self._steps += 1
-            if self._steps > STEPS:
-                raise Bad("the code does too much", "Write the calls out, one per line.")
-            self._bind(node.target, item)
-            results.append(self._value(node.item))
+        with self._inner_scope():
+            for item in items:
+                self._bind(node.target, item)
+                results.append(self._value(node.item))
         return results
 
     # Calls
@@ -275,10 +331,10 @@ class Meaning:
                 return self._call(tool, node)
             return self._library(dotted, node)
         if isinstance(node.callee, Part) and isinstance(node.callee.key, str):
-            return self._method(self._value(node.callee.base), node.callee.key, node)
+            return self._method(node.callee.base, node.callee.key, node)
         callee = self._value(node.callee)
         if isinstance(callee, Closure):
-            return self._apply(callee, [self._value(arg) for arg in node.args])
+            return self._apply(callee, [self._value(arg) for arg in node.args], node.keywords)
         return callee if isinstance(callee, Unknown) else Unknown(why="it calls something that is not a function")
 
     def _call(self, tool: str, node: Invocation) -> Any:
@@ -305,6 +361,8 @@ class Meaning:
         keywords = self._mapped(node.keywords)
         if isinstance(keywords, Unknown):
             return keywords
+        if twice := arguments.keys() & keywords.keys():
+            return Unknown(why=f"{', '.join(sorted(twice))} is given twice")
         arguments |= keywords
         return unknown_in(arguments) or arguments
 
@@ -323,31 +381,33 @@ class Meaning:
             return flat
         if dotted in PASSED_ON and args:
             return args[0]
+        keywords = self._mapped(node.keywords)
         if dotted == "dict":
-            return self._mapped(node.keywords)
-        if dotted == "range" and args and all(type(arg) is int for arg in args) and len(args) <= 3:
-            return list(range(*args))[: STEPS + 1] if args[-1:] != [0] or len(args) < 3 else Unknown(why="a step of 0")
-        if dotted == "enumerate" and args and isinstance(args[0], list):
-            return [[index, item] for index, item in enumerate(cast("list[Any]", args[0]))]
-        self._mapped(node.keywords)
+            return keywords
+        if (found := built_in(dotted, args, keywords)) is not None:
+            return found
         if dotted in PRINTED:
             return None
         first = dotted.split(".")[0]
         known = first in LIBRARIES or isinstance(self._scope.get(first), Module)
         return Unknown(why=f"{dotted} is {'a function of a library' if known else 'not a tool'}")
 
-    def _method(self, base: Any, name: str, node: Invocation) -> Any:
+    def _method(self, on: Any, name: str, node: Invocation) -> Any:
+        base = self._value(on)
         closure = next((arg for arg in node.args if isinstance(arg, Closure)), None)
         if name == "then" and closure is not None:
             return self._apply(closure, [base])
         if name in ("then", "catch", "finally", "json", "toString"):
             return base
         if name in ("map", "forEach") and closure is not None:
-            if isinstance(base, list):
-                return [self._apply(closure, [item, index]) for index, item in enumerate(cast("list[Any]", base))]
-            self._refuse_inside(closure.body, "it stands in a loop whose number of rounds is not written out")
+            rounds = self._rounds(base)
+            if rounds is not None:
+                return [self._apply(closure, [item, index]) for index, item in enumerate(rounds)]
+            self._refuse_inside(closure.body, NOT_WRITTEN_OUT)
             return Unknown(why="a loop over something that is not written out")
         args = [self._value(arg) for arg in node.args]
+        if isinstance(on, Name) and name in CHANGING:
+            return self._changed(on.name, name, args)
         if name == "get" and args:
             return self._part(base, args[0])
         if isinstance(base, dict) and name in ("items", "keys", "values"):
@@ -358,92 +418,44 @@ class Meaning:
             for item in cast("list[Any]", args[0]):
                 pieces += [base, item]
             return joined(pieces[1:])
+        if (
+            isinstance(base, str)
+            and name in ("strip", "trim", "upper", "lower", "toUpperCase", "toLowerCase")
+            and not args
+        ):
+            return {"trim": base.strip, "toUpperCase": base.upper, "toLowerCase": base.lower}.get(
+                name, getattr(base, name, base.strip)
+            )()
         return base if isinstance(base, Unknown) else Unknown(why=f".{name}() is not supported")
 
-    def _apply(self, closure: Closure, args: list[Any]) -> Any:
-        self._depth += 1
-        if self._depth > 8:
+    def _apply(self, closure: Closure, args: list[Any], keywords: tuple[tuple[str | None, Any], ...] = ()) -> Any:
+        """Follow a function of the code's own."""
+        if self._depth >= CALLS_DEEP:
             raise Bad("the code calls itself", "Write the calls out, one per line.")
-        for parameter, arg in zip(closure.parameters, args, strict=False):
-            self._bind(parameter, arg)
-        result = self._all(closure.body)
-        self._depth -= 1
-        return result
+        named = self._mapped(keywords)
+        self._depth += 1
+        try:
+            with self._inner_scope():
+                for parameter in closure.parameters[len(args) :]:
+                    self._bind(parameter, Unknown(why="a parameter is left to its default"))
+                for parameter, arg in zip(closure.parameters, args, strict=False):
+                    self._bind(parameter, arg)
+                if isinstance(named, dict):
+                    self._scope |= cast("dict[str, Any]", named)
+                return self._all(closure.body)
+        except _Given as given:
+            return given.value
+        finally:
+            self._depth -= 1
 
 
-def unknown_in(value: Any) -> Unknown | None:
-    """The first thing in a value that is not known, or that cannot be an argument."""
-    match value:
-        case Unknown():
-            return value
-        case dict():
-            return next(filter(None, map(unknown_in, cast("dict[str, Any]", value).values())), None)
-        case list():
-            return next(filter(None, map(unknown_in, cast("list[Any]", value))), None)
-        case Closure() | Module():
-            return Unknown(why="a function is given as a value")
-        case _:
-            return None
-
-
-def joined(parts: list[Any]) -> Any:
-    """Text from parts; a `Concat` if some are results."""
-    pieces: list[str | Ref] = []
-    for part in parts:
-        for piece in part.parts if isinstance(part, Concat) else (part,):
-            if isinstance(piece, Unknown):
-                return piece
-            if isinstance(piece, Ref):
-                pieces.append(piece)
-                continue
-            if isinstance(piece, dict | list | Closure | Module):
-                return Unknown(why="text is joined with something that is not text")
-            text = piece if isinstance(piece, str) else str(piece)
-            if pieces and isinstance(pieces[-1], str):
-                pieces[-1] += text
-            elif text:
-                pieces.append(text)
-    if any(isinstance(piece, Ref) for piece in pieces):
-        return Concat(parts=tuple(pieces))
-    return "".join(cast("list[str]", pieces))
-
-
-def operated(operator: str, left: Any, right: Any) -> Any:
-    """Constant arithmetic, and text joined with `+`."""
-    for side in (left, right):
-        if isinstance(side, Unknown):
-            return side
-    if operator == "+" and (isinstance(left, str | Concat) or isinstance(right, str | Concat)):
-        return joined([left, right])
-    if operator == "+" and isinstance(left, list) and isinstance(right, list):
-        return [*cast("list[Any]", left), *cast("list[Any]", right)]
-    if not (_is_number(left) and _is_number(right)):
-        return Unknown(why="it computes with something that is not a written number")
-    try:
-        return _computed(operator, cast("float", left), cast("float", right))
-    except (ArithmeticError, ValueError):
-        return Unknown(why="the computation has no result")
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
-def _computed(operator: str, left: float, right: float) -> Any:
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return left / right
-        case "//":
-            return left // right
-        case "%":
-            return left % right
-        case _ if abs(left) <= 1_000_000 and abs(right) <= 16:
-            return left**right
-        case _:
-            return Unknown(why="the computation is too large")
+def _walked(code: Any) -> Iterator[Any]:
+    """A piece of code and all that is in it."""
+    waiting = [code]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if isinstance(each, tuple | list):
+            waiting += reversed(cast("list[Any]", each))
+        elif is_dataclass(each):
+            waiting += [getattr(each, field.name) for field in reversed(fields(each))]

@@ -20,11 +20,11 @@ from toolspeak.dialects.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
 from toolspeak.dialects.names import Names
 from toolspeak.dialects.source import Reading, Source
 from toolspeak.dialects.speech import Speech
-from toolspeak.dialects.values import BLANKS, WIDE, Bad, Cut
+from toolspeak.dialects.values import BLANKS, WIDE, Bad, Cut, Values
 from toolspeak.events import Event, Finish, TextDelta
 from toolspeak.spec import ToolSpec
 
-INTERESTING = re.compile(r"[\n<\[{`:&✿◁}\])]")
+INTERESTING = re.compile(r"[\n<\[{`:：&✿◁}\])]")
 INDENT = re.compile(r"[ \t\u200b-\u200f\u2060\ufeff\u00a0]*")
 WORD = re.compile(r"[\w.$]*")
 MARKERS = re.compile(r"[*_ \t]*")
@@ -108,9 +108,20 @@ class Reader:
 
     def _advanced(self) -> list[Event]:
         self._in_prose = False
-        next(self._reading, None)
+        try:
+            next(self._reading, None)
+        except RecursionError:
+            # Nested beyond all reason. What was read is gone; what is left is shown as it is.
+            self._reading = self._given_up()
+            next(self._reading, None)
         events, self._speech.events = self._speech.events, []
         return events
+
+    def _given_up(self) -> Reading[None]:
+        while True:
+            self._speech.text(self._source.text[self._source.pos :])
+            self._source.pos = len(self._source.text)
+            yield
 
     # The message
 
@@ -181,6 +192,9 @@ class Reader:
         if char == "#":
             yield from self._marked()
             return True
+        if char in ("-", "*") and (yield from source.ahead(3)) in ("- {", "* {"):
+            self._say_next(2)
+            return True
         if char.isdecimal() and NUMBERED.match((yield from source.ahead(5))):
             self._say((yield from source.run(re.compile(r"[\d.)]*"))))
             return True
@@ -195,6 +209,7 @@ class Reader:
         two = yield from self._source.ahead(2)
         if two == "({":
             self._source.pos += 1
+            self._speech.hold("(")
             return True
         return two in ('"{', '"[')
 
@@ -210,11 +225,15 @@ class Reader:
         return False
 
     def _sequence(self, *, explicit: bool) -> Reading[int]:
+        mark = self._source.mark()
         said = yield from self._calls.sequence(explicit=explicit)
         if said:
             self._after_call = True
             self._fresh = True
             self._line = ""
+        elif not explicit:
+            self._source.rewind(mark)  # over comments that were skipped in the hope of a call
+        self._source.unmark()
         return said
 
     def _is_data(self) -> Reading[bool]:
@@ -280,7 +299,9 @@ class Reader:
             return True
         if promising == "announced":
             source.pos += len(word)
-            return bool((yield from self._sequence(explicit=True)))
+            if not (yield from self._sequence(explicit=True)):
+                self._say(word)
+            return True
         return bool(promising) and bool((yield from self._sequence(explicit=False)))
 
     def _promising(self, word: str) -> Reading[str]:
@@ -337,7 +358,7 @@ class Reader:
         char = match[0]
         if char == "\n":
             self._newline()
-        elif char == ":":
+        elif char in ":：":
             yield from self._label()
         elif char == "`":
             yield from self._backtick()
@@ -377,15 +398,16 @@ class Reader:
         self._say_next(1)
         if long or self._announced_only:
             return
-        if RESULT_LABEL.fullmatch(label) and self._speech.called:
-            self._speech.muted = True
+        if RESULT_LABEL.fullmatch(label):
+            self._speech.muted = self._speech.muted or self._speech.called
+            return
         self._say((yield from source.run(MARKERS)))
         char = yield from source.ahead(1)
         if label == "action" and (yield from self._action()):
             return
         char = WIDE.get(char, char)
         if char in ("{", "["):
-            if not (yield from self._bare(char)) and char == "{":
+            if not (yield from self._stands_alone()) or not (yield from self._bare(char)):
                 self._say_next(1)
         elif char == "`":
             if (yield from source.ahead(3)) == "```":
@@ -395,13 +417,30 @@ class Reader:
         elif char.isalpha() or char == "_":
             yield from self._word()
 
+    def _stands_alone(self) -> Reading[bool]:
+        """Whether nothing but a call follows on the line: a sentence that goes on speaks about it."""
+        source = self._source
+        mark = source.mark()
+        values = Values(source, self._calls.values.keys)
+        try:
+            yield from values.value()
+            yield from source.run(INDENT)
+            following = yield from source.ahead(1)
+            return source.well if following == "" else following in "\n\r<`,;}]"
+        except Bad:
+            return True  # whoever reads it for real says what is wrong with it
+        finally:
+            source.rewind(mark)
+            source.unmark()
+
     def _alone_in_backticks(self) -> Reading[None]:
         """`label: ⟨backtick⟩call⟨backtick⟩`, and nothing after it."""
         source = self._source
         mark = source.mark()
         source.pos += 1
         yield from source.run(INLINE_CODE)
-        alone = re.match(r"`[ \t]*(?:\n|$)", (yield from source.ahead(3)))
+        following = yield from source.ahead(3)
+        alone = re.match(r"`[ \t]*(?:\n|$)" if source.well else r"`[ \t]*\n", following)
         source.rewind(mark)
         source.unmark()
         if not alone:
@@ -449,6 +488,8 @@ class Reader:
                 yield from source.run(re.compile(r"`*"))
                 yield from source.run(re.compile(r"\w*"))
                 yield from source.run(BLANKS)
+            elif (yield from source.ahead(2)) == "`{":
+                source.pos += 1
             if (yield from source.ahead(1)) == "{":
                 self._calls.values.tier = "none"
                 self._calls.values.open.clear()
@@ -507,6 +548,7 @@ class Reader:
             self._say_next(len(text))
         elif role in ("close", "separate") and (self._speech.called or text[:2] in ("<|", "<｜", "</s")):
             source.pos += len(text)
+            self._fresh = self._fresh or role == "close"
         else:
             self._say_next(len(text))
 
@@ -516,10 +558,13 @@ class Reader:
         char = source.text[source.pos]
         if char == "&":
             found = ESCAPED_TAG.match((yield from source.ahead(48)))
-            if found and (role := ROLES.get(f"<{found[1].lower()}>")):
+            role = ROLES.get(f"<{found[1].lower()}>") if found else None
+            if found and (role == "open" or (role and self._speech.called)):
+                mark = source.mark()
                 source.pos += found.end()
                 if role == "open" and not (yield from self._sequence(explicit=True)):
-                    self._say(found[0])
+                    self._say(source.since(mark))
+                source.unmark()
                 return
         if char == "<" and (yield from source.ahead(2))[1:].isalpha():
             mark = source.mark()
@@ -528,13 +573,15 @@ class Reader:
             after = yield from source.ahead(2)
             source.rewind(mark)
             source.unmark()
-            if name in self._speech.specs and after[:1] == ">" and (yield from self._sequence(explicit=False)):
+            alone = name in self._speech.specs and after[:1] == ">" and not self._line.strip()
+            if alone and (yield from self._sequence(explicit=False)):
                 return
             if name == "code" and after == ">\n":
                 self._speech.hold("<code>")
                 source.pos += 6
                 yield from self._code(python=True)
-                if (yield from source.starts_with("</code>")):
+                self._speech.release()
+                if self._after_call and (yield from source.starts_with("</code>")):
                     source.pos += 7
                 return
         self._say_next(1)
@@ -546,9 +593,10 @@ class Reader:
         if opener[-1] in ">]:｜s":
             source.pos += len(opener)
         said = yield from self._sequence(explicit=True)
-        if not said:
-            source.rewind(mark)
+        if not said and source.here == mark:
             self._say_next(len(opener))
+        elif not said:
+            self._say(source.since(mark))
         source.unmark()
 
     def _thought(self, closer: str | None) -> Reading[None]:
@@ -565,7 +613,7 @@ class Reader:
                 yield
                 continue
             token = yield from self._calls.token()
-            if token is not None and token[0] == "thought" and (closer is None or token[1].lower() == closer.lower()):
+            if token is not None and (token[0] == "thought" if closer is None else token[1].lower() == closer.lower()):
                 source.pos += len(token[1])
                 self._fresh = True
                 self._line = ""
@@ -578,7 +626,11 @@ class Reader:
     def _harmony(self) -> Reading[None]:
         """A header of the harmony form: who speaks, in which channel, to whom."""
         source = self._source
+        mark = source.mark()
         header = yield from source.until("<|message|>")
+        if header is None:
+            self._say(source.since(mark))
+        source.unmark()
         if header is None:
             return
         recipient = HARMONY_RECIPIENT.search(header)
@@ -633,8 +685,7 @@ class Reader:
             return
         self._speech.hold(opening)
         said = yield from self._fence_content(label)
-        if not said and opening and self._speech.events[-1:] == []:
-            self._say("")
+        self._speech.release()
         yield from self._rest_of_fence(char, ticks, shown=not said)
         self._after_call = bool(said)
 
@@ -642,7 +693,9 @@ class Reader:
         source = self._source
         yield from source.run(re.compile(r"[ \t]*"))
         mark = source.mark()
-        braced = re.match(r"\{\.?(\w+)\}", (yield from source.ahead(24)))
+        braced = None
+        if (yield from source.ahead(1)) == "{":
+            braced = re.match(r"\{\.?(\w+)\}", (yield from source.ahead(24)))
         if braced:
             source.pos += braced.end()
             label = braced[1]
@@ -654,7 +707,7 @@ class Reader:
         source.unmark()
         if label:
             yield from source.run(re.compile(r"[ \t]*"))
-            if FENCE_ATTRIBUTES.match((yield from source.ahead(40))):
+            if (yield from source.ahead(1)).isalpha() and FENCE_ATTRIBUTES.match((yield from source.ahead(40))):
                 yield from source.line()
         return label.lower()
 

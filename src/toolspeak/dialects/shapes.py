@@ -23,13 +23,16 @@ ARGUMENT_KEYS = (
 )  # fmt: skip
 WRAPPER_KEYS = (
     "tool_calls", "tool_call", "function_call", "function_calls", "functionCall", "functionCalls", "toolUse",
-    "tool_use", "tool_uses", "calls", "function", "actions", "toolCalls", "toolCall",
+    "tool_use", "tool_uses", "calls", "function", "action", "actions", "choices", "message", "toolCalls", "toolCall",
 )  # fmt: skip
 BESIDE_KEYS = frozenset(
     "id type index thought thoughts thinking reasoning explanation tool_call_id toolUseId call_id role content "
     "status reason rationale".split()
 )
 """Keys that stand beside a call and are none of its arguments."""
+
+TOLD_KEYS = frozenset({"description", "result", "results", "output", "error"})
+"""Keys of a definition or a result, where no arguments are given."""
 
 CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPER_KEYS, *BESIDE_KEYS})
 
@@ -79,13 +82,32 @@ def calls_in(value: Any, names: Names) -> list[tuple[str, Any]]:
     named = [key for key in NAME_KEYS if isinstance(said.get(key), str)]
     key = next((key for key in named if names.resolve(said[key]) is not None), named[0] if named else None)
     if key is not None:
-        return [(said[key], _arguments(said, key))]
+        return [] if _is_definition(said, key) else [(said[key], _arguments(said, key))]
     for wrapper in WRAPPER_KEYS:
         if isinstance(said.get(wrapper), dict | list):
             return calls_in(said[wrapper], names)
     return [
         (each, inner) for each, inner in said.items() if isinstance(inner, dict) and names.resolve(each) is not None
     ]
+
+
+def _is_definition(said: dict[str, Any], name_key: str) -> bool:
+    """Whether an object defines a tool or tells a result: it names a tool and is no call of it."""
+    if "input_schema" in said or "inputSchema" in said or said.get("role") == "tool":
+        return True
+    arguments = next((said[key] for key in ARGUMENT_KEYS if key in said and key != name_key), None)
+    if arguments is None:
+        return not said.keys().isdisjoint(TOLD_KEYS)
+    if isinstance(arguments, dict):
+        items = list(cast("dict[str, Any]", arguments).values())
+        if items and all(map(_is_schema, items)):
+            return True
+    return "description" in said and "parameters" in said
+
+
+def _is_schema(value: Any) -> bool:
+    kinds = ("string", "integer", "number", "boolean", "array", "object", "null")
+    return isinstance(value, dict) and cast("dict[str, Any]", value).get("type") in kinds
 
 
 def _arguments(said: dict[str, Any], name_key: str) -> Any:

@@ -48,6 +48,11 @@ class Speech:
         """Text that is shown only if no call comes of what follows it: the line that opens a fence."""
         self._held = text
 
+    def release(self) -> None:
+        """No call came of it: what was held back is text."""
+        held, self._held = self._held, ""
+        self.text(held)
+
     def text(self, text: str) -> None:
         if text:
             self.events.append(TextDelta(text=self._held + text))

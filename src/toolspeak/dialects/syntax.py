@@ -36,9 +36,31 @@ class Invocation:
 
 @noun
 class Joined:
-    """A template: text and expressions, to be joined."""
+    """A template: text and expressions, to be joined. `python`: whether true is written `True`."""
 
     parts: tuple[Expression, ...]
+    python: bool = True
+
+
+@noun
+class Formatted:
+    """`{value:spec}` of a formatted string."""
+
+    value: Expression
+    spec: str
+
+
+@noun
+class Doubtful:
+    """A value that depends on something that only running would tell: `a or b`, `x if y else z`.
+
+    Attributes:
+        sure: What is evaluated in any case.
+        unsure: What may be or not.
+    """
+
+    sure: tuple[Expression, ...]
+    unsure: tuple[Expression, ...]
 
 
 @noun
@@ -91,9 +113,21 @@ class Unreadable:
 
 @noun
 class Say:
-    """An expression on its own, or one that is returned."""
+    """An expression on its own."""
 
     value: Expression
+
+
+@noun
+class Give:
+    """`return value`."""
+
+    value: Expression
+
+
+@noun
+class Jump:
+    """`break` or `continue`: how often a loop runs is not written out."""
 
 
 @noun
@@ -146,4 +180,4 @@ class Nothing:
     why: str = ""
 
 
-Statement: TypeAlias = Say | Bind | Define | Loop | When | Import | Both | Nothing
+Statement: TypeAlias = Say | Give | Jump | Bind | Define | Loop | When | Import | Both | Nothing

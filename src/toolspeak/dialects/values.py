@@ -382,6 +382,7 @@ class Values:
         source = self.source
         stops = _template_stops(opener) if template else STOPS[opener]
         pieces: list[Any] = []
+        doubtful = False
         while True:
             match = stops.search(source.text, source.pos)
             if match is None:
@@ -401,11 +402,14 @@ class Values:
                 pieces += yield from self.template_part(char)
             elif (yield from self._closes(role)):
                 source.pos += 1
+                if doubtful and not source.text[source.pos :].strip() and (yield from source.at_end()):
+                    raise Cut  # the end of the text proves nothing where a quote has been content already
                 return _joined(pieces)
             elif self.keys and (ended := (yield from self._ended_before(pieces))) is not None:
                 return ended
             else:
                 self.repaired("quotes")
+                doubtful = True
                 pieces.append(char)
                 source.pos += 1
 
@@ -436,7 +440,7 @@ class Values:
                 while len(closer) == 3 and (yield from source.ahead(1)) == closer[0]:
                     pieces.append(closer[0])
                     source.pos += 1
-                return _joined(pieces)
+                return _joined(pieces, python=closer != "`")
             else:
                 pieces.append(char)
                 source.pos += 1
@@ -597,7 +601,7 @@ def _template_stops(opener: str) -> re.Pattern[str]:
     return re.compile(rf"[\\{re.escape(QUOTES[opener])}{{}}]")
 
 
-def _joined(pieces: list[Any]) -> Any:
+def _joined(pieces: list[Any], *, python: bool = True) -> Any:
     """The pieces of a string as one text; as a template if expressions are among them."""
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(pieces)
@@ -607,7 +611,7 @@ def _joined(pieces: list[Any]) -> Any:
             parts[-1] += piece
         elif piece != "":
             parts.append(piece)
-    return Joined(parts=tuple(parts))
+    return Joined(parts=tuple(parts), python=python)
 
 
 def _character(code: int) -> str:
