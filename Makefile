@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt bench clean
+.PHONY: help setup demo test check fmt bench fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -38,7 +38,11 @@ fmt: setup ## format and mend what can be mended
 	$(BIN)/ruff check --fix
 
 bench: setup ## measure beside peers, which get environments of their own
+	$(BIN)/python bench/reading.py
 	$(BIN)/python bench/run.py
+
+fuzz: setup ## look for texts that break the reader, for some minutes
+	$(BIN)/python -m pytest tests/dialects/test_reading_properties.py -k "chunking or raise or deltas or shown" --hypothesis-profile fuzz --timeout 900
 
 clean: ## remove what was made
 	rm -rf $(VENV) bench/.venvs

@@ -14,7 +14,12 @@ from toolspeak.messages import ToolCall
 from .saying import RECORDS, calls, comparable, cut, heard, meant, offered, pieces, texts, tools_of
 
 
-@settings(max_examples=2000)
+def at_least(examples: int) -> int:
+    """That many, or more where the profile asks for more (`make fuzz`)."""
+    return max(examples, settings.default.max_examples)
+
+
+@settings(max_examples=at_least(2000))
 @given(offered, texts, pieces)
 def test_any_chunking_gives_the_same_events_when_folded(specs, text, places):
     whole = comparable(folded(heard(specs, [text])))
@@ -22,7 +27,7 @@ def test_any_chunking_gives_the_same_events_when_folded(specs, text, places):
     assert comparable(folded(heard(specs, list(text)))) == whole
 
 
-@settings(max_examples=1000)
+@settings(max_examples=at_least(1000))
 @given(offered, texts, pieces)
 def test_no_text_makes_a_reader_raise(specs, text, places):
     for finish in ("stop", "length", "error"):
@@ -34,7 +39,7 @@ def test_no_text_makes_a_reader_raise(specs, text, places):
         leaks.close(finish)
 
 
-@settings(max_examples=500)
+@settings(max_examples=at_least(500))
 @given(offered, texts)
 def test_argument_deltas_joined_are_the_arguments(specs, text):
     said: dict[str, str] = {}
@@ -51,7 +56,7 @@ def test_argument_deltas_joined_are_the_arguments(specs, text):
 
 
 @pytest.mark.parametrize("speaking", [JSON, TYPESCRIPT, PYTHON], ids=lambda dialect: dialect.name)
-@settings(max_examples=400)
+@settings(max_examples=at_least(400))
 @given(calls(), pieces)
 def test_a_call_survives_being_said_and_read(speaking, tools_and_calls, places):
     specs, said = tools_and_calls
@@ -81,7 +86,7 @@ def test_every_dialect_can_be_had_by_its_name(name):
     assert DIALECTS[name].name == name
 
 
-@settings(max_examples=500)
+@settings(max_examples=at_least(500))
 @given(offered, texts)
 def test_text_in_which_nothing_is_called_is_shown_as_it_is(specs, text):
     if any(token in text.lower() for token in ROLES):

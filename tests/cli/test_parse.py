@@ -1,0 +1,78 @@
+"""`toolspeak parse`, as a real process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+WEATHER = str(ROOT / "examples" / "weather.py")
+GIVEN = ROOT / "tests" / "dialects" / "spoken" / "given.jsonl"
+
+
+def run(*arguments: str, given: str = "", cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
+    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=cwd, timeout=25, encoding="utf-8")
+
+
+def test_it_shows_calls_references_and_what_is_malformed():
+    text = 'Let me see.\n```python\na = get_weather(city="Oslo")\nlist_cities(containing=a["city"])\nget_weather(city=town)\n```'
+    done = run("parse", "--tools", WEATHER, given=text)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        'call  call_1  get_weather(city="Oslo")',
+        'call  call_2  list_cities(containing=call_1["city"])',
+        "malformed  get_weather: the name town is not bound to anything",
+        "           Use literal values, or results of earlier calls in the same block.",
+        "text  Let me see.",
+    ]
+
+
+def test_it_reads_a_file_and_says_the_meaning_as_json(tmp_path: Path):
+    (tmp_path / "said.txt").write_text("{'name': 'get_weather', 'arguments': {'city': 'Oslo'}}", encoding="utf-8")
+    (tmp_path / "tools.json").write_text(
+        json.dumps([{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]),
+        encoding="utf-8",
+    )
+    done = run("parse", "--json", "--tools", "tools.json", "said.txt", cwd=tmp_path)
+    assert json.loads(done.stdout) == {
+        "calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}],
+        "malformed": [],
+    }
+
+
+def test_a_batch_gives_one_line_for_each_record_with_references_by_number():
+    done = run("parse", "--batch", str(GIVEN))
+    records = [json.loads(line) for line in GIVEN.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(line["id"], line["calls"]) for line in lines] == [(each["id"], each["expected"]) for each in records]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("parse",), "say which tools were on offer"),
+        (("parse", "--dialect", "klingon", "--tools", WEATHER), "there is no dialect 'klingon'"),
+        (("parse", "--tools", WEATHER, "nowhere.txt"), "cannot read nowhere.txt"),
+        (("parse", "--tools", "nowhere.json"), "cannot read nowhere.json"),
+        (("parse", "--batch", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(arguments, complaint):
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"toolspeak: {complaint}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_tools_are_shown_in_every_dialect():
+    assert run("tools", WEATHER, "--as", "typescript").stdout.startswith(
+        "// Get the current temperature in a city.\nget_weather({"
+    )
+    assert run("tools", WEATHER, "--as", "python").stdout.startswith("def get_weather(city: str, unit: Literal[")
+    assert [tool["name"] for tool in json.loads(run("tools", WEATHER, "--as", "json").stdout)] == [
+        "get_weather",
+        "list_cities",
+    ]
