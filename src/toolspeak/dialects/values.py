@@ -8,6 +8,7 @@ nothing is completed that could change a value: an open string or number is `Cut
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from toolspeak.dialects.source import Reading, Source
@@ -185,51 +186,19 @@ class Values:
 
     def array(self, closer: str) -> Reading[list[Any]]:
         """A list; the opening bracket is next."""
-        self.source.pos += 1
-        self.open.append(closer)
         items: list[Any] = []
-        comma = True
-        while True:
-            char = yield from self.space()
-            if char == closer:
-                self.source.pos += 1
-                break
-            if char == ",":
-                if comma:
-                    self.repaired("syntax")
-                self.source.pos += 1
-                comma = True
-                continue
-            if (yield from self.unclosed(char, after_comma=comma and bool(items))):
-                break
-            if not comma:
-                self.repaired("syntax")
+
+        def one(char: str) -> Reading[None]:
             items.append((yield from self.value()))
-            comma = False
-        self.open.pop()
+
+        yield from self.items(closer, one)
         return items
 
     def object(self, watch: Watch | None = None) -> Reading[dict[str, Any]]:
         """An object; the opening brace is next."""
-        self.source.pos += 1
-        self.open.append("}")
         items: dict[str, Any] = {}
-        comma = True
-        while True:
-            char = yield from self.space()
-            if char == "}":
-                self.source.pos += 1
-                break
-            if char == ",":
-                if comma:
-                    self.repaired("syntax")
-                self.source.pos += 1
-                comma = True
-                continue
-            if (yield from self.unclosed(char, after_comma=comma and bool(items))):
-                break
-            if not comma:
-                self.repaired("syntax")
+
+        def one(char: str) -> Reading[None]:
             key = yield from self.key()
             yield from self.colon(key)
             if watch is not None:
@@ -240,9 +209,42 @@ class Values:
             items[key] = value
             if watch is not None:
                 watch.item(key, value)
-            comma = False
-        self.open.pop()
+
+        yield from self.items("}", one)
         return items
+
+    def items(self, closer: str, one: Callable[[str], Reading[None]]) -> Reading[int]:
+        """Whatever stands between brackets; the opening bracket is next. How many commas there are.
+
+        `one` reads an item, and is told its first character.
+        """
+        self.source.pos += 1
+        self.open.append(closer)
+        commas, after_comma, some = 0, True, False
+        while True:
+            char = yield from self.space()
+            if char == closer:
+                self.source.pos += 1
+                break
+            if char == ",":
+                if after_comma:
+                    self.repaired("syntax")
+                self.source.pos += 1
+                commas += 1
+                after_comma = True
+                continue
+            if (yield from self.unclosed(char, after_comma=after_comma and some)):
+                break
+            if not after_comma:
+                self.missing_comma(char)
+            yield from one(char)
+            after_comma, some = False, True
+        self.open.pop()
+        return commas
+
+    def missing_comma(self, char: str) -> None:
+        """An item begins with `char`, and no comma stands before it."""
+        self.repaired("syntax")
 
     def unclosed(self, char: str, *, after_comma: bool) -> Reading[bool]:
         """Whether the closer is missing here and may be supplied: at the end, or before what closes the whole call."""
