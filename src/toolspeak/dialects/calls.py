@@ -18,8 +18,9 @@ from toolspeak.dialects.meaning import Meaning
 from toolspeak.dialects.shapes import CallWatch, NotACall, calls_in
 from toolspeak.dialects.source import Reading, Source
 from toolspeak.dialects.speech import Speech
+from toolspeak.dialects.strings import BLANKS, Bad, Cut
 from toolspeak.dialects.syntax import Nothing, Say, Statement
-from toolspeak.dialects.values import BLANKS, Bad, Cut, Values
+from toolspeak.dialects.values import Values
 
 NAME = re.compile(r"[\w.$:\-]*")
 TAG = re.compile(r"<(?:[｜|]DSML[｜|]|\w+:)?(\w+)(?:=([^<>\n]*)|[ \t]([^<>\n]*))?>")

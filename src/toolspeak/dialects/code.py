@@ -12,6 +12,7 @@ from typing import Any
 
 from toolspeak.dialects.expressions import HINT, IDENTIFIER, PRECEDENCE, TYPE, UNSUPPORTED, Expressions
 from toolspeak.dialects.source import Reading
+from toolspeak.dialects.strings import Bad, Cut
 from toolspeak.dialects.syntax import (
     Bind,
     Both,
@@ -29,7 +30,7 @@ from toolspeak.dialects.syntax import (
     Unreadable,
     When,
 )
-from toolspeak.dialects.values import Bad, Cut, Values
+from toolspeak.dialects.values import Values
 
 INDENT = re.compile(r"[ \t\u200b\u200c\u200d\u2060\ufeff\u00a0]*")
 ALWAYS = re.compile(r"""\(?\s*(?:True|true|1|__name__\s*===?\s*["']__main__["']|require\.main\s*===?\s*module)\s*\)?""")

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from toolspeak.dialects.source import Reading
+from toolspeak.dialects.strings import QUOTES, WIDE, Bad, Cut
 from toolspeak.dialects.syntax import (
     Closure,
     Comprehension,
@@ -24,8 +25,9 @@ from toolspeak.dialects.syntax import (
     Statement,
     Unreadable,
 )
-from toolspeak.dialects.values import INLINE_BLANKS, LITERALS, QUOTES, WIDE, Bad, Cut, Values, Watch, number
+from toolspeak.dialects.values import LITERALS, Values, Watch, number
 
+INLINE_BLANKS = re.compile(r"[^\S\n]*[\u200b-\u200f\u2060\ufeff]*[^\S\n]*")
 IDENTIFIER = re.compile(r"[\w$]*")
 NUMERAL = re.compile(r"[\w.]*")
 TYPE = re.compile(r"""[\w.<>\[\]|&"' ]*""")
@@ -388,7 +390,7 @@ class Expressions(Values, ABC):
         self.source.pos += len(opener)
         template = "{" if "f" in prefix else ""
         if len(opener) == 3:
-            return (yield from self._long_text(opener, raw="r" in prefix, template=template))
+            return (yield from self.long_text(opener, raw="r" in prefix, template=template))
         return (yield from self.quoted(opener, "value", raw="r" in prefix, template=template))
 
     def template_part(self, char: str) -> Reading[list[Any]]:
@@ -440,7 +442,7 @@ class Expressions(Values, ABC):
                 base = Part(base=base, key=key)
                 if key == "raw" and (yield from source.ahead(1)) == "`":
                     source.pos += 1
-                    base = yield from self._long_text("`", raw=True, template="${")
+                    base = yield from self.long_text("`", raw=True, template="${")
             elif char == "[":
                 source.pos += 1
                 self.open.append("]")

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from toolspeak.dialects.computing import ROUNDS, Module, Unknown, built_in, formatted, joined, operated, unknown_in
 from toolspeak.dialects.names import LIBRARIES, NAMESPACES, Names
+from toolspeak.dialects.strings import Bad
 from toolspeak.dialects.syntax import (
     Bind,
     Both,
@@ -38,7 +39,6 @@ from toolspeak.dialects.syntax import (
     Unreadable,
     When,
 )
-from toolspeak.dialects.values import Bad
 from toolspeak.messages import Ref
 from toolspeak.spec import ToolSpec
 

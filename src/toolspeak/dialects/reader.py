@@ -20,7 +20,8 @@ from toolspeak.dialects.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
 from toolspeak.dialects.names import Names
 from toolspeak.dialects.source import Reading, Source
 from toolspeak.dialects.speech import Speech
-from toolspeak.dialects.values import BLANKS, WIDE, Bad, Cut, Values
+from toolspeak.dialects.strings import BLANKS, WIDE, Bad, Cut
+from toolspeak.dialects.values import Values
 from toolspeak.events import Event, Finish, TextDelta
 from toolspeak.spec import ToolSpec
 
