@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, folded
-from toolspeak.dialects.calls import ROLES
 from toolspeak.dialects.native import LeakReader
+from toolspeak.dialects.tokens import ROLES
 from toolspeak.messages import ToolCall
 
 from .saying import RECORDS, calls, comparable, cut, heard, meant, offered, pieces, texts, tools_of

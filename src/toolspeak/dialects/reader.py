@@ -15,12 +15,13 @@ does.
 import re
 from collections.abc import Iterable
 
-from toolspeak.dialects.calls import ROLES, THOUGHT_ENDS, CallReader
+from toolspeak.dialects.calls import CallReader
 from toolspeak.dialects.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
 from toolspeak.dialects.names import Names
 from toolspeak.dialects.source import Reading, Source
 from toolspeak.dialects.speech import Speech
 from toolspeak.dialects.strings import BLANKS, WIDE, Bad, Cut
+from toolspeak.dialects.tokens import ROLES, THOUGHT_ENDS, next_token
 from toolspeak.dialects.values import Values
 from toolspeak.events import Event, Finish, TextDelta
 from toolspeak.spec import ToolSpec
@@ -216,7 +217,7 @@ class Reader:
 
     def _bare(self, char: str) -> Reading[bool]:
         """An object, a list or a string that no tag announces."""
-        if char == "[" and (yield from self._calls.token()) is not None:
+        if char == "[" and (yield from next_token(self._source)) is not None:
             return False
         if (yield from self._sequence(explicit=False)):
             return True
@@ -313,7 +314,7 @@ class Reader:
         if char == "(":
             return "call" if tool or word in TRANSPARENT else ""
         if char in ("{", "<", "[") and char:
-            token = (yield from self._calls.token()) if char != "{" else None
+            token = (yield from next_token(self._source)) if char != "{" else None
             if word == "functools" and char == "[":
                 return "announced"
             between = token is not None and token[0] == "separate"
@@ -494,13 +495,13 @@ class Reader:
             if (yield from source.ahead(1)) == "{":
                 self._calls.values.tier = "none"
                 self._calls.values.open.clear()
-                yield from self._calls.arguments(name, tool)
+                yield from self._calls.tags.arguments(name, tool)
                 return
             text = yield from source.run(PLAIN_LINE)
             if (yield from source.at_end()) and not (source.well and text.strip()):
                 raise Cut
             if tool is None:
-                self._calls.unknown(name, name)
+                self._speech.unknown(name, name)
             else:
                 self._finish_text(tool, text)
         except Bad as bad:
@@ -523,7 +524,7 @@ class Reader:
         if (yield from source.starts_with("<!--")):
             yield from self._show_until("-->")
             return
-        token = yield from self._calls.token()
+        token = yield from next_token(self._source)
         if token is None:
             yield from self._unmarked()
             return
@@ -536,7 +537,7 @@ class Reader:
         elif role == "thought":
             source.pos += len(text)
             self._speech.all_was_thought()
-            self._calls.forget()
+            self._calls.code.forget()
             self._after_call = False
             self._line = ""
             self._fresh = True
@@ -613,7 +614,7 @@ class Reader:
                     return
                 yield
                 continue
-            token = yield from self._calls.token()
+            token = yield from next_token(self._source)
             if token is not None and (token[0] == "thought" if closer is None else token[1].lower() == closer.lower()):
                 source.pos += len(token[1])
                 self._fresh = True
@@ -660,7 +661,7 @@ class Reader:
                     return
                 yield
                 continue
-            token = yield from self._calls.token()
+            token = yield from next_token(self._source)
             if token is not None and (token[0] == "harmony" or token[1].lower() in HARMONY_ENDS):
                 return
             if shown:
@@ -724,7 +725,7 @@ class Reader:
             source.rewind(mark)
         source.unmark()
         if not said and not label.startswith("json"):
-            said = yield from self._calls.block(python=label.startswith(("py", "ipy", "tool_code")))
+            said = yield from self._calls.code.block(python=label.startswith(("py", "ipy", "tool_code")))
         return said
 
     def _comments_before_data(self, char: str, label: str) -> Reading[bool]:
@@ -732,7 +733,7 @@ class Reader:
         return char in ("/", "#", "\\") and label in DATA_LABELS
 
     def _code(self, *, python: bool) -> Reading[None]:
-        said = yield from self._calls.block(python=python)
+        said = yield from self._calls.code.block(python=python)
         self._after_call = bool(said)
         self._fresh = True
         self._line = ""

@@ -83,6 +83,11 @@ class Speech:
             self.events.append(CallMalformed(call_id=call_id, name=name, raw=raw, reason=reason, hint=hint))
             self.called = True
 
+    def unknown(self, name: str, raw: str) -> None:
+        """A call of a tool that is not there."""
+        shown = ", ".join(self.specs) or "none"
+        self.malformed(name, raw, f"there is no tool {name!r}", f"The tools are: {shown}.")
+
     def ready(self, call: "OpenCall", arguments: dict[str, Any], repair: Repair) -> str:
         """A call is complete; its id, or "" if it may not run."""
         if self.muted:

@@ -1,0 +1,142 @@
+"""Calls in code: statements are read (`code.py`), followed (`meaning.py`) and told."""
+
+import re
+from typing import Any
+
+from toolspeak.dialects.code import Code
+from toolspeak.dialects.meaning import Meaning
+from toolspeak.dialects.shapes import NotACall
+from toolspeak.dialects.source import Reading, Source
+from toolspeak.dialects.speech import Speech
+from toolspeak.dialects.strings import Bad, Cut
+from toolspeak.dialects.syntax import Nothing, Say, Statement
+from toolspeak.dialects.values import Values
+
+
+class CodeReader:
+    """Reads calls from code. What one block binds is known in the next."""
+
+    def __init__(self, source: Source, speech: Speech, values: Values) -> None:
+        self.source = source
+        self.speech = speech
+        self.values = values
+        self.meaning = self._fresh_meaning()
+
+    def _fresh_meaning(self) -> Meaning:
+        return Meaning(self.speech.specs, self.speech.names, self._called_in_code, self._refused_in_code)
+
+    def forget(self) -> None:
+        """Start again: what was bound so far was reasoning."""
+        self.meaning = self._fresh_meaning()
+
+    def item(self, said: int) -> Reading[int]:
+        """An item of a list of calls in code: `[f(x=1), g()]`; 0 if it is none, after others that were."""
+        code = self._code()
+        code.open.append("]")
+        mark = self.source.mark()
+        try:
+            value = yield from code.expression()
+        except Bad as bad:
+            if said and self._tool_named_in(self.source.since(mark)) is None:
+                return 0
+            return self._broken_code(bad, self.source.since(mark))
+        finally:
+            self.source.unmark()
+        self.values.tier = code.tier
+        return self._followed(Say(value=value), "")
+
+    def _code(self) -> Code:
+        return Code(self.values)
+
+    def line(self, *, explicit: bool) -> Reading[int]:
+        """A statement of code; 0 (by `NotACall`) if no tool is called in it."""
+        code = self._code()
+        mark = self.source.mark()
+        try:
+            statement = yield from code.line()
+        except Bad as bad:
+            if not isinstance(bad, Cut) and not explicit:
+                raise NotACall from None
+            return self._broken_code(bad, self.source.since(mark))
+        finally:
+            raw = self.source.since(mark)
+            self.source.unmark()
+        if statement is None or isinstance(statement, Nothing):
+            raise NotACall
+        self.values.tier = code.tier
+        # What it binds stays bound, though as text it is shown.
+        said = self._followed(statement, raw)
+        if not said:
+            raise NotACall
+        return said
+
+    def _broken_code(self, bad: Bad, raw: str) -> int:
+        tool = self._tool_named_in(raw)
+        if tool is None:
+            raise NotACall
+        self.speech.malformed(tool, raw, bad.reason, bad.hint)
+        return 1
+
+    def block(self, *, python: bool) -> Reading[int]:
+        """The statements of a fenced block, up to its end. What is no call is told as text, statement by statement."""
+        code = self._code()
+        code.python = python
+        said = 0
+        while True:
+            mark = self.source.mark()
+            try:
+                code.tier = "none"
+                statement = yield from code.statement()
+                raw = self.source.since(mark)
+                if statement is None:
+                    if not said:
+                        self.speech.text(raw)
+                    return said
+                self.values.tier = code.tier
+                count = self._followed(statement, raw)
+                if not count and not said:
+                    self.speech.text(raw)
+                said += count
+            except Bad as bad:
+                raw = self.source.since(mark)
+                try:
+                    said += self._broken_code(bad, raw)
+                except NotACall:
+                    self.speech.text(raw)
+                return said
+            finally:
+                self.source.unmark()
+
+    def _followed(self, statement: Statement, raw: str) -> int:
+        """Follow a statement; how many calls it said."""
+        before = len(self.speech.events)
+        if isinstance(statement, Nothing):
+            self.meaning.lose_track(raw)
+            tool = self._tool_named_in(raw) if statement.why else None
+            if tool is not None:
+                hint = "Write plain calls with literal values, one per line."
+                self.speech.malformed(tool, raw.strip(), statement.why, hint)
+        else:
+            self._raw = raw
+            try:
+                self.meaning.follow(statement)
+            except Bad as bad:
+                self.speech.malformed(None, raw, bad.reason, bad.hint)
+            except RecursionError:
+                self.speech.malformed(None, raw, "it is nested too deeply", "Write plain calls, one per line.")
+        return len(self.speech.events) - before
+
+    def _tool_named_in(self, raw: str) -> str | None:
+        for match in re.finditer(r"([\w.$]+)\s*\(", raw[:2000]):
+            if not re.search(r"(?:def|function)\s+$", raw[: match.start()]) and (
+                tool := self.speech.names.resolve(match[1])
+            ):
+                return tool
+        return None
+
+    def _called_in_code(self, spec: Any, arguments: dict[str, Any]) -> str:
+        return self.speech.begin(spec.name).finish(arguments, self.values.tier)
+
+    def _refused_in_code(self, name: str, why: str) -> None:
+        hint = "Use literal values, or results of earlier calls in the same block."
+        self.speech.malformed(name, "", why, hint)
