@@ -6,10 +6,8 @@
 Showing: `dialect.py` is the contract, `text.py` the dialects told in a prompt (`json_form.py`, `typescript_form.py`,
 `python_form.py`; the prompts are in `prompts/`), `native.py` the API's own.
 
-Reading, one reader for every form: `source.py` is text that is still arriving; `values.py` reads values, `code.py` code
-(`syntax.py` is its tree, `meaning.py` what it calls); `shapes.py` knows the objects that say a call, `forms.py` the
-tokens of model families, `calls.py` all of these as calls; `reader.py` finds them in a message, and `speech.py` tells
-what was found.
+Reading, one reader for every form, from the message down to the letter: `reader.py`, `calls.py`, `meaning.py`,
+`code.py`, `values.py`, `strings.py`, `source.py`. ARCHITECTURE.md has the map.
 """
 
 from collections.abc import Sequence

@@ -16,11 +16,14 @@ import re
 from collections.abc import Iterable
 
 from toolspeak.dialects.calls import CallReader
-from toolspeak.dialects.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
+from toolspeak.dialects.fences import FenceReader
+from toolspeak.dialects.forms import CODE_LABELS, DATA_LABELS
 from toolspeak.dialects.names import Names
+from toolspeak.dialects.prose import LABEL_LENGTH, Prose
+from toolspeak.dialects.protocols import ProtocolReader
 from toolspeak.dialects.source import Reading, Source
 from toolspeak.dialects.speech import Speech
-from toolspeak.dialects.strings import BLANKS, WIDE, Bad, Cut
+from toolspeak.dialects.strings import WIDE, Bad
 from toolspeak.dialects.tokens import ROLES, THOUGHT_ENDS, next_token
 from toolspeak.dialects.values import Values
 from toolspeak.events import Event, Finish, TextDelta
@@ -30,24 +33,18 @@ INTERESTING = re.compile(r"[\n<\[{`:：&✿◁}\])]")
 INDENT = re.compile(r"[ \t\u200b-\u200f\u2060\ufeff\u00a0]*")
 WORD = re.compile(r"[\w.$]*")
 MARKERS = re.compile(r"[*_ \t]*")
-PLAIN_LINE = re.compile(r"[^\n]*")
 INLINE_CODE = re.compile(r"[^`\n]*")
-FENCE_ATTRIBUTES = re.compile(r"[\w-]+=")
 NUMBERED = re.compile(r"\d{1,3}[.)][ \t]")
 RESULT_LABEL = re.compile(
     r"(?:(?:tool|function|execution|code) )?(?:observation|output|result|response)s?|results of your calls", re.I
 )
-ACTION_INPUT = re.compile(r"[*_\s]*Action[ _]Input[*_]*:[*_]*[ \t]*", re.I)
 ESCAPED_TAG = re.compile(r"&lt;(/?[\w:|]{1,40})&gt;")
-HARMONY_RECIPIENT = re.compile(r"to=([\w.\-]+)")
 BINDERS = frozenset({"await", "const", "let", "var", "return", "print", "from", "import"})
 TRANSPARENT = frozenset(
     {"print", "console.log", "asyncio.run", "asyncio.gather", "gather", "Promise.all", "await", "display"}
 )
 ASSIGNED = re.compile(r"call|tool|function|action", re.I)
-HARMONY_ENDS = ("<|end|>", "<|return|>", "<|call|>")
 WELL_ENDED = ("stop", "tool_calls", "closed")
-LABEL_LENGTH = 80
 
 
 class Reader:
@@ -83,9 +80,9 @@ class Reader:
         self._source = Source()
         self._speech = Speech(by_name, Names(by_name), strict=strict, prefix=prefix)
         self._calls = CallReader(self._source, self._speech)
-        self._line = ""
-        self._fresh = True
-        self._after_call = False
+        self._prose = Prose(self._source, self._speech)
+        self._fences = FenceReader(self._prose, self._calls)
+        self._protocols = ProtocolReader(self._prose, self._calls)
         self._in_prose = False
         self._thinking = thinking
         self._announced_only = announced_only
@@ -95,9 +92,9 @@ class Reader:
         """Read text that has arrived; what is known now and was not before."""
         if self._in_prose and INTERESTING.search(text) is None:
             # Prose, the common case: nothing in it can begin anything.
-            if len(self._line) <= LABEL_LENGTH:
-                self._line += text
-            self._after_call = False
+            if len(self._prose.line) <= LABEL_LENGTH:
+                self._prose.line += text
+            self._prose.after_call = False
             return [TextDelta(text=text)] if text else []
         self._source.feed(text)
         return self._advanced()
@@ -129,65 +126,32 @@ class Reader:
 
     def _message(self) -> Reading[None]:
         if self._thinking:
-            yield from self._thought(None)
+            yield from self._protocols.thought(None)
         while not (yield from self._source.at_end()):
-            if not self._fresh or not (yield from self._line_start()):
-                self._fresh = False
+            if not self._prose.fresh or not (yield from self._line_start()):
+                self._prose.fresh = False
                 yield from self._in_line()
-
-    def _say(self, text: str) -> None:
-        """Prose: shown, and remembered as the beginning of the line."""
-        self._speech.text(text)
-        if len(self._line) <= LABEL_LENGTH:
-            self._line += text
-        if text.strip():
-            self._after_call = False
-
-    def _say_next(self, count: int) -> None:
-        source = self._source
-        self._say(source.text[source.pos : source.pos + count])
-        source.pos += count
-
-    def _newline(self) -> None:
-        self._speech.text("\n")
-        self._source.pos += 1
-        self._line = ""
-        self._fresh = True
-
-    def _show_until(self, closer: str) -> Reading[None]:
-        """Text in which nothing can be a call, up to what closes it."""
-        source = self._source
-        while True:
-            found = source.text.find(closer, source.pos)
-            if found >= 0:
-                self._say_next(found + len(closer) - source.pos)
-                return
-            if source.ended:
-                self._say_next(len(source.text) - source.pos)
-                return
-            self._say_next(max(0, len(source.text) - len(closer) + 1 - source.pos))
-            yield
 
     # Where a line begins
 
     def _line_start(self) -> Reading[bool]:
         """Read what a line begins with, if that can be a call; False leaves it to be prose."""
         source = self._source
-        self._say((yield from source.run(INDENT)))
+        self._prose.say((yield from source.run(INDENT)))
         char = yield from source.ahead(1)
         char = WIDE.get(char, char)
         if char == "\n":
-            self._newline()
+            self._prose.newline()
             return True
         if self._announced_only:
             return False
         if char in ("`", "~", "'") and (yield from source.ahead(3)) == char * 3:
-            yield from self._fence()
+            yield from self._fences.fence()
             return True
         if char in ("{", "[") or (yield from self._opens_text(char)):
             return (yield from self._bare(char))
         if char == "/" and (yield from source.ahead(2)) == "/*":
-            yield from self._show_until("*/")
+            yield from self._prose.show_until("*/")
             return True
         if char == ">":
             return (yield from self._quoted())
@@ -195,10 +159,10 @@ class Reader:
             yield from self._marked()
             return True
         if char in ("-", "*") and (yield from source.ahead(3)) in ("- {", "* {"):
-            self._say_next(2)
+            self._prose.say_next(2)
             return True
         if char.isdecimal() and NUMBERED.match((yield from source.ahead(5))):
-            self._say((yield from source.run(re.compile(r"[\d.)]*"))))
+            self._prose.say((yield from source.run(re.compile(r"[\d.)]*"))))
             return True
         if char.isalpha() or char in ("_", "$"):
             return (yield from self._word())
@@ -230,9 +194,8 @@ class Reader:
         mark = self._source.mark()
         said = yield from self._calls.sequence(explicit=explicit)
         if said:
-            self._after_call = True
-            self._fresh = True
-            self._line = ""
+            self._prose.after_call = True
+            self._prose.anew()
         elif not explicit:
             self._source.rewind(mark)  # over comments that were skipped in the hope of a call
         self._source.unmark()
@@ -246,7 +209,8 @@ class Reader:
     def _data(self) -> Reading[None]:
         """Data: shown as it is, up to its last bracket or a blank line."""
         source = self._source
-        depth, quoted, last = 0, False, ""
+        depth, quoted = 0, False
+        last: str = ""
         while True:
             for index in range(source.pos, len(source.text)):
                 char = source.text[index]
@@ -257,10 +221,10 @@ class Reader:
                 blank = char == "\n" and last == "\n"
                 last = "" if last == "\\" else char
                 if depth == 0 or blank:
-                    self._say_next(index + 1 - source.pos)
-                    self._fresh = blank
+                    self._prose.say_next(index + 1 - source.pos)
+                    self._prose.fresh = blank
                     return
-            self._say_next(len(source.text) - source.pos)
+            self._prose.say_next(len(source.text) - source.pos)
             if source.ended:
                 return
             yield
@@ -274,10 +238,10 @@ class Reader:
             said = yield from self._sequence(explicit=False)
             if not said:
                 source.rewind(mark)
-                self._say_next(3)
+                self._prose.say_next(3)
             source.unmark()
             return bool(said)
-        self._say_next(1)
+        self._prose.say_next(1)
         return True
 
     def _word(self) -> Reading[bool]:
@@ -290,19 +254,19 @@ class Reader:
         source.rewind(mark)
         source.unmark()
         if promising == "harmony":
-            yield from self._harmony()
+            yield from self._protocols.harmony()
             return True
         if promising == "label":
-            self._say_next(len(alone))
+            self._prose.say_next(len(alone))
             return True
         if promising == "assigned":
-            self._say_next(len(alone))
+            self._prose.say_next(len(alone))
             yield from self._bare_or_text()
             return True
         if promising == "announced":
             source.pos += len(word)
             if not (yield from self._sequence(explicit=True)):
-                self._say(word)
+                self._prose.say(word)
             return True
         return bool(promising) and bool((yield from self._sequence(explicit=False)))
 
@@ -351,69 +315,69 @@ class Reader:
         source = self._source
         match = INTERESTING.search(source.text, source.pos)
         if match is None:
-            self._say_next(len(source.text) - source.pos)
+            self._prose.say_next(len(source.text) - source.pos)
             if not source.ended:
                 self._in_prose = True
                 yield
             return
-        self._say_next(match.start() - source.pos)
+        self._prose.say_next(match.start() - source.pos)
         char = match[0]
         if char == "\n":
-            self._newline()
+            self._prose.newline()
         elif char in ":：":
             yield from self._label()
         elif char == "`":
             yield from self._backtick()
-        elif char == "{" and self._after_call:
+        elif char == "{" and self._prose.after_call:
             yield from self._bare_or_text()
-        elif char in "}])" and self._after_call:
+        elif char in "}])" and self._prose.after_call:
             source.pos += 1
         elif char in "<[&✿◁":
             yield from self._marked()
         else:
-            self._say_next(1)
+            self._prose.say_next(1)
 
     def _bare_or_text(self) -> Reading[None]:
         if not (yield from self._bare(self._source.text[self._source.pos])):
-            self._say_next(1)
+            self._prose.say_next(1)
 
     def _backtick(self) -> Reading[None]:
         """Inline code is talk."""
         if (yield from self._source.ahead(3)) == "```":
             if self._announced_only:
-                self._say_next(3)
-                yield from self._rest_of_fence("`", "```", shown=True)
-            elif self._line.strip():
-                self._say_next(3)
+                self._prose.say_next(3)
+                yield from self._fences.rest_of_fence("`", "```", shown=True)
+            elif self._prose.line.strip():
+                self._prose.say_next(3)
             else:
-                yield from self._fence()
+                yield from self._fences.fence()
             return
-        self._say_next(1)
-        self._say((yield from self._source.run(INLINE_CODE)))
+        self._prose.say_next(1)
+        self._prose.say((yield from self._source.run(INLINE_CODE)))
         if (yield from self._source.ahead(1)) == "`":
-            self._say_next(1)
+            self._prose.say_next(1)
 
     def _label(self) -> Reading[None]:
         """A colon: what was before it on the line may be a label, and what follows a call."""
         source = self._source
-        long, label = len(self._line) > LABEL_LENGTH, self._line.strip(" \t*_#>-`").lower()
-        self._say_next(1)
+        long, label = len(self._prose.line) > LABEL_LENGTH, self._prose.line.strip(" \t*_#>-`").lower()
+        self._prose.say_next(1)
         if long or self._announced_only:
             return
         if RESULT_LABEL.fullmatch(label):
             self._speech.muted = self._speech.muted or self._speech.called
             return
-        self._say((yield from source.run(MARKERS)))
+        self._prose.say((yield from source.run(MARKERS)))
         char = yield from source.ahead(1)
-        if label == "action" and (yield from self._action()):
+        if label == "action" and (yield from self._protocols.action()):
             return
         char = WIDE.get(char, char)
         if char in ("{", "["):
             if not (yield from self._stands_alone()) or not (yield from self._bare(char)):
-                self._say_next(1)
+                self._prose.say_next(1)
         elif char == "`":
             if (yield from source.ahead(3)) == "```":
-                yield from self._fence()
+                yield from self._fences.fence()
             else:
                 yield from self._alone_in_backticks()
         elif char.isalpha() or char == "_":
@@ -448,73 +412,8 @@ class Reader:
         if not alone:
             yield from self._backtick()
             return
-        self._say_next(1)
+        self._prose.say_next(1)
         yield from self._sequence(explicit=False)
-
-    def _action(self) -> Reading[bool]:
-        """`Action: name`, and on the next line `Action Input: arguments`."""
-        source = self._source
-        mark = source.mark()
-        yield from source.run(re.compile(r"[`*_ \t]*"))
-        name = yield from source.run(re.compile(r"[\w.\-]*"))
-        tool = self._speech.names.resolve(name) if name else None
-        char = yield from source.ahead(1)
-        if tool and char == "[":
-            source.pos += 1
-            text = yield from source.until("]")
-            if text is not None:
-                source.unmark()
-                self._finish_text(tool, text)
-                return True
-        yield from source.run(re.compile(r"[`*_ \t]*"))
-        yield from source.ahead(40)
-        found = ACTION_INPUT.match(source.text, source.pos) if name else None
-        if found is None:
-            source.rewind(mark)
-            source.unmark()
-            return False
-        source.pos = found.end()
-        yield from self._action_input(name, tool)
-        source.unmark()
-        self._after_call = True
-        self._fresh = True
-        self._line = ""
-        return True
-
-    def _action_input(self, name: str, tool: str | None) -> Reading[None]:
-        source = self._source
-        mark = source.mark()
-        try:
-            yield from source.run(BLANKS)
-            if (yield from source.ahead(3)) == "```":
-                yield from source.run(re.compile(r"`*"))
-                yield from source.run(re.compile(r"\w*"))
-                yield from source.run(BLANKS)
-            elif (yield from source.ahead(2)) == "`{":
-                source.pos += 1
-            if (yield from source.ahead(1)) == "{":
-                self._calls.values.tier = "none"
-                self._calls.values.open.clear()
-                yield from self._calls.tags.arguments(name, tool)
-                return
-            text = yield from source.run(PLAIN_LINE)
-            if (yield from source.at_end()) and not (source.well and text.strip()):
-                raise Cut
-            if tool is None:
-                self._speech.unknown(name, name)
-            else:
-                self._finish_text(tool, text)
-        except Bad as bad:
-            self._speech.malformed(name, source.since(mark), bad.reason, bad.hint)
-        finally:
-            source.unmark()
-
-    def _finish_text(self, tool: str, text: str) -> None:
-        """A call whose arguments are one text: that of its first parameter."""
-        properties = list(self._speech.specs[tool].parameters.get("properties", {}))
-        arguments = {properties[0]: text.strip()} if properties and text.strip() else {}
-        self._speech.begin(tool).finish(arguments, "shape")
-        self._after_call = True
 
     # Tokens
 
@@ -522,7 +421,7 @@ class Reader:
         """What may be a token of some family."""
         source = self._source
         if (yield from source.starts_with("<!--")):
-            yield from self._show_until("-->")
+            yield from self._prose.show_until("-->")
             return
         token = yield from next_token(self._source)
         if token is None:
@@ -533,26 +432,25 @@ class Reader:
             yield from self._carrier(text)
         elif role == "think":
             source.pos += len(text)
-            yield from self._thought(THOUGHT_ENDS[text.lower()])
+            yield from self._protocols.thought(THOUGHT_ENDS[text.lower()])
         elif role == "thought":
             source.pos += len(text)
             self._speech.all_was_thought()
             self._calls.code.forget()
-            self._after_call = False
-            self._line = ""
-            self._fresh = True
+            self._prose.after_call = False
+            self._prose.anew()
         elif role == "harmony":
-            yield from self._harmony()
+            yield from self._protocols.harmony()
         elif role == "inert":
-            yield from self._show_until("</tools>")
+            yield from self._prose.show_until("</tools>")
         elif role == "result":
             self._speech.muted = self._speech.muted or self._speech.called
-            self._say_next(len(text))
+            self._prose.say_next(len(text))
         elif role in ("close", "separate") and (self._speech.called or text[:2] in ("<|", "<｜", "</s")):
             source.pos += len(text)
-            self._fresh = self._fresh or role == "close"
+            self._prose.fresh = self._prose.fresh or role == "close"
         else:
-            self._say_next(len(text))
+            self._prose.say_next(len(text))
 
     def _unmarked(self) -> Reading[None]:
         """A `<` or the like that is no token: an escaped tag, a tag that names a tool, or prose."""
@@ -565,7 +463,7 @@ class Reader:
                 mark = source.mark()
                 source.pos += found.end()
                 if role == "open" and not (yield from self._sequence(explicit=True)):
-                    self._say(source.since(mark))
+                    self._prose.say(source.since(mark))
                 source.unmark()
                 return
         if char == "<" and (yield from source.ahead(2))[1:].isalpha():
@@ -575,18 +473,18 @@ class Reader:
             after = yield from source.ahead(2)
             source.rewind(mark)
             source.unmark()
-            alone = name in self._speech.specs and after[:1] == ">" and not self._line.strip()
+            alone = name in self._speech.specs and after[:1] == ">" and not self._prose.line.strip()
             if alone and (yield from self._sequence(explicit=False)):
                 return
             if name == "code" and after == ">\n":
                 self._speech.hold("<code>")
                 source.pos += 6
-                yield from self._code(python=True)
+                yield from self._fences.code(python=True)
                 self._speech.release()
-                if self._after_call and (yield from source.starts_with("</code>")):
+                if self._prose.after_call and (yield from source.starts_with("</code>")):
                     source.pos += 7
                 return
-        self._say_next(1)
+        self._prose.say_next(1)
 
     def _carrier(self, opener: str) -> Reading[None]:
         """Calls that a token announces. A token that announces none is prose."""
@@ -596,167 +494,7 @@ class Reader:
             source.pos += len(opener)
         said = yield from self._sequence(explicit=True)
         if not said and source.here == mark:
-            self._say_next(len(opener))
+            self._prose.say_next(len(opener))
         elif not said:
-            self._say(source.since(mark))
+            self._prose.say(source.since(mark))
         source.unmark()
-
-    def _thought(self, closer: str | None) -> Reading[None]:
-        """Reasoning, up to its closing token (any, if it was opened in the prompt). Nothing in it is a call."""
-        source = self._source
-        while True:
-            stop = source.text.find(closer[0] if closer else "<", source.pos)
-            end = stop if stop >= 0 else len(source.text)
-            self._speech.thinking(source.text[source.pos : end])
-            source.pos = end
-            if stop < 0:
-                if source.ended:
-                    return
-                yield
-                continue
-            token = yield from next_token(self._source)
-            if token is not None and (token[0] == "thought" if closer is None else token[1].lower() == closer.lower()):
-                source.pos += len(token[1])
-                self._fresh = True
-                self._line = ""
-                return
-            if (yield from source.at_end()):
-                return
-            self._speech.thinking(source.text[source.pos])
-            source.pos += 1
-
-    def _harmony(self) -> Reading[None]:
-        """A header of the harmony form: who speaks, in which channel, to whom."""
-        source = self._source
-        mark = source.mark()
-        header = yield from source.until("<|message|>")
-        if header is None:
-            self._say(source.since(mark))
-        source.unmark()
-        if header is None:
-            return
-        recipient = HARMONY_RECIPIENT.search(header)
-        if header.startswith("<|start|>") and not header.startswith("<|start|>assistant"):
-            self._speech.muted = self._speech.muted or self._speech.called
-            yield from self._until_next_header(shown=False)
-        elif recipient is not None and recipient[1] != "assistant":
-            yield from self._action_input(recipient[1], self._speech.names.resolve(recipient[1]))
-            self._after_call = True
-        elif "analysis" in header:
-            yield from self._until_next_header(shown=True)
-        self._line = ""
-        self._fresh = True
-
-    def _until_next_header(self, *, shown: bool) -> Reading[None]:
-        """The text of a harmony message that is no answer, up to the token that ends it."""
-        source = self._source
-        while True:
-            found = source.text.find("<", source.pos)
-            end = found if found >= 0 else len(source.text)
-            if shown:
-                self._speech.thinking(source.text[source.pos : end])
-            source.pos = end
-            if found < 0:
-                if source.ended:
-                    return
-                yield
-                continue
-            token = yield from next_token(self._source)
-            if token is not None and (token[0] == "harmony" or token[1].lower() in HARMONY_ENDS):
-                return
-            if shown:
-                self._speech.thinking("<")
-            source.pos += 1
-
-    # Fences
-
-    def _fence(self) -> Reading[None]:
-        """A fenced block: calls, if its label does not say that it is text."""
-        source = self._source
-        mark = source.mark()
-        char = yield from source.ahead(1)
-        ticks = yield from source.run(re.compile(f"{char}*"))
-        label = yield from self._fence_label()
-        opening = source.since(mark)
-        source.unmark()
-        if label in RESULT_LABELS and self._speech.called:
-            self._speech.muted = True
-        if label and label not in CODE_LABELS and label not in DATA_LABELS:
-            self._say(opening)
-            yield from self._rest_of_fence(char, ticks, shown=True)
-            return
-        self._speech.hold(opening)
-        said = yield from self._fence_content(label)
-        self._speech.release()
-        yield from self._rest_of_fence(char, ticks, shown=not said)
-        self._after_call = bool(said)
-
-    def _fence_label(self) -> Reading[str]:
-        source = self._source
-        yield from source.run(re.compile(r"[ \t]*"))
-        mark = source.mark()
-        braced = None
-        if (yield from source.ahead(1)) == "{":
-            braced = re.match(r"\{\.?(\w+)\}", (yield from source.ahead(24)))
-        if braced:
-            source.pos += braced.end()
-            label = braced[1]
-        else:
-            label = yield from source.run(re.compile(r"[\w+#-]*"))
-            if (yield from source.ahead(1)) in ("(", ".", "=", ":"):
-                source.rewind(mark)
-                label = ""
-        source.unmark()
-        if label:
-            yield from source.run(re.compile(r"[ \t]*"))
-            if (yield from source.ahead(1)).isalpha() and FENCE_ATTRIBUTES.match((yield from source.ahead(40))):
-                yield from source.line()
-        return label.lower()
-
-    def _fence_content(self, label: str) -> Reading[int]:
-        source = self._source
-        mark = source.mark()
-        yield from source.run(BLANKS)
-        char = yield from source.ahead(1)
-        said = 0
-        if WIDE.get(char, char) in ("{", "[", '"', "<", "(") or (yield from self._comments_before_data(char, label)):
-            said = yield from self._calls.sequence(explicit=False)
-        if not said:
-            source.rewind(mark)
-        source.unmark()
-        if not said and not label.startswith("json"):
-            said = yield from self._calls.code.block(python=label.startswith(("py", "ipy", "tool_code")))
-        return said
-
-    def _comments_before_data(self, char: str, label: str) -> Reading[bool]:
-        yield from ()
-        return char in ("/", "#", "\\") and label in DATA_LABELS
-
-    def _code(self, *, python: bool) -> Reading[None]:
-        said = yield from self._calls.code.block(python=python)
-        self._after_call = bool(said)
-        self._fresh = True
-        self._line = ""
-
-    def _rest_of_fence(self, char: str, ticks: str, *, shown: bool) -> Reading[None]:
-        """What is left of a block, up to the fence that closes it."""
-        source = self._source
-        show = self._say_next if shown else self._drop_next
-        while True:
-            found = source.text.find(char, source.pos)
-            show((found if found >= 0 else len(source.text)) - source.pos)
-            if found < 0:
-                if source.ended:
-                    return
-                yield
-            elif (yield from source.ahead(len(ticks))) == ticks:
-                closing = yield from source.run(re.compile(f"{char}*"))
-                self._say(closing if shown else "")
-                self._line = ""
-                self._fresh = True
-                return
-            else:
-                show(1)
-
-    def _drop_next(self, count: int) -> None:
-        self._source.pos += count
