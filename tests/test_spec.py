@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from toolspeak import Tool
 from toolspeak.spec import map_subschemas, strict_schema
+from toolspeak.wire import openai_chat
 
 
 @pytest.mark.parametrize(
@@ -78,3 +80,16 @@ def test_data_that_looks_like_a_schema_is_left_alone():
 
 def test_a_schema_may_be_a_boolean():
     assert map_subschemas({"items": True, "anyOf": [False]}, dict) == {"items": True, "anyOf": [False]}
+
+
+def test_a_tool_without_a_strict_variant_is_given_as_it_is():
+    def free(tags: dict[str, str]) -> None:
+        "Take tags."
+
+    def plain(tag: str, count: int = 1) -> None:
+        "Take a tag."
+
+    loose, firm = openai_chat.tool_definitions([Tool(free).spec, Tool(plain).spec], strict=True)
+    assert "strict" not in loose["function"]
+    assert firm["function"]["strict"] is True
+    assert firm["function"]["parameters"]["required"] == ["tag", "count"]

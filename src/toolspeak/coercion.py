@@ -129,6 +129,12 @@ def _wrapped(arguments: Any, properties: Mapping[str, Any]) -> dict[str, Any] | 
 def _union_value(value: Any, options: list[Any], root: Schema) -> Any:
     if any(fits(value, option, root) for option in options):
         return value
+    if (
+        isinstance(value, str)
+        and value.strip().casefold() in NULL
+        and any(fits(None, option, root) for option in options)
+    ):
+        return None
     candidates = [(option, coerce(value, option, root)) for option in options]
     for option, candidate in candidates:
         if fits(candidate, option, root):

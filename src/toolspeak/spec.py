@@ -89,6 +89,22 @@ def strict_schema(schema: Schema) -> dict[str, Any]:
     return result
 
 
+def can_be_strict(schema: Schema) -> bool:
+    """Whether a schema has a strict variant: no object with free keys, no tuple, no value of any type."""
+    if schema.get("additionalProperties") not in (None, False) or "prefixItems" in schema:
+        return False
+    if schema.get("type") == "object" and "properties" not in schema:
+        return False
+    held: list[bool] = []
+
+    def look(sub: Schema) -> Schema:
+        held.append(bool(sub) and can_be_strict(sub))
+        return sub
+
+    map_subschemas(schema, look)
+    return all(held)
+
+
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
     # The default is not shown: under a strict schema the model says null, and null means the default.
     schema = {key: value for key, value in schema.items() if key != "default"}

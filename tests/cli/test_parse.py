@@ -38,8 +38,10 @@ def test_it_reads_a_file_and_says_the_meaning_as_json(tmp_path: Path):
     )
     done = run("parse", "--json", "--tools", "tools.json", "said.txt", cwd=tmp_path)
     assert json.loads(done.stdout) == {
-        "calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}],
+        "calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}, "repair": "syntax"}],
         "malformed": [],
+        "text": "",
+        "thinking": "",
     }
 
 

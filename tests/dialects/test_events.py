@@ -153,3 +153,31 @@ def test_every_text_dialect_reads_every_form():
         events = parser.feed('<tool_call>{"name": "now", "arguments": {}}</tool_call>\n```ts\nawait now();\n```')
         assert len(folded(events + parser.close()).calls) == 2
     assert JSON.name == "json"
+
+
+def test_a_fence_that_was_opened_in_the_text_is_closed_in_it():
+    understood = folded(heard(TOOLS, ["```js\nconst city = 'Oslo';\nget_weather({city})\n```\nDone."]))
+    assert len(understood.calls) == 1
+    assert understood.text.count("```") == 2
+    assert folded(heard(TOOLS, ["```js\nnow()\n```\nDone."])).text.strip() == "Done."
+
+
+def test_no_call_starts_that_is_neither_ready_nor_malformed_in_the_end():
+    events = heard(TOOLS, ['Here:\n```json\n{"name": "now", "description": "The time."}\n```\nok'])
+    assert kinds(events) == ["text_delta"] * len(events)
+    assert folded(events).text.count("```") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "get_weather", "arguments": {"city": "Paris",}}',
+        '{"name": "get_weather", /* so */ "arguments": {"city": "Paris"}}',
+        '{"name": "get_weather", "arguments": {"city": "Paris", "days": +5}}',
+        '{"name": "get_weather", "arguments": {"city": "Par\nis"}}',
+        '{"name": "getWeather", "arguments": {"city": "Paris"}}',
+    ],
+)
+def test_every_departure_from_json_is_a_repair(text):
+    assert folded(heard(TOOLS, [text])).calls[0].repair != "none"
+    assert folded(heard(TOOLS, [text], strict=True)).calls == ()

@@ -214,3 +214,23 @@ def test_a_default_factory_is_not_asked_when_the_tool_is_made():
         "y": {"type": "array", "items": {"type": "integer"}, "default": []},
     }
     assert tool.bind({}).kwargs == {"x": 0, "y": []}
+
+
+def test_a_tool_made_anew_keeps_what_is_not_said_again():
+    @tool(effect="read", timeout=5, name="people")
+    def population(city: str) -> int:
+        "How many people live in a city."
+        return len(city)
+
+    again = Tool(population, max_output=10)
+    assert (again.name, again.spec.effect, again.spec.timeout, again.spec.max_output) == ("people", "read", 5, 10)
+
+
+def test_keys_that_are_no_texts_are_told():
+    with pytest.raises(ToolspeakError, match="1: a key must be a text"):
+        Tool(len_of).bind({1: 2})
+
+
+def len_of(text: str) -> int:
+    "How long a text is."
+    return len(text)

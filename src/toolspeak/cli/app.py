@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from toolspeak._version import __version__
 from toolspeak.cli import parsing
 from toolspeak.cli.calling import arguments_from, called
 from toolspeak.cli.showing import Form, as_form, listing, skipped_listing
@@ -63,9 +64,13 @@ def _complain(message: str) -> int:
 
 
 @app.callback(invoke_without_command=True)
-def root(context: typer.Context) -> None:
+def root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
     """Any model calls your Python functions."""
-    if context.invoked_subcommand is None:
+    if version:
+        sys.stdout.write(f"toolspeak {__version__}\n")
+    elif context.invoked_subcommand is None:
         sys.stdout.write(context.get_help() + "\n")
 
 
@@ -84,9 +89,9 @@ def tools_command(
     found = _found(target)
     console = Console(highlight=False)
     if skipped:
-        console.print(skipped_listing(found))
+        console.print(skipped_listing(found), soft_wrap=True)
     elif form is None:
-        console.print(listing(found, target))
+        console.print(listing(found, target), soft_wrap=not console.is_terminal)
     else:
         sys.stdout.write(as_form(found, form, strict=strict) + "\n")
 
@@ -108,6 +113,9 @@ def call_command(
     """
     box = _found(target)
     arguments = arguments_from(pairs or [], text)
+    for skipped in box.skipped:
+        if skipped.name == name:
+            raise UsageError(f"{name} cannot be a tool: {skipped.reason}")
     tool = box[name]
     with _answer_alone():
         succeeded, answer = called(tool, arguments)
@@ -136,14 +144,14 @@ def parse_command(
     """Show what a model's text means: calls, references between them, and calls that cannot be read."""
     speaking = parsing.dialect_named(dialect)
     if batch is not None:
-        for line in parsing.batch(batch):
+        for line in parsing.batch(batch, tools):
             sys.stdout.write(line + "\n")
         return
     with _answer_alone():
         specs = parsing.tools_from(tools)
     found = understand(parsing.text_from(path), specs, speaking=speaking)
     if as_json:
-        sys.stdout.write(json.dumps(parsing.as_json(found), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(parsing.whole_as_json(found), ensure_ascii=False) + "\n")
     else:
         Console(highlight=False, soft_wrap=True).print(parsing.listing(found))
 

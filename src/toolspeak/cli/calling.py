@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any, cast
 
 from toolspeak.errors import InvalidArguments, UsageError
@@ -41,6 +41,10 @@ async def _awaited(result: Awaitable[Any]) -> Any:
     return await result
 
 
+async def _collected(items: AsyncIterator[Any]) -> list[Any]:
+    return [item async for item in items]
+
+
 def called(tool: Tool[..., Any], arguments: dict[str, Any]) -> tuple[bool, str]:
     """Whether the call succeeded, and the text that a model would get."""
     try:
@@ -51,6 +55,8 @@ def called(tool: Tool[..., Any], arguments: dict[str, Any]) -> tuple[bool, str]:
         result = tool.function(*bound.args, **bound.kwargs)
         if inspect.isawaitable(result):
             result = asyncio.run(_awaited(result))
+        elif inspect.isasyncgen(result):
+            result = asyncio.run(_collected(result))
     except (Exception, SystemExit) as error:
         return False, f"{type(error).__name__}: {error}"
     return True, output_text(output_value(result))

@@ -72,8 +72,9 @@ def _json(text: str, where: str) -> Any:
         raise UsageError(f"{where} is not JSON: {error}") from None
 
 
-def batch(path: str) -> Iterator[str]:
-    """A line for each record: its id, the calls, and what was malformed."""
+def batch(path: str, tools: str | None) -> Iterator[str]:
+    """A line for each record: its id, the calls, and what was malformed. A record without tools is offered `tools`."""
+    otherwise = tools_from(tools) if tools is not None else []
     # Split on line feeds alone: a text may hold any other line break that Unicode knows.
     for number, line in enumerate(_read(path).split("\n"), 1):
         if not line.strip():
@@ -83,8 +84,12 @@ def batch(path: str) -> Iterator[str]:
         if not isinstance(record, dict) or not isinstance(cast("dict[str, Any]", record).get("text"), str):
             raise UsageError(f"{where}: a record is an object with id, tools and text")
         given = cast("dict[str, Any]", record)
-        specs = [spec_from(tool, where) for tool in cast("list[Any]", given.get("tools") or [])]
-        found = understand(given["text"], specs, speaking=dialect_named(given.get("dialect", "json")))
+        specs = [spec_from(tool, where) for tool in cast("list[Any]", given.get("tools") or [])] or otherwise
+        try:
+            speaking = dialect_named(given.get("dialect") or "json")
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
+        found = understand(given["text"], specs, speaking=speaking)
         yield json.dumps({"id": given.get("id"), **as_json(found)}, ensure_ascii=False)
 
 
@@ -99,6 +104,13 @@ def as_json(found: Understood) -> dict[str, Any]:
             {"name": each.name, "reason": each.reason, "hint": each.hint, "raw": each.raw} for each in found.malformed
         ],
     }
+
+
+def whole_as_json(found: Understood) -> dict[str, Any]:
+    """The same, with how calls were repaired and what else was said."""
+    meaning = as_json(found)
+    calls = [{**call, "repair": ready.repair} for call, ready in zip(meaning["calls"], found.calls, strict=True)]
+    return {**meaning, "calls": calls, "text": found.text, "thinking": found.thinking}
 
 
 def _numbered(value: Any, numbers: dict[str, int]) -> Any:

@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from toolspeak.checking import describe
@@ -62,7 +61,7 @@ def listing(box: Toolbox, target: str) -> RenderableType:
 def _tool(spec: ToolSpec) -> RenderableType:
     head = Text.assemble((spec.name, "bold cyan"), "  ", spec.description.split("\n")[0])
     required = spec.parameters.get("required", ())
-    rows: list[RenderableType] = []
+    rows: list[Text] = []
     for name, schema in spec.parameters["properties"].items():
         allowed = describe(schema, spec.parameters)
         default = "" if name in required else f" = {json.dumps(schema.get('default'), ensure_ascii=False)}"
@@ -70,7 +69,7 @@ def _tool(spec: ToolSpec) -> RenderableType:
         if about := schema.get("description"):
             row.append(f"  {about.splitlines()[0]}")
         rows.append(row)
-    return Group(head, Padding(Group(*rows), (0, 0, 1, 4), expand=False))
+    return Group(head, *(Text("    ").append_text(row) for row in rows), Text(""))
 
 
 def skipped_listing(box: Toolbox) -> RenderableType:

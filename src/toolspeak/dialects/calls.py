@@ -170,17 +170,22 @@ class CallReader:
     def _said(self, value: Any, watch: CallWatch | None, explicit: bool, raw: str) -> int:
         """Tell the calls that a value says."""
         found = calls_in(value, self.speech.names)
+        begun = watch.call if watch is not None else None
+        if not found and begun is not None:
+            begun.fail(raw, "it defines a tool and does not call it", "Write values, not the schema.")
+            return 1
         if not found:
             if not explicit:
                 raise NotACall
             if value:
                 self.speech.malformed(None, raw, "it names no tool", 'Write {"name": …, "arguments": {…}}.')
             return 1 if value else 0
-        begun = watch.call if watch is not None else None
         if begun is None and not explicit and not any(self.speech.names.resolve(name) for name, _ in found):
             raise NotACall
         for name, arguments in found:
             tool = self.speech.names.resolve(name)
+            if tool != name:
+                self.values.repaired("shape")
             if begun is not None and begun.spec.name == tool:
                 begun.finish(arguments, self.values.tier, raw)
                 begun = None

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from toolspeak.dialects.expressions import HINT, IDENTIFIER, PRECEDENCE, TYPE, UNSUPPORTED, Expressions
-from toolspeak.dialects.source import Reading
+from toolspeak.dialects.source import Reading, Source
 from toolspeak.dialects.strings import Bad, Cut
 from toolspeak.dialects.syntax import (
     Bind,
     Both,
     Closure,
     Define,
+    Doubtful,
     Give,
     Import,
     Jump,
@@ -34,8 +35,9 @@ from toolspeak.dialects.values import Values
 
 INDENT = re.compile(r"[ \t\u200b\u200c\u200d\u2060\ufeff\u00a0]*")
 ALWAYS = re.compile(r"""\(?\s*(?:True|true|1|__name__\s*===?\s*["']__main__["']|require\.main\s*===?\s*module)\s*\)?""")
+COMPOUND = frozenset({"if", "while", "with", "switch", "for", "try", "do"})
 DECLARATIONS = frozenset({"class", "interface", "type", "declare", "namespace", "enum", "abstract", "module"})
-SKIPPED = frozenset({"pass", "global", "nonlocal", "del", "raise", "throw", "debugger"})
+SKIPPED = frozenset({"pass", "global", "nonlocal", "del", "debugger"})
 AUGMENTED = ("**=", "//=", "+=", "-=", "*=", "/=", "%=")
 
 
@@ -118,7 +120,9 @@ class Code(Expressions):
             elif word == "async" and (yield from source.starts_with("function")):
                 word = yield from source.run(IDENTIFIER)
                 following = yield from self.blank()
-            if word in ("if", "while", "with", "switch", "for", "try", "do") and following not in (".", "=", ","):
+            if word in COMPOUND and following not in (".", "=", ",", ")"):
+                return (yield from self._compound(word, following))
+            if word in ("match", "case") and (following.isalnum() or following in ("_", '"', "'")):
                 return (yield from self._compound(word, following))
             if following not in ("(", ".", "=", ",") and (following != "[" or word in ("const", "let", "var")):
                 reader = self._keywords().get(word)
@@ -142,6 +146,8 @@ class Code(Expressions):
             "return": self._returned,
             "yield": self._returned,
             "assert": self._simple,
+            "raise": self._stop,
+            "throw": self._stop,
             "break": self._jump,
             "continue": self._jump,
             "const": self._declared,
@@ -157,6 +163,10 @@ class Code(Expressions):
     def _jump(self) -> Reading[Statement]:
         yield from self.source.line()
         return Jump()
+
+    def _stop(self) -> Reading[Statement]:
+        yield from self.source.line()
+        return Give(value=Unreadable(why="the code stops with an error"))
 
     def _returned(self) -> Reading[Statement]:
         char = yield from self.blank()
@@ -256,15 +266,25 @@ class Code(Expressions):
         if word in ("try", "do"):
             ender = following if following in (":", "{") else ""
             body = yield from self.body(ender)
-            yield from self._handlers(("except", "catch", "finally", "else", "while"))
-            return Both(body=body) if word == "try" else Loop(target=None, items=None, body=body)
+            others = yield from self._handlers(("except", "catch", "finally", "else", "while"))
+            if word == "do":
+                return Loop(target=None, items=None, body=body)
+            # What is done about an error is hardly meant as calls; it is refused, and changes nothing.
+            return Both(body=(*body, Say(value=Doubtful(sure=(), unsure=others)))) if others else Both(body=body)
         condition, ender = yield from self.header()
         body = yield from self.body(ender)
         if word == "if":
             alternatives = yield from self._handlers(("elif", "else"))
             always = ALWAYS.fullmatch(condition.strip()) is not None
             when = When(always=always, body=body)
-            return when if always or not alternatives else Both(body=(when, When(always=False, body=alternatives)))
+            if always:
+                return when
+            # What the condition calls is called in any case; nothing else is sure.
+            asked = _whole_expression(condition, self)
+            said = [] if asked is None else [Say(value=asked)]
+            return Both(body=(*said, when, When(always=False, body=alternatives)))
+        if word == "case":
+            return When(always=False, body=body)
         if word == "with":
             names = [Name(name=name) for name in re.findall(r"\bas\s+(\w+)", condition)]
             bound = [Bind(target=name, value=Unreadable(why="it is bound by a with")) for name in names]
@@ -302,8 +322,9 @@ class Code(Expressions):
             items = yield from self._several()
             ender = yield from self.blank()
         body = yield from self.body(ender if ender in (":", "{") else "")
-        yield from self._handlers(("else",))
-        return Loop(target=target, items=items, body=body)
+        others = yield from self._handlers(("else",))
+        loop = Loop(target=target, items=items, body=body)
+        return Both(body=(loop, When(always=False, body=others))) if others else loop
 
     def _handlers(self, words: tuple[str, ...]) -> Reading[tuple[Statement, ...]]:
         """`except`, `else` and the like after a body; their bodies, which run only when something went otherwise."""
@@ -332,21 +353,30 @@ class Code(Expressions):
             char = yield from source.ahead(1)
             if char == "":
                 raise Cut
-            if char in "\"'":
-                opener = (yield from self.opener()) or char
-                pieces.append(char + str((yield from self.text(opener, "value"))) + char)
-                continue
+            if char == "`" and (yield from source.ahead(3)) == "```":
+                raise Bad(UNSUPPORTED, HINT)
             if depth <= 0 and char in ":{\n;":
                 return "".join(pieces), char if char in ":{" else ""
-            depth += (char in "([{") - (char in ")]}")
-            pieces.append(char)
             source.pos += 1
-            if (
-                depth == 0
-                and char == ")"
-                and (yield from self.blank()) not in (":", "{", "=", "&", "|", "a", "o", ".", "-")
-            ):
+            pieces.append(char)
+            if char in "\"'`":
+                pieces.append((yield from source.run(re.compile(rf"[^{char}\n]*"))))
+                if (yield from source.ahead(1)) == char:
+                    source.pos += 1
+                    pieces.append(char)
+                continue
+            depth += (char in "([{") - (char in ")]}")
+            # `if (condition) statement`: the parenthesis that opened the header closes it.
+            parenthesis = char == ")" and depth == 0 and (opened or pieces[0] == "(")
+            if parenthesis and not (yield from self._condition_goes_on()):
                 return "".join(pieces), ""
+
+    def _condition_goes_on(self) -> Reading[bool]:
+        char = yield from self.blank()
+        if char in ("", ":", "{") or char in "=&|.-<>!+*/%[?":
+            return True
+        words = re.match(r"(?:and|or|in|is|not|if)\b", (yield from self.source.ahead(4)))
+        return words is not None
 
     def body(self, ender: str) -> Reading[tuple[Statement, ...]]:
         """The statements of a body: indented after a `:`, between braces, or the one that follows."""
@@ -450,3 +480,18 @@ class Code(Expressions):
                 return
             depth += (char in "([{") - (char in ")]}")
             source.pos += 1
+
+
+def _whole_expression(text: str, like: Values) -> Any:
+    """An expression from a text that is all there; None if it is none."""
+    source = Source()
+    source.feed(f"({text})\n")
+    source.ended = True
+    reading = Code(Values(source, like.keys)).expression()
+    try:
+        while True:
+            next(reading)
+    except StopIteration as stop:
+        return stop.value
+    except Bad:
+        return None

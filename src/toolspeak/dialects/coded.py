@@ -35,7 +35,9 @@ class CodeReader:
         code.open.append("]")
         mark = self.source.mark()
         try:
-            value = yield from code.expression()
+            value = yield from code.item()
+            if (yield from self.source.at_end()) and not self.source.well:
+                raise Cut
         except Bad as bad:
             if said and self._tool_named_in(self.source.since(mark)) is None:
                 return 0
@@ -53,6 +55,7 @@ class CodeReader:
         code = self._code()
         mark = self.source.mark()
         try:
+            self.meaning.stopped = False
             statement = yield from code.line()
         except Bad as bad:
             if not isinstance(bad, Cut) and not explicit:
@@ -81,6 +84,7 @@ class CodeReader:
         """The statements of a fenced block, up to its end. What is no call is told as text, statement by statement."""
         code = self._code()
         code.python = python
+        self.meaning.stopped = False
         said = 0
         while True:
             mark = self.source.mark()

@@ -119,6 +119,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _computed(operator: str, left: float, right: float) -> Any:
+    if operator in ("%", "//") and (left < 0 or right < 0):
+        return Unknown(why="languages differ in what that comes to")
     match operator:
         case "+":
             return left + right

@@ -263,7 +263,7 @@ class Expressions(Values, ABC):
         items: list[Any] = []
 
         def one(char: str) -> Reading[None]:
-            items.append((yield from self._item()))
+            items.append((yield from self.item()))
             if (yield from self.space()) == ":":  # the type of an arrow's parameter
                 self.source.pos += 1
                 yield from self.source.run(TYPE)
@@ -279,12 +279,12 @@ class Expressions(Values, ABC):
         items: list[Any] = []
 
         def one(char: str) -> Reading[None]:
-            items.append((yield from self._item()))
+            items.append((yield from self.item()))
 
         yield from self.items("]", one)
         return items[0] if len(items) == 1 and isinstance(items[0], Comprehension) else items
 
-    def _item(self) -> Reading[Any]:
+    def item(self) -> Reading[Any]:
         """An item of a list: an expression, a spread, or a comprehension."""
         source = self.source
         char = yield from self.space()
@@ -491,7 +491,7 @@ class Expressions(Values, ABC):
             elif (key := (yield from self._keyword())) is not None:
                 keywords.append((key, (yield from self.expression())))
             else:
-                args.append((yield from self._item()))
+                args.append((yield from self.item()))
 
         yield from self.items(")", one)
         return Invocation(callee=callee, args=tuple(args), keywords=tuple(keywords))
@@ -559,7 +559,7 @@ class Expressions(Values, ABC):
     # Where a string ends, in code
 
     def closes_statement(self, char: str, gap: str) -> bool:
-        return "\n" in gap or char in ";+-*%,.)[}`~<#/\\=:" or bool(gap)
+        return "\n" in gap or char in ";+-*%,.)[]}`~<#/\\=:" or bool(gap)
 
     def follows_value(self, char: str, gap: str, at: int) -> bool:
         if char in "+%.[*-" and (gap or char in ".["):

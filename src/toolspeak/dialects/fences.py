@@ -38,7 +38,7 @@ class FenceReader:
         self.speech.hold(opening)
         said = yield from self._content(label)
         self.speech.release()
-        yield from self.rest_of_fence(char, ticks, shown=not said)
+        yield from self.rest_of_fence(char, ticks, shown=not said or self.speech.held_was_shown)
         self.prose.after_call = bool(said)
 
     def _label(self) -> Reading[str]:

@@ -78,7 +78,11 @@ class _Given(Exception):
 
 
 class Meaning:
-    """Follows statements. `called` is told of each call and gives its id; `refused`, of each that cannot be made."""
+    """Follows statements. `called` is told of each call and gives its id; `refused`, of each that cannot be made.
+
+    Attributes:
+        stopped: Whether the code has returned or raised: nothing after that runs.
+    """
 
     def __init__(self, specs: dict[str, ToolSpec], names: Names, called: Called, refused: Refused) -> None:
         self._specs = specs
@@ -89,9 +93,12 @@ class Meaning:
         self._numbered: list[str] = []
         self._steps = 0
         self._depth = 0
+        self.stopped = False
 
     def follow(self, statement: Statement) -> Any:
         """Follow one statement; what it gives is the value of the block if it is the last."""
+        if self.stopped:
+            return None
         self._steps += 1
         if self._steps > STEPS:
             raise Bad("the code does too much", "Write the calls out, one per line.")
@@ -102,6 +109,7 @@ class Meaning:
                 given = self._value(value)
                 if self._depth:
                     raise _Given(given)
+                self.stopped = True
                 return given
             case Bind(target=target, value=value):
                 self._bind(target, self._value(value))
@@ -361,6 +369,9 @@ class Meaning:
         keywords = self._mapped(node.keywords)
         if isinstance(keywords, Unknown):
             return keywords
+        names = [key for key, _ in node.keywords if key is not None]
+        if len(set(names)) < len(names):
+            return Unknown(why="an argument is given twice")
         if twice := arguments.keys() & keywords.keys():
             return Unknown(why=f"{', '.join(sorted(twice))} is given twice")
         arguments |= keywords

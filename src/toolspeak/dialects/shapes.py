@@ -53,19 +53,23 @@ class CallWatch:
         self._speech = speech
         self._explicit = explicit
         self._first = True
+        self._tool: str | None = None
 
     def key(self, key: str) -> None:
         if self._first and not self._explicit and key not in CALL_KEYS and self._speech.names.resolve(key) is None:
             raise NotACall
         self._first = False
+        # A name alone may be that of a definition or a result; with arguments, it is that of a call.
+        if self._tool is not None and self.call is None and key in ARGUMENT_KEYS:
+            self.call = self._speech.begin(self._tool)
 
     def item(self, key: str, value: Any) -> None:
-        if self.call is not None or key not in NAME_KEYS or not isinstance(value, str):
+        if self._tool is not None or key not in NAME_KEYS or not isinstance(value, str):
             return
-        tool = self._speech.names.resolve(value)
-        if tool is not None:
-            self.call = self._speech.begin(tool)
-        elif not self._explicit and key == "name":
+        self._tool = self._speech.names.resolve(value)
+        if self._tool is not None:
+            return
+        if not self._explicit and key == "name":
             raise NotACall
 
     def inside(self, key: str) -> Watch | None:

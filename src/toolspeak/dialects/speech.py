@@ -30,6 +30,7 @@ class Speech:
     Attributes:
         events: What has not been handed over yet.
         called: Whether the message holds a call so far.
+        held_was_shown: Whether what was held back last has been shown.
         muted: Whether a made-up result has been seen: calls that follow depend on fiction and are dropped.
     """
 
@@ -41,12 +42,14 @@ class Speech:
         self.muted = False
         self._strict = strict
         self._prefix = prefix
+        self.held_was_shown = False
         self._count = 0
         self._held = ""
 
     def hold(self, text: str) -> None:
         """Text that is shown only if no call comes of what follows it: the line that opens a fence."""
         self._held = text
+        self.held_was_shown = False
 
     def release(self) -> None:
         """No call came of it: what was held back is text."""
@@ -55,6 +58,7 @@ class Speech:
 
     def text(self, text: str) -> None:
         if text:
+            self.held_was_shown = self.held_was_shown or bool(self._held)
             self.events.append(TextDelta(text=self._held + text))
             self._held = ""
 
@@ -136,7 +140,7 @@ class OpenCall:
         value = coerce(value, sub, schema)
         if value is None and key not in schema.get("required", ()) and not fits(None, sub, schema):
             return
-        if not is_placeholder(value):
+        if not is_placeholder(value, key):
             self._tell(key, value)
 
     def inside(self, key: str) -> None:
@@ -154,7 +158,7 @@ class OpenCall:
         if not isinstance(arguments, dict):
             return self.fail(raw, "its arguments are not an object", 'Write the arguments as {"name": value}.')
         given = cast("dict[str, Any]", arguments)
-        if any(is_placeholder(value) for value in given.values()) or _is_schema(given, schema):
+        if any(is_placeholder(value, key) for key, value in given.items()) or _is_schema(given, schema):
             return self.fail(raw, "it holds a placeholder instead of a value", "Write real values.")
         if repair == "closers" and any(key not in given for key in schema.get("required", ())):
             return self.fail(raw, "the message ended inside the call", "Write the whole call again.")
@@ -171,8 +175,13 @@ class OpenCall:
         return ""
 
 
-def is_placeholder(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() in PLACEHOLDERS
+def is_placeholder(value: Any, key: str) -> bool:
+    """Whether a text stands for a value that was not given: `...`, or its own name in brackets."""
+    if not isinstance(value, str):
+        return False
+    text = value.strip()
+    bracketed = text[:1] + text[-1:] in ("<>", "{}", "[]")
+    return text in PLACEHOLDERS or (bracketed and text[1:-1].replace(" ", "_").casefold() == key.casefold())
 
 
 def _is_schema(arguments: dict[str, Any], schema: Any) -> bool:

@@ -134,6 +134,8 @@ class Strings:
             match = stops.search(source.text, source.pos)
             if match is None:
                 pieces.append(source.text[source.pos :])
+                if not self.code and "\n" in pieces[-1]:
+                    self.repaired("syntax")
                 source.pos = len(source.text)
                 if source.ended:
                     raise Cut
@@ -141,6 +143,8 @@ class Strings:
                 continue
             stop = match.start()
             pieces.append(source.text[source.pos : stop])
+            if not self.code and "\n" in pieces[-1]:
+                self.repaired("syntax")
             source.pos = stop
             char = match[0]
             if char == "\\":

@@ -27,6 +27,7 @@ WORDS = re.compile(r"""[^,{}\[\]\n"<｛｝，]*""")
 NUMBER = re.compile(
     r"[+-]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)n?"
 )
+JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 GROUPS = re.compile(r"(?:,\d{3})+(?:\.\d+)?(?=\s*[,}\n])(?!\s*,\s*\d)")
 
 
@@ -65,6 +66,8 @@ class Values(Strings):
             char = source.text[source.pos]
             if char not in "/#\\<" or not (yield from self._comment(char)):
                 return WIDE.get(char, char)
+            if not self.code and self.open:
+                self.repaired("syntax")
 
     def _comment(self, char: str) -> Reading[bool]:
         source = self.source
@@ -163,6 +166,8 @@ class Values(Strings):
         while True:
             char = yield from self.space()
             if char == closer:
+                if after_comma and some and not self.code:
+                    self.repaired("syntax")
                 self.source.pos += 1
                 break
             if char == ",":
@@ -252,6 +257,8 @@ class Values(Strings):
         if token in ("NaN", "Infinity", "-Infinity", "+Infinity"):
             raise Bad(f"{token} is not a number", "Use a number, or leave the argument out.")
         if NUMBER.fullmatch(token):
+            if not JSON_NUMBER.fullmatch(token):
+                self.repaired("syntax")
             return (yield from self._grouped(token))
         words = token + (yield from source.run(WORDS))
         if self.open and (yield from source.at_end()):

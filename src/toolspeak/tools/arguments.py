@@ -44,12 +44,18 @@ class Checker:
         """The Python values by key, or `InvalidArguments`."""
         try:
             if isinstance(arguments, dict):
+                self._refuse_odd_keys(cast("dict[Any, Any]", arguments))
                 values, faults = self._values(cast("dict[str, Any]", arguments))
                 if not faults:
                     return values
             return self._coerced(arguments)
         except RecursionError:
             raise InvalidArguments(self.tool, ("the arguments are nested too deeply",)) from None
+
+    def _refuse_odd_keys(self, arguments: dict[Any, Any]) -> None:
+        """Python's dicts may have keys that JSON has not."""
+        if odd := [key for key in arguments if not isinstance(key, str)]:
+            raise InvalidArguments(self.tool, tuple(f"{shown(key)}: a key must be a text" for key in odd[:LINES]))
 
     def _coerced(self, arguments: Any) -> dict[str, Any]:
         arguments = coerce_arguments(arguments, self.schema)

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, TypeGuard, cast
 
 from toolspeak.errors import UsageError
 from toolspeak.tools.tool import Tool
@@ -38,6 +38,8 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
     """
     if isinstance(target, ModuleType):
         return _collected(_with_submodules(target))
+    if not isinstance(cast("Any", target), str | Path):
+        raise UsageError(f"discover takes a module, a name or a path, not {type(target).__name__}; see Toolbox([…])")
     text = str(target)
     if not text.strip():
         raise UsageError("an empty name finds nothing; say a module, a file or a folder")
@@ -178,8 +180,10 @@ def _on_path(folder: Path) -> Generator[None]:
 def _import_errors_named(what: str) -> Generator[None]:
     try:
         yield
-    except (UsageError, KeyboardInterrupt):
+    except KeyboardInterrupt:
         raise
+    except UsageError as error:  # of ours, raised by their code
+        raise UsageError(f"cannot import {what}: {error}") from error
     except SyntaxError as error:
         raise UsageError(f"cannot import {what}: {error.filename}, line {error.lineno}: {error.msg}") from error
     except (Exception, SystemExit) as error:

@@ -62,8 +62,14 @@ class Tool(Generic[P, R]):
         timeout: float | None = None,
         max_output: int | None = None,
     ) -> None:
-        if isinstance(function, Tool):  # made anew, under another name say
-            function = cast("Callable[P, R]", function.function)
+        if isinstance(function, Tool):  # made anew, under another name say; what is not said again stays
+            made = cast("Tool[P, R]", function)
+            function, spec = made.function, made.spec
+            name = name or spec.name
+            description = spec.description if description is None else description
+            effect = spec.effect if effect == "once" else effect
+            approve, sequential = approve or spec.approve, sequential or spec.sequential
+            timeout, max_output = timeout or spec.timeout, max_output or spec.max_output
         if not callable(function):
             raise UsageError(f"a tool is made from a function, not from {type(function).__name__}")
         if effect not in ("read", "idempotent", "once"):

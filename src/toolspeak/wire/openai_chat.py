@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from typing import Any
 
-from toolspeak.spec import ToolSpec, strict_schema
+from toolspeak.spec import ToolSpec, can_be_strict, strict_schema
 
 
 def tool_definitions(specs: Iterable[ToolSpec], *, strict: bool = False) -> list[dict[str, Any]]:
-    """The `tools` parameter of a request."""
+    """The `tools` parameter of a request. A tool that has no strict variant is given as it is."""
     return [{"type": "function", "function": _function(spec, strict)} for spec in specs]
 
 
 def _function(spec: ToolSpec, strict: bool) -> dict[str, Any]:
     function: dict[str, Any] = {"name": spec.name, "description": spec.description}
-    if strict:
+    if strict and can_be_strict(spec.parameters):
         return {**function, "strict": True, "parameters": strict_schema(spec.parameters)}
     return {**function, "parameters": spec.parameters}
