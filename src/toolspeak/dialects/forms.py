@@ -129,6 +129,8 @@ FAMILIES = (
             "<invoke ",
             f"<{CLAUDE}function_calls>",
             f"<{CLAUDE}invoke ",
+            "<atem:function_calls>",
+            "<atem:invoke ",
         ),
         closers=(
             "</minimax:tool_call>",
@@ -137,6 +139,8 @@ FAMILIES = (
             "</invoke>",
             f"</{CLAUDE}function_calls>",
             f"</{CLAUDE}invoke>",
+            "</atem:function_calls>",
+            "</atem:invoke>",
         ),
         results=("<function_results>", "<function_response>"),
         thinking=(
@@ -162,7 +166,7 @@ FAMILIES = (
         name="apertus",
         openers=("<|tools_prefix|>",),
         closers=("<|tools_suffix|>",),
-        results=("<|tool_outputs|>",),
+        results=("<|tool_outputs|>", "<|tools_suffix|>["),
         thinking=(("<|inner_prefix|>", "<|inner_suffix|>"),),
     ),
     Family(name="functionary", openers=("<|recipient|>",), closers=("<|stop|>",), separators=("<|content|>",)),

@@ -68,6 +68,9 @@ class ProtocolReader:
                 self.calls.values.open.clear()
                 yield from self.calls.tags.arguments(name, tool)
                 return
+            if (yield from source.ahead(1)) == "<":
+                yield from self.calls.sequence(explicit=True)
+                return
             text = yield from source.run(PLAIN_LINE)
             if (yield from source.at_end()) and not (source.well and text.strip()):
                 raise Cut
