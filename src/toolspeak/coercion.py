@@ -37,7 +37,7 @@ def coerce_arguments(arguments: Any, schema: Schema) -> Any:
     """The arguments of a call, by the schema of its parameters. What cannot be an object is returned as it came."""
     properties: Mapping[str, Any] = schema.get("properties", {})
     for _ in range(3):
-        if arguments is None or arguments == "" or arguments == []:
+        if arguments is None or arguments == [] or _is_null_word(arguments):
             return {}
         if isinstance(arguments, str):
             arguments = decoded(arguments)
@@ -48,6 +48,10 @@ def coerce_arguments(arguments: Any, schema: Schema) -> Any:
         else:
             break
     return coerce(cast("Any", arguments), schema, schema)
+
+
+def _is_null_word(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().casefold() in NULL
 
 
 def coerce(value: Any, schema: Any, root: Schema) -> Any:

@@ -252,8 +252,14 @@ class Code(Expressions):
         char = yield from self.blank()
         if char == "" and not self.source.well:
             raise Cut  # the statement, or its line, may have gone on
+        while char == ")" and not self.open:
+            self.source.pos += 1  # one closer too many
+            self.repaired("syntax")
+            char = yield from self.blank()
         if char in ("", "\n", "\r", ";", "}"):
             return
+        if char == "`" and (yield from self.source.ahead(2)) in ("`", "`\n"):
+            return  # the call stood alone between backticks
         if char == "<" or (char in "`~" and (yield from self.source.ahead(3)) in ("```", "~~~")):
             return
         raise Bad(UNSUPPORTED, HINT)

@@ -454,6 +454,8 @@ class Expressions(Values, ABC):
                 base = Part(base=base, key=key)
             elif char == "(":
                 base = yield from self._call(base)
+            elif char == "<" and isinstance(base, Name | Part) and (yield from self._type_arguments()):
+                continue
             elif char == "!" and (yield from source.ahead(2)) != "!=":
                 source.pos += 1
             elif char == "a" and (yield from source.starts_with("as ")):
@@ -461,6 +463,14 @@ class Expressions(Values, ABC):
                 yield from source.run(TYPE)
             else:
                 return base
+
+    def _type_arguments(self) -> Reading[bool]:
+        """Skip `<Type>` before the parenthesis of a call, if that is what comes."""
+        if not (yield from self.source.ahead(2))[1:].isalpha():
+            return False
+        found = re.match(r"<[\w\[\], |.]{1,40}>(?=\()", (yield from self.source.ahead(44)))
+        self.source.pos += found.end() if found else 0
+        return found is not None
 
     def _chain_goes_on(self) -> Reading[bool]:
         """Whether the next line begins with a dot and a name."""

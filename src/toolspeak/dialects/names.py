@@ -16,6 +16,7 @@ LIBRARIES = frozenset(
 )
 """What owns functions of its own: `re.search` is not the tool `search`."""
 
+INVISIBLE = re.compile(r"[\u200b-\u200f\u2060\ufeff]")
 CONTROL = re.compile(r"<[|｜][^<>]*[|｜]>")
 
 
@@ -35,7 +36,7 @@ class Names:
         if spoken in self._exact:
             return spoken
         name = CONTROL.split(CONTROL.sub("", spoken, count=1) if CONTROL.match(spoken) else spoken)[0]
-        name = name.replace("\\_", "_").strip(" \t\r\n`\"'*")
+        name = INVISIBLE.sub("", name.split("</")[0]).replace("\\_", "_").strip(" \t\r\n`\"'*").removesuffix("()")
         name = re.sub(r"^(?:call:|functions\.)|(?::\d+)$", "", name)
         return self._found(name) or self._inside(name)
 

@@ -328,7 +328,7 @@ class Reader:
             yield from self._label()
         elif char == "`":
             yield from self._backtick()
-        elif char == "{" and self._prose.after_call:
+        elif char == "{" and (yield from self._something_new()):
             yield from self._bare_or_text()
         elif char in "}])" and self._prose.after_call:
             source.pos += 1
@@ -336,6 +336,14 @@ class Reader:
             yield from self._marked()
         else:
             self._prose.say_next(1)
+
+    def _something_new(self) -> Reading[bool]:
+        """Whether a call may begin in a line: after another, or alone after a whole sentence."""
+        line = self._prose.line
+        if self._prose.after_call:
+            return True
+        sentence = len(line) <= LABEL_LENGTH and line.endswith((". ", "! ", "? "))
+        return sentence and (yield from self._stands_alone())
 
     def _bare_or_text(self) -> Reading[None]:
         if not (yield from self._bare(self._source.text[self._source.pos])):
@@ -444,7 +452,7 @@ class Reader:
         elif role == "inert":
             yield from self._prose.show_until("</tools>")
         elif role == "result":
-            self._speech.muted = self._speech.muted or self._speech.called
+            self._speech.muted = True
             self._prose.say_next(len(text))
         elif role in ("close", "separate") and (self._speech.called or text[:2] in ("<|", "<｜", "</s")):
             source.pos += len(text)

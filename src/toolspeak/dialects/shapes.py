@@ -23,7 +23,8 @@ ARGUMENT_KEYS = (
 )  # fmt: skip
 WRAPPER_KEYS = (
     "tool_calls", "tool_call", "function_call", "function_calls", "functionCall", "functionCalls", "toolUse",
-    "tool_use", "tool_uses", "calls", "function", "action", "actions", "choices", "message", "toolCalls", "toolCall",
+    "tool_use", "tool_uses", "calls", "function", "tool", "action", "actions", "choices", "message", "toolCalls",
+    "toolCall",
 )  # fmt: skip
 BESIDE_KEYS = frozenset(
     "id type index thought thoughts thinking reasoning explanation tool_call_id toolUseId call_id role content "

@@ -155,6 +155,11 @@ class OpenCall:
         """All arguments are there; the id of the call, or "" if it cannot be made."""
         schema = self.spec.parameters
         arguments = coerce_arguments(_unwrapped(arguments, self.spec), schema)
+        is_text = isinstance(arguments, str) and arguments.lstrip()[:1] not in ("{", "[") and repair == "none"
+        if is_text and (only := _only_parameter(schema)) is not None:
+            arguments, repair = {only: arguments}, "shape"
+        if isinstance(arguments, dict):
+            arguments = _without_underscores(cast("dict[str, Any]", arguments), schema)
         if not isinstance(arguments, dict):
             return self.fail(raw, "its arguments are not an object", 'Write the arguments as {"name": value}.')
         given = cast("dict[str, Any]", arguments)
@@ -187,6 +192,19 @@ def is_placeholder(value: Any, key: str) -> bool:
 def _is_schema(arguments: dict[str, Any], schema: Any) -> bool:
     """A tool's own schema, echoed back as its arguments."""
     return "properties" in arguments and "properties" not in schema.get("properties", {}) and "type" in arguments
+
+
+def _only_parameter(schema: Any) -> str | None:
+    """The parameter that a lone text must be for: the only one that there is, or that is required."""
+    names = list(schema.get("required", ())) or list(schema.get("properties", {}))
+    return names[0] if len(names) == 1 else None
+
+
+def _without_underscores(given: dict[str, Any], schema: Any) -> dict[str, Any]:
+    """`from_` for `from`: Python's way around a word that is reserved."""
+    names = schema.get("properties", {})
+    plain = {f"{name}_": name for name in names if f"{name}_" not in names}
+    return {plain.get(key, key): value for key, value in given.items()}
 
 
 def _unwrapped(arguments: Any, spec: ToolSpec) -> Any:

@@ -33,6 +33,7 @@ BLANKS = re.compile(f"{BLANK}*")
 HEX = re.compile(r"[0-9a-fA-F]*")
 QUOTED_KEY = re.compile(rf"""(["'])(?:(?!\1)[^\\]|\\.)*\1{BLANK}*(?:[:：]|=(?!=))""", re.S)
 QUOTED_OTHER = re.compile(rf"""(["'])(?:(?!\1)[^\\]|\\.)*\1{BLANK}*(?!{BLANK}|[:：=]).""", re.S)
+QUOTED_ITEM = re.compile(r"""(["'])(?:(?!\1)[^\\]|\\.)*\1\s*[,\]"']""", re.S)
 KEY_AFTER_QUOTE = re.compile(r"""([\w$\-]{1,64})["']\s*[:：]""")
 NAMED = re.compile(r"""([\w$\-]{1,64})\s*(?:[:：]|=(?!=))""")
 CLOSER = re.compile(r"</?[\w|｜:▁]|\\[nrt\r\n]|(?:```|~~~)|<!--|//|/\*|#")
@@ -274,6 +275,8 @@ class Strings:
         if self.follows_value(char, gap, at):
             return True
         if inner == "}" and QUOTED_KEY.match(source.text, at, at + SEEN):
+            return True
+        if inner == "]" and gap and QUOTED_ITEM.match(source.text, at, at + SEEN):
             return True
         named = NAMED.match(source.text, at, at + SEEN)
         return named is not None and bool(gap) and (named[1] in self.keys or "\n" in gap) and inner in "})"

@@ -248,7 +248,7 @@ class Values(Strings):
         """A number, a literal, or words that should have been quoted."""
         source = self.source
         token = yield from source.run(TOKEN)
-        if self.open and (yield from source.at_end()):
+        if self.open and token not in LITERALS and (yield from source.at_end()):
             raise Cut
         if token in LITERALS:
             if not token.islower():
