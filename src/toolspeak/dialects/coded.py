@@ -21,6 +21,7 @@ class CodeReader:
         self.speech = speech
         self.values = values
         self.meaning = self._fresh_meaning()
+        self._raw = ""
 
     def _fresh_meaning(self) -> Meaning:
         return Meaning(self.speech.specs, self.speech.names, self._called_in_code, self._refused_in_code)
@@ -143,4 +144,4 @@ class CodeReader:
 
     def _refused_in_code(self, name: str, why: str) -> None:
         hint = "Use literal values, or results of earlier calls in the same block."
-        self.speech.malformed(name, "", why, hint)
+        self.speech.malformed(name, self._raw.strip(), why, hint)

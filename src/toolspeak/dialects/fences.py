@@ -69,7 +69,8 @@ class FenceReader:
         yield from source.run(BLANKS)
         char = yield from source.ahead(1)
         said = 0
-        if WIDE.get(char, char) in ("{", "[", '"', "<", "(") or (yield from self._comments_before_data(char, label)):
+        commented = char in ("/", "#", "\\") and label in DATA_LABELS
+        if commented or WIDE.get(char, char) in ("{", "[", '"', "<", "("):
             said = yield from self.calls.sequence(explicit=False)
         if not said:
             source.rewind(mark)
@@ -77,10 +78,6 @@ class FenceReader:
         if not said and not label.startswith("json"):
             said = yield from self.calls.code.block(python=label.startswith(("py", "ipy", "tool_code")))
         return said
-
-    def _comments_before_data(self, char: str, label: str) -> Reading[bool]:
-        yield from ()
-        return char in ("/", "#", "\\") and label in DATA_LABELS
 
     def code(self, *, python: bool) -> Reading[None]:
         said = yield from self.calls.code.block(python=python)

@@ -50,11 +50,6 @@ class Names:
             return None
         return self._found(last)
 
-    def could_begin(self, start: str) -> bool:
-        """Whether a tool's name may begin so; used to hold back as little text as possible."""
-        key = _loose(start.rpartition(".")[2])
-        return any(loose.startswith(key) for loose in self._loose)
-
 
 def _loose(name: str) -> str:
     return name.replace("_", "").replace("-", "").replace(".", "").casefold()
