@@ -69,7 +69,7 @@ def test_every_public_name_is_there():
 
 def test_a_name_that_is_not_public_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'toolspeak' has no attribute 'nothing'"):
-        toolspeak.nothing  # noqa: B018
+        toolspeak.nothing  # noqa: B018 (reading the name is the test)
 
 
 def test_star_gives_every_public_name(tmp_path: Path):

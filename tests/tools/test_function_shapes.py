@@ -143,12 +143,12 @@ def default_overridden(count: int = 3):
 
 
 @shape({"count": {"type": "integer", "default": None}}, sent={}, received=None)
-def default_of_none_without_saying_so(count: int = None):  # noqa: RUF013
+def default_of_none_without_saying_so(count: int = None):  # noqa: RUF013 (None without saying so is what the shape is about)
     return count
 
 
 @shape({"tags": {"type": "array", "items": {"type": "string"}, "default": ["a"]}}, sent={}, received=["a"])
-def default_of_a_list(tags: list[str] = ["a"]):  # noqa: B006
+def default_of_a_list(tags: list[str] = ["a"]):  # noqa: B006 (a list as a default is what the shape is about)
     return tags
 
 
@@ -184,7 +184,7 @@ def default_that_json_cannot_say(share: float = float("inf")):
     sent={},
     received=([float("inf")], 10**5000),
 )
-def default_that_json_cannot_say_inside(shares: list[float] = [float("inf")], large: int = 10**5000):  # noqa: B006
+def default_that_json_cannot_say_inside(shares: list[float] = [float("inf")], large: int = 10**5000):  # noqa: B006 (a list as a default is what the shape is about)
     return shares, large
 
 
@@ -293,7 +293,7 @@ def takes_union_in_its_own_order(key: str | int):
 
 
 @shape({"key": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}, sent={"key": 7}, received=7)
-def takes_old_union(key: Union[int, str]):  # noqa: UP007
+def takes_old_union(key: Union[int, str]):  # noqa: UP007 (the old spelling is meant)
     return key
 
 
@@ -302,7 +302,7 @@ def takes_old_union(key: Union[int, str]):  # noqa: UP007
     sent={"limit": None},
     received=None,
 )
-def takes_optional(limit: Optional[int] = None):  # noqa: UP045
+def takes_optional(limit: Optional[int] = None):  # noqa: UP045 (the old spelling is meant)
     return limit
 
 
@@ -406,7 +406,7 @@ def takes_nested_model(person: Person):
 
 
 @shape({"address": {**ADDRESS, "default": {"street": "Main", "number": 1}}}, sent={}, received=Address(street="Main"))
-def default_of_a_model(address: Address = Address(street="Main")):  # noqa: B008
+def default_of_a_model(address: Address = Address(street="Main")):  # noqa: B008 (a call as a default is what the shape is about)
     return address
 
 
@@ -445,7 +445,7 @@ def takes_recursive_model_and_keeps_children(tree: Node):
     sent={"tree": {"label": "a"}, "forest": [{"label": "b"}]},
     received=(Node(label="a"), [Node(label="b")]),
 )
-def takes_recursive_model_twice(tree: Node, forest: list[Node] = []):  # noqa: B006
+def takes_recursive_model_twice(tree: Node, forest: list[Node] = []):  # noqa: B006 (a list as a default is what the shape is about)
     return tree, forest
 
 
@@ -886,7 +886,7 @@ def default_inside_the_field(count: Annotated[int, Field(default=7)]):
 
 
 @shape({"tags": {"type": "array", "items": {"type": "string"}, "default": []}}, sent={}, received=[])
-def default_factory(tags: list[str] = Field(default_factory=list)):  # noqa: B008
+def default_factory(tags: list[str] = Field(default_factory=list)):  # noqa: B008 (a call as a default is what the shape is about)
     return tags
 
 
@@ -966,7 +966,7 @@ def positional_only_with_a_gap(a: int, b: int = 2, c: int = 3, /, d: int = 4):
     sent={"colour": "dark blue"},
     received=([], Colour.DARK_BLUE),
 )
-def positional_only_factory_in_the_gap(tags: list[str] = Field(default_factory=list), colour: Colour = Colour.RED, /):  # noqa: B008
+def positional_only_factory_in_the_gap(tags: list[str] = Field(default_factory=list), colour: Colour = Colour.RED, /):  # noqa: B008 (a call as a default is what the shape is about)
     return tags, colour
 
 
@@ -1201,7 +1201,7 @@ def test_hints_in_text_find_classes_of_the_scope_around():
     class Local(BaseModel):
         x: int
 
-    def takes_local(item: "Local", more: "list[Local]" = []):  # noqa: B006
+    def takes_local(item: "Local", more: "list[Local]" = []):  # noqa: B006 (a list as a default is what the shape is about)
         return item, more
 
     made = Tool(takes_local)

@@ -66,7 +66,7 @@ def _iterables_as_lists(annotation: Any) -> Any:
     if origin is Annotated:
         changed = Annotated[_iterables_as_lists(args[0]), *args[1:]]
     elif origin in (Union, UnionType):
-        changed = Union[tuple(map(_iterables_as_lists, args))]  # noqa: UP007
+        changed = Union[tuple(map(_iterables_as_lists, args))]  # noqa: UP007 (the members are known only now)
     elif isinstance(annotation, GenericAlias):
         changed = origin[tuple(map(_iterables_as_lists, args))]
     else:
