@@ -15,6 +15,11 @@
 No exception logs, and none prints. A model's bad grammar is not an exception but an event (`CallMalformed`).
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolspeak.messages import ToolCall
+
 
 class ToolspeakError(Exception):
     """The root of all errors of this library."""
@@ -25,7 +30,13 @@ class UsageError(ToolspeakError):
 
 
 class ModelError(ToolspeakError):
-    """The endpoint failed."""
+    """The endpoint failed.
+
+    Attributes:
+        outcome: What the run had come to, where a run was under way: its messages, its facts, what to resume from.
+    """
+
+    outcome: Any = None
 
 
 class RateLimited(ModelError):
@@ -72,4 +83,14 @@ class LimitReached(ToolspeakError):
 
 
 class RunPaused(ToolspeakError):
-    """The run waits for an approval that nobody is there to give."""
+    """The run waits for an approval that nobody is there to give.
+
+    Attributes:
+        calls: The calls that wait for a yes or a no.
+        facts: The run so far. Saved and read back, in another process too, it goes on with `agent.resume(facts, …)`.
+    """
+
+    def __init__(self, message: str, calls: "tuple[ToolCall, ...]" = (), facts: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.calls = calls
+        self.facts = facts

@@ -39,12 +39,23 @@ class Usage:
 
 @noun
 class Limits:
-    """Where a run stops by itself. `None` is no limit."""
+    """Where a run stops by itself. `None` is no limit.
+
+    Attributes:
+        turns: Answers of the model.
+        calls: Calls that are run.
+        tokens: Tokens that the endpoint counted, in and out.
+        seconds: Time from the start.
+        repeats: How often the same call may give the same result before the model is told; the next time ends the run.
+        concurrent: Calls that run at the same time; the others wait for their turn.
+    """
 
     turns: int | None = 10
     calls: int | None = None
     tokens: int | None = None
     seconds: float | None = None
+    repeats: int | None = 3
+    concurrent: int = 8
 
 
 @noun
@@ -88,6 +99,8 @@ class ArgsDelta:
 
 @noun
 class RunStarted:
+    """What the run was told. `output` names the tool by which the answer must be given, if it must be."""
+
     kind: ClassVar = "run_started"
     run_id: str
     model: str
@@ -96,10 +109,13 @@ class RunStarted:
     choice: ToolChoice = AUTO
     parallel: bool = True
     limits: Limits = Limits()
+    output: str | None = None
 
 
 @noun
 class RunResumed:
+    """The facts so far were read back, by a process that knows nothing else of the run."""
+
     kind: ClassVar = "run_resumed"
 
 

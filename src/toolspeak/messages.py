@@ -43,15 +43,6 @@ class ToolCall:
 
 
 @noun
-class ToolResult:
-    """What came of a call. `output` is the full JSON value, which references read; `error` is text for the model."""
-
-    call_id: str
-    output: Json = None
-    error: str | None = None
-
-
-@noun
 class Extra:
     """Data of one vendor that must go back to that vendor as it came."""
 
@@ -82,6 +73,25 @@ class Media:
     data: bytes | None = None
     url: str | None = None
     extra: Extra | None = None
+
+
+@noun
+class ToolResult:
+    """What came of a call.
+
+    Attributes:
+        call_id: The call.
+        output: The full JSON value, which references read.
+        error: What went wrong, in words for the model.
+        ran: Whether the function was entered; a call with bad arguments, say, never was.
+        media: Images and the like that the function gave.
+    """
+
+    call_id: str
+    output: Json = None
+    error: str | None = None
+    ran: bool = True
+    media: tuple[Media, ...] = ()
 
 
 @noun

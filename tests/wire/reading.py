@@ -1,0 +1,90 @@
+"""What the tests of answers share: streams read to their end."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from toolspeak.events import TextDelta, ThinkingDelta
+from toolspeak.messages import Text, Thinking
+from toolspeak.pieces import Answer, CallPiece, Piece, SpokenCall
+from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire.sse import SseReader
+
+WIRES: dict[str, Any] = {"openai": openai_chat, "anthropic": anthropic_messages}
+
+STREAMS = {name: (Path(__file__).parent / "streams" / f"{name}.sse").read_bytes() for name in WIRES}
+
+GARBAGE = {
+    "not JSON": "hello",
+    "cut JSON": '{"choices":[{"delta":{"cont',
+    "half a string": '{"type":"',
+    "a number": "42",
+    "a list": "[1, 2]",
+    "text": '"text"',
+    "null": "null",
+    "two objects": "{}{}",
+    "HTML": "<html><body>502 Bad Gateway</body></html>",
+    "a bare word": "undefined",
+    "deep nesting": "[" * 100_000,
+    "control characters": "\x00\x01{}",
+    "single quotes": "{'choices': []}",
+    "replacement characters": "\ufffd\ufffd",
+}
+"""Lines that are no object of any API."""
+
+ODDITIES = [
+    "{}",
+    '{"choices":null}',
+    '{"choices":[]}',
+    '{"choices":{}}',
+    '{"choices":[null]}',
+    '{"choices":[{}]}',
+    '{"choices":[{"delta":null}]}',
+    '{"choices":[{"delta":[]}]}',
+    '{"choices":[{"delta":{"content":5}}]}',
+    '{"choices":[{"delta":{"content":[null,1,{"text":2}]}}]}',
+    '{"choices":[{"delta":{"tool_calls":{}}}]}',
+    '{"choices":[{"delta":{"reasoning_details":"x"}}]}',
+    '{"usage":"many"}',
+    '{"usage":{"prompt_tokens":"five","prompt_tokens_details":7}}',
+    '{"type":"ping"}',
+    '{"type":7}',
+    '{"type":"content_block_start"}',
+    '{"type":"content_block_start","index":90,"content_block":7}',
+    '{"type":"content_block_delta"}',
+    '{"type":"content_block_delta","index":91,"delta":{"type":"text_delta","text":"lost"}}',
+    '{"type":"content_block_delta","index":[],"delta":7}',
+    '{"type":"content_block_stop","index":92}',
+    '{"type":"message_start","message":7}',
+    '{"type":"message_delta","delta":7}',
+    '{"type":"something_new","data":1}',
+]
+"""Objects that say nothing that counts."""
+
+
+def read_stream(wire: Any, chunks: Iterable[bytes]) -> tuple[list[Piece], Any]:
+    """All pieces of a stream, and the decoder that read it."""
+    reader, decoder = SseReader(), wire.Decoder()
+    pieces: list[Piece] = []
+    for chunk in chunks:
+        pieces += decoder.feed_all(reader.feed(chunk))
+    pieces += decoder.feed_all(reader.close())
+    return pieces, decoder
+
+
+def assert_told(pieces: Iterable[Piece], answer: Answer) -> None:
+    """The pieces that were told, joined, are what the answer says."""
+    pieces = list(pieces)
+    texts = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+    assert texts == "".join(part.text for part in answer.parts if isinstance(part, Text))
+    thoughts = "".join(piece.text for piece in pieces if isinstance(piece, ThinkingDelta))
+    assert thoughts == "".join(part.text for part in answer.parts if isinstance(part, Thinking))
+    for part in answer.parts:
+        if isinstance(part, SpokenCall):
+            own = [piece for piece in pieces if isinstance(piece, CallPiece) and piece.index == part.index]
+            if not own:  # the name of a call is told when it is known to be whole
+                assert (answer.finish, part.arguments) == ("error", "")
+                continue
+            assert "".join(piece.arguments for piece in own) == part.arguments
+            assert "".join(piece.name for piece in own) == part.name
+            assert "".join(piece.id for piece in own) == part.id

@@ -1,0 +1,318 @@
+"""Requests as a server reads them: what clients send, and what they get wrong."""
+
+import json
+from typing import Any
+
+import pytest
+
+from toolspeak import UsageError
+from toolspeak.events import AUTO, ToolChoice
+from toolspeak.messages import (
+    Call,
+    Extra,
+    Media,
+    Message,
+    Opaque,
+    Result,
+    Text,
+    Thinking,
+    ToolCall,
+    assistant,
+    system,
+    user,
+)
+from toolspeak.spec import ToolSpec
+from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire.asked import Asked
+
+HI = [{"role": "user", "content": "Hi"}]
+FUNCTION = {
+    "type": "function",
+    "function": {"name": "f", "description": "F.", "parameters": {"type": "object", "properties": {}}},
+}
+SECOND = {"type": "function", "function": {"name": "g"}}
+F = ToolSpec(name="f", description="F.", parameters={"type": "object", "properties": {}})
+G = ToolSpec(name="g", description="", parameters={"type": "object", "properties": {}})
+CALLED = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+}
+TOOL = {"name": "f", "description": "F.", "input_schema": {"type": "object", "properties": {}}}
+USED = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}
+
+
+def openai(**body: Any) -> Asked:
+    return openai_chat.read_request({"model": "m", "messages": HI, **body})
+
+
+def anthropic(**body: Any) -> Asked:
+    return anthropic_messages.read_request({"model": "m", "max_tokens": 9, "messages": HI, **body})
+
+
+def named(*names: str) -> ToolChoice:
+    return ToolChoice(mode="named", names=names)
+
+
+def test_the_least_request():
+    assert openai() == Asked(model="m", messages=(user("Hi"),))
+    assert anthropic() == Asked(model="m", messages=(user("Hi"),), max_tokens=9, include_usage=True)
+
+
+def test_fields_of_openai():
+    asked = openai(
+        n=1, stream=True, stream_options={"include_usage": True}, max_tokens=3, max_completion_tokens=4, temperature=2,
+        top_p=0.5, seed=-1, stop="x", parallel_tool_calls=False, user="u", tool_choice=None, response_format={"type": "text"},
+    )  # fmt: skip
+    assert asked == Asked(
+        model="m", messages=(user("Hi"),), stream=True, include_usage=True, max_tokens=4, temperature=2, top_p=0.5, seed=-1,
+        stop=("x",), parallel=False, extra={"user": "u", "response_format": {"type": "text"}},
+    )  # fmt: skip
+
+
+def test_fields_of_anthropic():
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    asked = anthropic(
+        stream=True, temperature=0, top_p=1, stop_sequences=["x", "y"], metadata={"user_id": "u"}, tools=[TOOL, search],
+        tool_choice={"type": "auto", "disable_parallel_tool_use": True}, thinking={"type": "enabled", "budget_tokens": 1024},
+    )  # fmt: skip
+    assert asked == Asked(
+        model="m", messages=(user("Hi"),), stream=True, max_tokens=9, temperature=0, top_p=1, stop=("x", "y"), tools=(F,),
+        parallel=False, include_usage=True,
+        extra={"metadata": {"user_id": "u"}, "thinking": {"type": "enabled", "budget_tokens": 1024}, "tools": [search]},
+    )  # fmt: skip
+
+
+def allowed(mode: str, *names: str) -> dict[str, Any]:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
+
+
+@pytest.mark.parametrize(
+    ("choice", "tools", "read"),
+    [
+        ("auto", (F, G), AUTO),
+        ("none", (F, G), ToolChoice(mode="none")),
+        ("required", (F, G), ToolChoice(mode="required")),
+        ({"type": "function", "function": {"name": "g"}}, (F, G), named("g")),
+        (allowed("auto", "f"), (F,), AUTO),
+        (allowed("required", "f", "g"), (F, G), ToolChoice(mode="required")),
+        (allowed("required", "g"), (G,), ToolChoice(mode="required")),
+    ],
+)
+def test_the_choice_of_openai(choice: Any, tools: tuple[ToolSpec, ...], read: ToolChoice):
+    asked = openai(tools=[FUNCTION, SECOND], tool_choice=choice)
+    assert (asked.tools, asked.choice) == (tools, read)
+
+
+@pytest.mark.parametrize(
+    ("choice", "read", "parallel"),
+    [
+        ({"type": "auto"}, AUTO, True),
+        ({"type": "none"}, ToolChoice(mode="none"), True),
+        ({"type": "any", "disable_parallel_tool_use": True}, ToolChoice(mode="required"), False),
+        ({"type": "tool", "name": "f", "disable_parallel_tool_use": False}, named("f"), True),
+    ],
+)
+def test_the_choice_of_anthropic(choice: Any, read: ToolChoice, parallel: bool):
+    asked = anthropic(tools=[{**TOOL, "type": "custom"}], tool_choice=choice)
+    assert (asked.tools, asked.choice, asked.parallel) == ((F,), read, parallel)
+
+
+def test_messages_of_openai():
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "f", "arguments": '{"$x":1}' if each == "a" else ""}}
+        for each in "ab"
+    ]
+    messages = [
+        {"role": "developer", "content": "D"},
+        {"role": "system", "content": [{"type": "text", "text": "S"}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Look"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,MQ==", "detail": "low"}},
+                {"type": "image_url", "image_url": {"url": "https://example.org/x"}},
+                {"type": "input_audio", "input_audio": {"data": "MQ==", "format": "mp3"}},
+                {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,MQ=="}},
+            ],
+        },
+        {"role": "assistant", "content": "", "reasoning_content": "R", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "2"}]},
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "assistant", "content": [{"type": "text", "text": "A"}], "refusal": "No"},
+    ]  # fmt: skip
+    detail = Extra(vendor="openai", data={"detail": "low"})
+    assert openai(messages=messages).messages == (
+        system("D"),
+        system("S"),
+        Message(
+            role="user",
+            parts=(
+                Text(text="Look"),
+                Media(mime="image/png", data=b"1", extra=detail),
+                Media(mime="image/*", url="https://example.org/x"),
+                Media(mime="audio/mpeg", data=b"1"),
+                Media(mime="application/pdf", data=b"1", extra=Extra(vendor="openai", data={"filename": "a.pdf"})),
+            ),
+        ),
+        Message(
+            role="assistant",
+            parts=(
+                Thinking(text="R", extra=Extra(vendor="openai", data={"field": "reasoning_content"})),
+                Call(call=ToolCall(id="a", name="f", arguments={"$x": 1})),
+                Call(call=ToolCall(id="b", name="f", arguments={})),
+            ),
+        ),
+        Message(
+            role="tool",
+            parts=(Result(call_id="a", content=(Text(text="1"),)), Result(call_id="b", content=(Text(text="2"),))),
+        ),
+        Message(
+            role="assistant",
+            parts=(Text(text="A"), Text(text="No", extra=Extra(vendor="openai", data={"refusal": True}))),
+        ),
+    )
+
+
+def test_messages_of_anthropic():
+    redacted = {"type": "redacted_thinking", "data": "x"}
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "MQ=="}}
+    two = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in "ab"],
+    }
+    messages = [
+        {"role": "user", "content": [image, {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}]},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "T", "signature": "s"}, redacted, {"type": "text", "text": "A"}]},
+        {"role": "user", "content": [{"type": "document", "source": {"type": "url", "url": "https://example.org/x"}}]},
+        two,
+        {"role": "user", "content": [{"type": "text", "text": "Note"}, {"type": "tool_result", "tool_use_id": "b", "content": [image]}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "is_error": True}]},
+        {"role": "assistant", "content": "B"},
+    ]  # fmt: skip
+    png = Media(mime="image/png", data=b"1")
+    asked = anthropic(system=[{"type": "text", "text": "S"}], messages=messages)
+    assert asked.messages == (
+        system("S"),
+        Message(role="user", parts=(png, Text(text="Hi", extra=Extra(vendor="anthropic", data={"cache_control": {"type": "ephemeral"}})))),
+        Message(
+            role="assistant",
+            parts=(
+                Thinking(text="T", extra=Extra(vendor="anthropic", data={"signature": "s"})),
+                Opaque(vendor="anthropic", data=redacted),
+                Text(text="A"),
+            ),
+        ),
+        Message(role="user", parts=(Media(mime="application/pdf", url="https://example.org/x"),)),
+        Message(role="assistant", parts=tuple(Call(call=ToolCall(id=each, name="f", arguments={})) for each in "ab")),
+        Message(role="tool", parts=(Result(call_id="a", content=(), is_error=True), Result(call_id="b", content=(png,)), Text(text="Note"))),
+        assistant("B"),
+    )  # fmt: skip
+    assert anthropic(system="S").messages[0] == system("S")
+    assert anthropic(system="").messages == (user("Hi"),)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ([], "the request: expected an object, found a list"),
+        ({}, "model: is missing"),
+        ({"model": 5}, "model: expected text, found a whole number"),
+        ({"messages": None}, "messages: is missing"),
+        ({"messages": []}, "messages: is empty"),
+        ({"messages": {}}, "messages: expected a list, found an object"),
+        ({"messages": ["Hi"]}, "messages[0]: expected an object, found text"),
+        ({"messages": [{}]}, "messages[0].role: is missing"),
+        ({"messages": [{"role": "bot"}]}, "messages[0].role: 'bot' is none of system, developer, user, assistant, tool"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content: is missing"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content: expected a list, found a whole number"),
+        ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, "messages[0].content[0].type: 'video' cannot stand here"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content[0].image_url: is missing"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,?"}}]}]},
+            "messages[0].content[0].image_url.url: not a data address",
+        ),
+        ({"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {"format": "ogg"}}]}]}, "messages[0].content[0].input_audio.format: 'ogg'"),
+        ({"messages": [{"role": "tool", "tool_call_id": "a", "content": "1"}]}, "messages[0].tool_call_id: the message before has no call 'a'"),
+        ({"messages": [*HI, CALLED, *[{"role": "tool", "tool_call_id": "a", "content": "1"}] * 2]}, "messages[3].tool_call_id: 'a' has a result already"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}]}, "messages[0].tool_calls[0].function.arguments: not JSON"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "[]"}}]}]}, "messages[0].tool_calls[0].function.arguments: expected an object"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]}, "messages[0].tool_calls[0].id: is missing"),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]}, "messages[0].tool_calls[0].type: only function calls"),
+        ({"n": 2}, "n: only one answer can be asked for"),
+        ({"functions": []}, "functions: is not supported; use tools"),
+        ({"stream": "yes"}, "stream: expected true or false, found text"),
+        ({"stream": 1}, "stream: expected true or false, found a whole number"),
+        ({"max_tokens": 0}, "max_tokens: must be at least 1, not 0"),
+        ({"max_tokens": 1.5}, "max_tokens: expected a whole number, found a number"),
+        ({"max_tokens": True}, "max_tokens: expected a whole number, found true or false"),
+        ({"temperature": 3}, "temperature: must be from 0 to 2, not 3"),
+        ({"top_p": "1"}, "top_p: expected a number, found text"),
+        ({"stop": [1]}, "stop[0]: expected text, found a whole number"),
+        ({"tools": [{"type": "custom"}]}, "tools[0].type: only function tools are supported, not 'custom'"),
+        ({"tools": [{"type": "function"}]}, "tools[0].function: is missing"),
+        ({"tools": [{"type": "function", "function": {"name": ""}}]}, "tools[0].function.name: is empty"),
+        ({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "array"}}}]}, "tools[0].function.parameters.type: must be object"),
+        ({"tools": [FUNCTION, FUNCTION]}, "tools: the name 'f' is given twice"),
+        ({"tool_choice": "required"}, "tool_choice: a call is required, but there are no tools"),
+        ({"tool_choice": "sometimes"}, "tool_choice: 'sometimes' is none of auto, none, required"),
+        ({"tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice.function.name: there is no tool 'x' in tools"),
+        ({"tool_choice": allowed("required", "x")}, "tool_choice.allowed_tools.tools: there is no tool 'x' in tools"),
+        ({"tools": [FUNCTION], "tool_choice": allowed("never", "f")}, "tool_choice.allowed_tools.mode: 'never'"),
+        ({"tool_choice": {"type": "custom"}}, "tool_choice.type: 'custom' is not supported"),
+    ],
+)  # fmt: skip
+def test_what_openai_clients_get_wrong(body: Any, said: str):
+    if isinstance(body, dict) and body:
+        body = {"model": "m", "messages": HI, **body}
+    with pytest.raises(UsageError) as raised:
+        openai_chat.read_request(body)
+    assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("text", "the request: expected an object, found text"),
+        ({}, "model: is missing"),
+        ({"max_tokens": None}, "max_tokens: is missing"),
+        ({"max_tokens": -1}, "max_tokens: must be at least 1, not -1"),
+        ({"temperature": 1.5}, "temperature: must be from 0 to 1, not 1.5"),
+        ({"system": 5}, "system: expected a list, found a whole number"),
+        ({"system": [{"type": "image"}]}, "system[0].type: 'image' cannot stand here; only text can"),
+        ({"messages": []}, "messages: is empty"),
+        ({"messages": [{"role": "tool", "content": ""}]}, "messages[0].role: 'tool' is none of user, assistant, system"),
+        ({"messages": [{"role": "user", "content": [{}]}]}, "messages[0].content[0].type: is missing"),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text: is missing"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "?", "media_type": "image/png"}}]}]},
+            "messages[0].content[0].source.data: not base64",
+        ),
+        ({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}]}, "messages[0].content[0].tool_use_id: the message before has no call 'a'"),
+        ({"messages": [USED, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}] * 2}]}, "messages[1].content: a call has two results"),
+        ({"messages": [USED, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "odd"}]}]}]}, "messages[1].content[0].content[0].type: 'odd' in a result is not supported"),
+        ({"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": "{}"}]}]}, "messages[0].content[0].input: expected an object"),
+        ({"tools": [{"name": "f"}]}, "tools[0].input_schema: is missing"),
+        ({"tools": [TOOL, TOOL]}, "tools: the name 'f' is given twice"),
+        ({"tool_choice": "auto"}, "tool_choice: expected an object, found text"),
+        ({"tool_choice": {"type": "all"}}, "tool_choice.type: 'all' is none of auto, any, tool, none"),
+        ({"tool_choice": {"type": "tool", "name": "x"}}, "tool_choice.name: there is no tool 'x' in tools"),
+        ({"tool_choice": {"type": "auto", "disable_parallel_tool_use": "no"}}, "tool_choice.disable_parallel_tool_use: expected true or false"),
+    ],
+)  # fmt: skip
+def test_what_anthropic_clients_get_wrong(body: Any, said: str):
+    if isinstance(body, dict) and body:
+        body = {"model": "m", "max_tokens": 9, "messages": HI, **body}
+    with pytest.raises(UsageError) as raised:
+        anthropic_messages.read_request(body)
+    assert str(raised.value).startswith(said)
+
+
+def test_what_is_asked_is_read_from_plain_json_without_tags():
+    arguments = {"$call": "x", "$concat": ["a"]}
+    said = {
+        "role": "assistant",
+        "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": json.dumps(arguments)}}],
+    }
+    assert openai(messages=[said]).messages[0].calls[0].arguments == arguments
