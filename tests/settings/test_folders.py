@@ -1,0 +1,40 @@
+"""Where things are kept, on each platform."""
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from toolspeak.errors import UsageError
+from toolspeak.settings import cache_folder, config_folder
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "config", "cache"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.config/toolspeak", "/h/.cache/toolspeak"),
+        ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_CACHE_HOME": "/k"}, "/c/toolspeak", "/k/toolspeak"),
+        ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "c", "XDG_CACHE_HOME": ""}, "/h/.config/toolspeak", "/h/.cache/toolspeak"),
+        ("freebsd14", {"HOME": "/h"}, "/h/.config/toolspeak", "/h/.cache/toolspeak"),
+        ("darwin", {"HOME": "/h"}, "/h/Library/Application Support/toolspeak", "/h/Library/Caches/toolspeak"),
+        ("win32", {"APPDATA": "/r", "LOCALAPPDATA": "/l"}, "/r/toolspeak", "/l/toolspeak/cache"),
+        ("win32", {"USERPROFILE": "/u"}, "/u/AppData/Roaming/toolspeak", "/u/AppData/Local/toolspeak/cache"),
+        ("linux", {"TOOLSPEAK_CONFIG_FOLDER": "/a", "TOOLSPEAK_CACHE_FOLDER": "/b"}, "/a", "/b"),
+        ("linux", {"HOME": "/h", "TOOLSPEAK_CONFIG_FOLDER": "~/a", "TOOLSPEAK_CACHE_FOLDER": "~"}, "/h/a", "/h"),
+    ],
+)  # fmt: skip
+def test_folders(platform: str, environ: dict[str, str], config: str, cache: str):
+    assert PurePosixPath(config_folder(environ, platform=platform)) == PurePosixPath(config)
+    assert PurePosixPath(cache_folder(environ, platform=platform)) == PurePosixPath(cache)
+
+
+def test_without_a_home_it_says_what_to_set():
+    for folder in (cache_folder, config_folder):
+        with pytest.raises(UsageError, match="set HOME, or TOOLSPEAK_CACHE_FOLDER and TOOLSPEAK_CONFIG_FOLDER"):
+            folder({}, platform="linux")
+
+
+def test_asking_makes_no_folder(tmp_path: Path):
+    environ = {"HOME": str(tmp_path)}
+    cache_folder(environ)
+    config_folder(environ)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,296 @@
+"""Settings: where they come from, which one wins, and what is said of those that cannot be."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak.errors import UsageError
+from toolspeak.events import Limits
+from toolspeak.settings import Endpoint, Local, Settings, settings, user_file
+
+SECRET = "sk-very-secret-0123456789"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+def environ(home: Path, **more: str) -> dict[str, str]:
+    return {"TOOLSPEAK_CONFIG_FOLDER": str(home / "config"), "HOME": str(home), **more}
+
+
+def project(home: Path, text: str, name: str = "toolspeak.toml") -> Path:
+    folder = home / "project"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def user(home: Path, text: str) -> Path:
+    path = user_file(environ(home))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaint(folder: Path, variables: dict[str, str]) -> str:
+    with pytest.raises(UsageError) as caught:
+        settings(folder, variables)
+    return str(caught.value)
+
+
+def test_without_any_file_everything_is_a_default(home: Path):
+    found = settings(home, environ(home))
+    assert found == Settings()
+    assert (found.model, found.approve, found.limits, found.local) == ("local", "ask", Limits(), Local())
+    assert {row.origin for row in found.shown()} == {"default"}
+
+
+def test_a_home_nobody_knows_is_no_obstacle(home: Path):
+    assert settings(home, {}) == Settings()
+
+
+def test_a_project_file_sets_everything(home: Path):
+    folder = project(
+        home,
+        """
+        model = "work:big"
+        dialect = "typescript"
+        tools = ["toolspeak.builtin.files", "tools.py", "sub/"]
+        approve = "never"
+        limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2}
+        local = {threads = 4, context = 4096, slots = 2}
+
+        [endpoints.work]
+        base_url = "https://models.example/v1/"
+        api = "anthropic"
+        key_env = "WORK_KEY"
+        dialect = "native"
+        model = "big"
+
+        [endpoints.bare]
+        base_url = "http://127.0.0.1:8000/v1"
+        """,
+    )
+    found = settings(folder, environ(home, WORK_KEY=SECRET))
+    assert (found.model, found.dialect, found.approve) == ("work:big", "typescript", "never")
+    assert found.tools == ("toolspeak.builtin.files", str(folder / "tools.py"), str(folder / "sub"))
+    assert found.limits == Limits(turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2)
+    assert found.local == Local(threads=4, context=4096, slots=2)
+    assert found.endpoints["work"] == Endpoint(
+        name="work",
+        base_url="https://models.example/v1",
+        api="anthropic",
+        key_env="WORK_KEY",
+        key_set=True,
+        dialect="native",
+        model="big",
+    )
+    assert found.endpoints["bare"] == Endpoint(name="bare", base_url="http://127.0.0.1:8000/v1")
+    assert {row.origin for row in found.shown()} == {str(folder / "toolspeak.toml")}
+
+
+def test_a_file_is_found_from_further_down(home: Path):
+    folder = project(home, 'model = "a"\ntools = ["x/y.py", "x.py:f", "module:f"]')
+    deep = folder / "one" / "two"
+    deep.mkdir(parents=True)
+    found = settings(deep, environ(home))
+    assert found.model == "a"
+    assert found.tools == (str(folder / "x/y.py"), str(folder / "x.py:f"), "module:f")
+
+
+def test_the_nearest_file_is_the_one(home: Path):
+    folder = project(home, 'model = "far"\ndialect = "json"')
+    near = folder / "near"
+    near.mkdir()
+    (near / "toolspeak.toml").write_text('model = "near"')
+    found = settings(near, environ(home))
+    assert (found.model, found.dialect) == ("near", None)
+
+
+def test_the_table_in_pyproject_is_read(home: Path):
+    folder = project(home, '[tool.toolspeak]\nmodel = "a"\n[tool.toolspeak.limits]\nturns = 2', "pyproject.toml")
+    found = settings(folder, environ(home))
+    assert (found.model, found.limits.turns) == ("a", 2)
+    assert found.origin("limits.turns") == f"{folder / 'pyproject.toml'} [tool.toolspeak]"
+
+
+@pytest.mark.parametrize(
+    "text", ['[project]\nname = "x"', '[project]\nname = "toolspeak"', "this is not even TOML", "tool = 3 # toolspeak"]
+)
+def test_a_pyproject_of_somebody_else_is_passed_by(home: Path, text: str):
+    folder = project(home, 'model = "a"')
+    below = folder / "below"
+    below.mkdir()
+    (below / "pyproject.toml").write_text(text)
+    assert settings(below, environ(home)).model == "a"
+
+
+def test_a_file_of_our_own_comes_before_pyproject(home: Path):
+    project(home, '[tool.toolspeak]\nmodel = "pyproject"', "pyproject.toml")
+    assert settings(project(home, 'model = "own"'), environ(home)).model == "own"
+
+
+def test_environment_beats_project_beats_user_beats_default(home: Path):
+    path = user(home, 'model = "user"\ndialect = "json"\napprove = "always"\nlimits.turns = 7')
+    folder = project(home, 'model = "project"\ndialect = "python"')
+    found = settings(folder, environ(home, TOOLSPEAK_MODEL="variable"))
+    assert (found.model, found.dialect, found.approve, found.limits.turns) == ("variable", "python", "always", 7)
+    assert [found.origin(name) for name in ("model", "dialect", "approve", "limits.calls")] == [
+        "environment variable TOOLSPEAK_MODEL",
+        str(folder / "toolspeak.toml"),
+        str(path),
+        "default",
+    ]
+
+
+def test_endpoints_of_both_files_are_there(home: Path):
+    user(home, 'endpoints.a.base_url = "http://user/v1"\nendpoints.b.base_url = "http://user/v1"')
+    found = settings(project(home, 'endpoints.b.base_url = "http://project/v1"'), environ(home))
+    assert {name: each.base_url for name, each in found.endpoints.items()} == {
+        "a": "http://user/v1",
+        "b": "http://project/v1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "value"),
+    [
+        ("TOOLSPEAK_MODEL", " openai:x ", "model", "openai:x"),
+        ("TOOLSPEAK_TOOLS", "a.py, b:f ,", "tools", ("a.py", "b:f")),
+        ("TOOLSPEAK_APPROVE", "always", "approve", "always"),
+    ],
+)
+def test_the_environment_sets(home: Path, variable: str, text: str, name: str, value: Any):
+    assert getattr(settings(home, environ(home, **{variable: text})), name) == value
+
+
+def test_the_environment_sets_numbers(home: Path):
+    variables = environ(
+        home, TOOLSPEAK_LIMITS_TURNS="none", TOOLSPEAK_LIMITS_SECONDS="1.5", TOOLSPEAK_LOCAL_THREADS="3"
+    )
+    found = settings(home, variables)
+    assert (found.limits.turns, found.limits.seconds, found.local.threads) == (None, 1.5, 3)
+
+
+@pytest.mark.parametrize("variables", [{"TOOLSPEAK_MODEL": ""}, {"TOOLSPEAK_OF_ANOTHER_PROGRAM": "1"}])
+def test_variables_that_say_nothing_to_us_are_passed_by(home: Path, variables: dict[str, str]):
+    assert settings(home, environ(home, **variables)) == Settings()
+
+
+def test_a_key_may_be_in_a_variable_that_looks_like_a_setting(home: Path):
+    folder = project(home, 'endpoints.a = {base_url = "http://h/v1", key_env = "TOOLSPEAK_MODELS"}')
+    assert settings(folder, environ(home, TOOLSPEAK_MODELS=SECRET)).endpoints["a"].key_set
+
+
+def test_a_misspelt_variable_is_told(home: Path):
+    assert complaint(home, environ(home, TOOLSPEAK_MODLE="x")) == (
+        "environment variable TOOLSPEAK_MODLE: no such setting; did you mean TOOLSPEAK_MODEL?"
+    )
+
+
+def test_a_local_file_is_named_from_where_the_setting_lies(home: Path):
+    folder = project(home, 'model = "local:weights/x.gguf"')
+    assert settings(folder, environ(home)).model == f"local:{folder / 'weights/x.gguf'}"
+    project(home, 'model = "local:~/x.gguf"')
+    assert settings(folder, environ(home)).model == f"local:{home / 'x.gguf'}"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('modle = "x"', "there is no setting modle; did you mean model? There are: model, dialect, tools, approve, "),
+        ("limits.turn = 3", "there is no setting limits.turn; did you mean limits.turns? There are: limits.turns, "),
+        ("qqq = 1", "there is no setting qqq. There are: model"),
+        ('"limits.turns" = 3', "there is no setting limits.turns"),
+        ("model = 3", "model takes a text, not 3"),
+        ('model = " "', 'model takes a text, not " "'),
+        ('tools = "a.py"', 'tools takes a list of targets (between commas, in the environment), not "a.py"'),
+        ("tools = [1]", "tools takes a list of targets"),
+        ('approve = "maybe"', 'approve takes one of never, ask, always, not "maybe"'),
+        ("limits.turns = 0", 'limits.turns takes a whole number, at least 1, or "none", not 0'),
+        ("limits.turns = true", "limits.turns takes a whole number"),
+        ("limits.seconds = inf", "limits.seconds takes a number above 0"),
+        ("limits.concurrent = 'none'", 'limits.concurrent takes a whole number, at least 1, not "none"'),
+        ("limits = 3", "limits is a table, written as [limits], not 3"),
+        ("local.slots = 1.5", "local.slots takes a whole number, at least 1, not 1.5"),
+        ("endpoints.a = 1", "endpoints.a is a table, written as [endpoints.a], not 1"),
+        ("[endpoints.a]", "endpoints.a has no base_url; it takes an address such as"),
+        ('[endpoints."a b"]', 'an endpoint cannot be named "a b": a name begins with a letter'),
+        ("[endpoints.local]", 'an endpoint cannot be named "local"'),
+        ('[endpoints.a]\nbase_url="ftp://x"', "endpoints.a.base_url takes an address such as"),
+        ('[endpoints.a]\nbase_url="http://[x"', "endpoints.a.base_url takes an address such as"),
+        (
+            '[endpoints.a]\nbaseurl="http://x"',
+            "there is no setting endpoints.a.baseurl; did you mean endpoints.a.base_url?",
+        ),
+        ('[endpoints.a]\nbase_url="http://x"\napi="other"', "endpoints.a.api takes one of openai, anthropic"),
+    ],
+)
+def test_what_cannot_be_is_told_with_the_file(home: Path, text: str, says: str):
+    folder = project(home, text)
+    told = complaint(folder, environ(home))
+    assert told.startswith(f"{folder / 'toolspeak.toml'}: {says}")
+
+
+def test_a_wrong_variable_is_told(home: Path):
+    assert complaint(home, environ(home, TOOLSPEAK_LIMITS_TURNS="ten")) == (
+        "environment variable TOOLSPEAK_LIMITS_TURNS: limits.turns takes a whole number, at least 1, or "
+        '"none", not "ten"'
+    )
+
+
+def test_a_file_that_cannot_be_read_is_told(home: Path):
+    folder = project(home, "model =")
+    assert "toolspeak.toml is not TOML: " in complaint(folder, environ(home))
+    (folder / "toolspeak.toml").write_bytes(b'model = "\xff"')
+    assert "it is not UTF-8 text" in complaint(folder, environ(home))
+    (folder / "toolspeak.toml").unlink()
+    (folder / "toolspeak.toml").mkdir()
+    assert complaint(folder, environ(home)).startswith(f"cannot read {folder / 'toolspeak.toml'}: ")
+    (folder / "toolspeak.toml").rmdir()
+    project(home, "tool.toolspeak = 3", "pyproject.toml")
+    assert complaint(folder, environ(home)).endswith("tool.toolspeak is a table, written as [tool.toolspeak]")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'key_env = "{SECRET}"',
+        'key_env = "AKIA0123456789ABCDEF01"',
+        f'api_key = "{SECRET}"',
+        f'key = "{SECRET}"',
+        f'tokens = "{SECRET}"',
+        f'base_url = "http://user:{SECRET}@h/v1"',
+        f'base_url = "http://h/v1?key={SECRET}"',
+    ],
+)
+def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(home: Path, line: str):
+    start = "" if line.startswith("base_url") else 'base_url = "http://h/v1"\n'
+    folder = project(home, f"[endpoints.a]\n{start}{line}")
+    told = complaint(folder, environ(home))
+    assert SECRET not in told
+    assert "AKIA" not in told
+
+
+def test_keys_are_never_shown(home: Path):
+    folder = project(
+        home,
+        'model = "http://me:hidden@h/v1#x"\n[endpoints]\na = {base_url = "http://a/v1", key_env = "A_KEY"}\n'
+        'b = {base_url = "http://b/v1", key_env = "B_KEY"}',
+    )
+    variables = environ(home, A_KEY=SECRET)
+    found = settings(folder, variables)
+    rows = {row.setting: row.value for row in found.shown()}
+    assert rows["endpoints.a"] == "http://a/v1, openai, key in A_KEY (set)"
+    assert rows["endpoints.b"] == "http://b/v1, openai, key in B_KEY (not set)"
+    assert rows["model"] == "http://…@h/v1#x"
+    assert SECRET not in repr(found) + repr(found.endpoints)
+    assert "hidden" not in repr(found)
+    assert found.endpoints["a"].key(variables) == SECRET
+    assert found.endpoints["b"].key(variables) is None
+    assert Endpoint(name="c", base_url="http://c").key(variables) is None
