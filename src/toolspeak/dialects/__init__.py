@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from toolspeak.dialects.dialect import Constraint, Dialect, Parser, Shown
 from toolspeak.dialects.native import NATIVE
 from toolspeak.dialects.text import JSON, PYTHON, TYPESCRIPT
+from toolspeak.dialects.turn import TurnReader
 from toolspeak.dialects.understanding import Understood, folded
 from toolspeak.errors import UsageError
 from toolspeak.events import Finish
@@ -32,6 +33,7 @@ __all__ = [
     "Dialect",
     "Parser",
     "Shown",
+    "TurnReader",
     "Understood",
     "dialect",
     "folded",

@@ -1,0 +1,236 @@
+"""Whatever happens in whatever order, the loop asks for nothing twice, never gets stuck, and comes to an end."""
+
+from typing import Any
+
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from toolspeak.codec import dumps, loads
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallMalformed,
+    CallReady,
+    Fact,
+    Interrupted,
+    Limits,
+    RunEnded,
+    RunResumed,
+    SaidInThought,
+    ToolChoice,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+)
+from toolspeak.loop import State, begin, decide, reduce
+from toolspeak.messages import Ref, Result, ToolCall
+
+from .folding import SPECS, ended, result, started
+
+NAMES = [*(spec.name for spec in SPECS), "strange"]
+BY_NAME = {spec.name: spec for spec in SPECS}
+
+RUNS = st.builds(
+    started,
+    dialect=st.sampled_from(["native", "json"]),
+    parallel=st.booleans(),
+    output=st.sampled_from([None, "answer"]),
+    choice=st.sampled_from(
+        [
+            ToolChoice(),
+            ToolChoice(mode="none"),
+            ToolChoice(mode="required"),
+            ToolChoice(mode="named", names=("send", "pay")),
+        ]
+    ),
+    limits=st.builds(
+        Limits,
+        turns=st.sampled_from([1, 3, 6]),
+        calls=st.sampled_from([None, 0, 2, 5]),
+        repeats=st.sampled_from([None, 1, 3]),
+        concurrent=st.integers(1, 4),
+    ),
+)
+
+
+class World:
+    """Everything outside of the loop: does what it asks for, in its own time, and lets other things happen."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data = data
+        self.state = begin(SPECS)
+        self.facts: list[Fact] = []
+        self.listening = False
+        self.running: dict[str, ToolCall] = {}
+        self.asked: list[str] = []
+        self.said: list[ToolCall] = []
+        self.entered: list[str] = []
+        self.count = 0
+        self.fact(data.draw(RUNS))
+
+    def fact(self, fact: Fact) -> None:
+        note(repr(fact))
+        self.facts.append(fact)
+        self.state = reduce(self.state, fact)
+        self.do()
+
+    def do(self) -> None:
+        """What the loop wants, until it wants nothing new."""
+        before: State | None = None
+        while before is not self.state:
+            before = self.state
+            actions = decide(before)
+            assert decide(before) == actions
+            for action in actions:
+                self.perform(action)
+
+    def fold(self, fact: Fact) -> None:
+        note(repr(fact))
+        self.facts.append(fact)
+        self.state = reduce(self.state, fact)
+
+    def perform(self, action: Any) -> None:
+        match action.kind:
+            case "ask_model":
+                assert not self.listening
+                assert not self.running
+                sendable(self.state)
+                self.listening, self.said = True, []
+                self.fold(TurnStarted(turn=action.turn))
+            case "stop_stream":
+                assert self.listening
+            case "run_tools":
+                for call in action.calls:
+                    self.start(call)
+            case "cancel_tools":
+                assert set(action.call_ids) <= self.running.keys()
+            case "ask_approval":
+                assert not self.running
+                for call in action.calls:
+                    assert BY_NAME[call.name].approve
+                    self.asked.append(call.id)
+                    self.fold(ApprovalNeeded(call=call))
+            case _:
+                assert not self.listening
+                assert not self.running
+                sendable(self.state)
+                self.fold(RunEnded(reason=action.reason, detail=action.detail))
+
+    def start(self, call: ToolCall) -> None:
+        spec = BY_NAME.get(call.name)
+        assert call.id not in self.running
+        allowed = {fact.call_id for fact in self.facts if isinstance(fact, ApprovalGiven) and fact.approved}
+        if spec is None or spec.effect != "read":
+            assert not self.listening, "only what changes nothing may start early"
+        if spec is not None and spec.effect == "once":
+            assert call.id not in self.entered, "it must not be made twice"
+        if spec is not None and spec.approve:
+            assert call.id in allowed
+        if spec is not None and spec.sequential:
+            assert not self.running, "it must be alone"
+        alone = [each for each in self.running.values() if each.name in BY_NAME and BY_NAME[each.name].sequential]
+        assert not alone, "nothing may run beside it"
+        self.running[call.id] = call
+        assert self.state.run is not None
+        assert len(self.running) <= self.state.run.limits.concurrent
+        self.entered.append(call.id)
+        self.fold(ToolStarted(call_id=call.id))
+
+    # What may happen
+
+    def happens(self, *, calmly: bool) -> None:
+        """One thing that may happen now; calmly: one that brings the run nearer to its end."""
+        choices = []
+        if self.listening:
+            choices += (
+                [self.message_ends] if calmly or len(self.said) > 5 else [self.says, self.says, self.message_ends]
+            )
+            if not calmly:
+                choices.append(self.was_thought)
+        if self.running:
+            choices.append(self.tool_ends)
+        if self.asked:
+            choices.append(self.somebody_answers)
+        assert choices, "nothing is under way, and the loop wants nothing: it is stuck"
+        if not calmly:
+            choices += [self.interrupted, self.resumed]
+        self.data.draw(st.sampled_from(choices))()
+
+    def says(self) -> None:
+        self.count += 1
+        call_id = f"c{self.count}"
+        if self.data.draw(st.integers(0, 5)) == 0:
+            self.said.append(ToolCall(id=call_id, name="unknown", arguments={}))
+            self.fact(CallMalformed(call_id=call_id, name=None, raw=call_id, reason="bad"))
+            return
+        earlier = [each.id for each in self.said]
+        x = self.data.draw(st.sampled_from([1, 2, *(Ref(call=each) for each in earlier)]))
+        call = ToolCall(id=call_id, name=self.data.draw(st.sampled_from(NAMES)), arguments={"x": x})
+        self.said.append(call)
+        self.fact(CallReady(call=call))
+
+    def was_thought(self) -> None:
+        self.said = []
+        self.fact(SaidInThought())
+
+    def message_ends(self) -> None:
+        self.listening = False
+        finish = (
+            "error" if self.state.halted else self.data.draw(st.sampled_from(["stop", "closed", "length", "error"]))
+        )
+        self.fact(ended(*self.said, text=self.data.draw(st.sampled_from(["", "Hi."])), finish=finish))
+
+    def tool_ends(self) -> None:
+        call_id = self.data.draw(st.sampled_from(sorted(self.running)))
+        del self.running[call_id]
+        how = self.data.draw(st.sampled_from([{}, {"error": "oh"}, {"error": "bad arguments", "ran": False}]))
+        self.fact(result(call_id, **how) if not how else result(call_id, None, **how))
+
+    def somebody_answers(self) -> None:
+        self.fact(ApprovalGiven(call_id=self.asked.pop(0), approved=self.data.draw(st.booleans())))
+
+    def interrupted(self) -> None:
+        self.fact(Interrupted(cause=self.data.draw(st.sampled_from(["cancelled", "deadline", "endpoint"]))))
+
+    def resumed(self) -> None:
+        """The process is gone: what was under way is not any more, and the facts are read back."""
+        self.listening, self.running, self.asked = False, {}, []
+        self.state = begin(SPECS)
+        for fact in loads(dumps(self.facts)):
+            self.state = reduce(self.state, fact)
+        self.fact(RunResumed())
+
+
+def sendable(state: State) -> None:
+    called: list[str] = []
+    seen: set[str] = set()
+    for message in state.history:
+        results = [part.call_id for part in message.parts if isinstance(part, Result)]
+        assert results == called
+        called = [call.id for call in message.calls]
+        assert not seen.intersection(called)
+        seen.update(called)
+    assert not called
+
+
+@given(st.data())
+def test_whatever_happens(data: st.DataObject):
+    world = World(data)
+    for _ in range(data.draw(st.integers(0, 30))):
+        if world.state.ended is not None:
+            break
+        world.happens(calmly=False)
+    for _ in range(200):
+        if world.state.ended is not None:
+            break
+        world.happens(calmly=True)
+    assert world.state.ended is not None, "it comes to an end"
+    assert decide(world.state) == ()
+    sendable(world.state)
+    again = begin(SPECS)
+    for fact in world.facts:
+        again = reduce(again, fact)
+    assert again == world.state, "the facts are all there is"
+    started_ids = [fact.call_id for fact in world.facts if isinstance(fact, ToolStarted)]
+    finished = [fact.result.call_id for fact in world.facts if isinstance(fact, ToolFinished)]
+    assert set(finished) <= set(started_ids)

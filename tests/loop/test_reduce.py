@@ -1,0 +1,227 @@
+"""What the loop remembers after given facts: history that can be sent at any time, and what counts."""
+
+from typing import Any
+
+import pytest
+
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallMalformed,
+    Interrupted,
+    Limits,
+    RunEnded,
+    RunResumed,
+    SaidInThought,
+    ToolChoice,
+    TurnStarted,
+    Usage,
+)
+from toolspeak.loop import State, begin, reduce
+from toolspeak.loop.reduce import SHOWN
+from toolspeak.loop.words import UNKNOWN
+from toolspeak.messages import Media, Ref, Result, Text
+
+from .folding import SPECS, after, call, ended, ready, result, run, started, turn
+
+GO = started()
+
+
+def results(state: State) -> dict[str, str]:
+    """What the model sees of each call of the last turn."""
+    parts = [part for part in state.history[-1].parts if isinstance(part, Result)]
+    return {part.call_id: "".join(each.text for each in part.content if isinstance(each, Text)) for part in parts}
+
+
+def roles(state: State) -> str:
+    return " ".join(message.role for message in state.history)
+
+
+def test_results_join_the_history_when_the_last_is_there_and_in_call_order():
+    state = after(GO, turn("send a", "put b", "read c"), run("a", "b", "c"), result("c", 3), result("a", 1))
+    assert roles(state) == "user assistant"
+    state = reduce(state, result("b", {"n": 2}))
+    assert roles(state) == "user assistant tool"
+    assert list(results(state).items()) == [("a", "1"), ("b", '{"n": 2}'), ("c", "3")]
+    assert [spoken.id for spoken in state.done] == ["a", "b", "c"]
+
+
+def test_calls_are_in_the_order_of_the_message_though_they_came_in_another():
+    facts = [TurnStarted(turn=1), ready("read b"), *run("b"), result("b"), ready("read a"), *run("a"), result("a")]
+    state = after(GO, facts, ended(call("read a"), call("read b")))
+    assert list(results(state)) == ["a", "b"]
+
+
+def test_a_call_has_one_result_the_first():
+    state = after(GO, turn("send a", "send b"), run("a", "b"), result("a", "first"), result("a", "second"))
+    state = reduce(reduce(state, result("b")), result("b", "again"))
+    assert results(state) == {"a": "first", "b": "fine"}
+    assert roles(state) == "user assistant tool"
+
+
+def test_what_does_not_concern_this_turn_changes_nothing():
+    state = after(GO, turn("send a"), run("a"))
+    for fact in (result("x"), ApprovalGiven(call_id="x", approved=True), ApprovalGiven(call_id="x", approved=False)):
+        assert reduce(state, fact)._replace(turn=state.turn) == state
+        assert reduce(state, fact).turn == state.turn
+
+
+@pytest.mark.parametrize(
+    ("output", "shown"),
+    [
+        ("x" * 9, "xxxxx\n… (cut: 5 of 9 characters are shown)"),
+        ("x" * 5, "xxxxx"),
+        ([1, 2, 3], "[1, 2\n… (cut: 5 of 9 characters are shown)"),
+    ],
+)
+def test_what_is_shown_is_cut_and_the_result_is_not(output: Any, shown: str):
+    state = after(GO, turn("short a"), run("a"), result("a", output))
+    assert results(state) == {"a": shown}
+    assert state.done[0].result.output == output
+
+
+def test_without_a_limit_of_its_own_a_result_is_cut_at_64_kb():
+    state = after(GO, turn("send a"), run("a"), result("a", "x" * 100_000))
+    assert results(state)["a"].startswith("x" * SHOWN + "\n… (cut: 65,536 of 100,000")
+
+
+def test_media_stand_beside_or_for_the_text():
+    picture = Media(mime="image/png", data=b"x")
+    alone = after(GO, turn("send a"), run("a"), result("a", None, media=(picture,)))
+    beside = after(GO, turn("send a"), run("a"), result("a", "a cat", media=(picture,)))
+    assert alone.history[-1].parts[0].content == (picture,)
+    assert beside.history[-1].parts[0].content == (Text(text="a cat"), picture)
+
+
+def test_bad_grammar_gets_a_result_like_any_call():
+    bad = CallMalformed(call_id="m", name=None, raw="f(", reason="it is not closed", hint="Close it.")
+    state = after(
+        GO, TurnStarted(turn=1), bad, ready("send a"), ended(call("unknown m"), call("send a")), run("a"), result("a")
+    )
+    assert results(state) == {"m": "it is not closed. Close it.", "a": "fine"}
+    assert state.history[-1].parts[0].is_error
+
+
+NOT_RUN: dict[str, tuple[list[Any], dict[str, str]]] = {
+    "cut": (turn("send a", "send b", finish="length"), {"a": "cut off", "b": "cut off"}),
+    "refused": (turn("send a", finish="refused"), {"a": "refused"}),
+    "broken": (turn("send a", finish="error"), {"a": "broke off"}),
+    "stopped": ([*turn("send a", "pay b"), Interrupted(cause="cancelled")], {"a": "was stopped", "b": "was stopped"}),
+    "denied": (
+        [*turn("pay a"), ApprovalNeeded(call=call("pay a")), ApprovalGiven(call_id="a", approved=False, reason="dear")],
+        {"a": "did not allow it: dear"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOT_RUN)
+def test_what_was_not_run_says_why(case: str):
+    facts, told = NOT_RUN[case]
+    state = after(GO, facts)
+    assert results(state).keys() == told.keys()
+    assert all(words in results(state)[call_id] for call_id, words in told.items())
+    assert all(spoken.result is not None and not spoken.result.ran for spoken in state.done)
+
+
+def test_one_at_a_time():
+    state = after(started(parallel=False), turn("send a", "send b", "send c"), run("a"), result("a"))
+    shown = results(state)
+    assert shown.pop("a") == "fine"
+    assert all("only one call" in each for each in shown.values())
+
+
+def test_one_at_a_time_and_the_first_was_none():
+    bad = CallMalformed(call_id="m", name=None, raw="f(", reason="bad")
+    state = after(
+        started(parallel=False, limits=Limits(calls=0)),
+        TurnStarted(turn=1),
+        bad,
+        ready("send a"),
+        ended(call("x m"), call("send a")),
+    )
+    assert "only one call" in results(state)["a"]
+    assert not state.turn.over
+
+
+def test_what_was_thought_is_forgotten():
+    state = after(GO, TurnStarted(turn=1), ready("read a"), run("a"), SaidInThought(), ended(text="Hi."), result("a"))
+    assert roles(state) == "user assistant"
+    assert (state.done, state.turn.stray) == ((), ())
+
+
+def test_a_demand_that_is_not_met_is_put_into_words():
+    choice = ToolChoice(mode="named", names=("send", "put"))
+    assert "without calling send and put" in after(started(choice=choice), turn(text="No.")).history[-1].text
+    assert "one is needed" in after(started(choice=ToolChoice(mode="required")), turn()).history[-1].text
+
+
+def test_usage_adds_up():
+    first = ended(call("send a"), usage=Usage(input_tokens=3, output_tokens=1))
+    state = after(GO, TurnStarted(turn=1), ready("send a"), first, run("a"), result("a"))
+    state = reduce(reduce(state, TurnStarted(turn=2)), ended(text="Hi.", usage=Usage(output_tokens=2, estimated=True)))
+    assert state.usage == Usage(input_tokens=3, output_tokens=3, estimated=True)
+
+
+# Going on
+
+
+def test_a_message_that_broke_off_is_as_if_it_had_not_been_said():
+    broken = ended(call("read a"), call("send b"), text="I", finish="error")
+    before = after(started(choice=ToolChoice(mode="named", names=("read", "send"))))
+    state = after(before.run, TurnStarted(turn=1), ready("read a"), run("a"), ready("send b"), broken, result("a", 1))
+    assert roles(state) == "user assistant tool"
+    again = reduce(reduce(state, RunEnded(reason="error")), RunResumed())
+    same = again._replace(kept={}, made=0, turn=before.turn, specs=before.specs)
+    assert same == before
+    assert (again.made, len(again.kept)) == (1, 1)
+
+
+def test_what_was_found_out_is_kept_for_when_the_message_comes_again():
+    said = [TurnStarted(turn=1), ready("read a"), ready("read b", 1), *run("a", "b"), result("a", "known")]
+    state = after(GO, said, RunResumed(), TurnStarted(turn=1), ready("read c"), RunResumed())
+    assert state.made == 1
+    state = after(
+        GO,
+        said,
+        RunResumed(),
+        TurnStarted(turn=1),
+        ready("read c", 2),
+        RunResumed(),
+        TurnStarted(turn=1),
+        ready("read d"),
+    )
+    assert state.turn.calls["d"].result.output == "known"
+    assert reduce(state, ended(call("read d"))).kept == {}
+
+
+def test_what_was_cancelled_with_the_run_is_not_kept():
+    halted = Interrupted(cause="cancelled")
+    said = [TurnStarted(turn=1), ready("read a"), *run("a"), halted, ended(call("read a"), finish="error")]
+    state = after(GO, said, result("a", None, error="cancelled"), RunEnded(reason="cancelled"), RunResumed())
+    assert (dict(state.kept), state.made, state.halted, state.ended) == ({}, 0, None, None)
+
+
+def test_an_unknown_outcome_is_told():
+    state = after(GO, turn("send a"), run("a"), RunResumed())
+    assert results(state) == {"a": UNKNOWN}
+    assert state.made == 1
+
+
+def test_the_tools_are_no_facts():
+    facts = [GO, *turn("send a"), *run("a")]
+    state = begin([each for each in SPECS if each.name != "send"])
+    for fact in facts:
+        state = reduce(state, fact)
+    assert results(reduce(state, RunResumed())) == {"a": UNKNOWN}
+
+
+def test_references_are_to_calls_of_the_same_turn():
+    state = after(GO, turn("send a"), run("a"), result("a", 1), TurnStarted(turn=2), ready("send b", Ref(call="a")))
+    assert state.results == {}
+    assert state.turn.calls["b"].needs == ("a",)
+
+
+def test_what_ran_when_its_message_was_cut_is_not_run_again():
+    cut = [TurnStarted(turn=1), ready("read a"), *run("a"), ended(call("read a"), finish="length")]
+    state = after(GO, cut, RunResumed())
+    assert "cut off" in results(state)["a"]
