@@ -25,6 +25,8 @@ ENUM_NAMES = "x-enum-names"
 WRAPPERS = frozenset({"arguments", "args", "kwargs", "parameters", "params", "input", "tool_input"})
 """Keys in which models wrap all arguments once too often."""
 
+REFERENCES = (Ref, Concat)
+
 TRUE = frozenset({"true", "yes", "on", "1", "y", "t"})
 FALSE = frozenset({"false", "no", "off", "0", "n", "f"})
 NULL = frozenset({"null", "none", ""})
@@ -56,9 +58,11 @@ def _is_null_word(value: Any) -> bool:
 
 def coerce(value: Any, schema: Any, root: Schema) -> Any:
     """`value` in the form that `schema` asks for, or as it came. `$ref`s point into `root`."""
-    if not isinstance(schema, Mapping) or isinstance(value, Ref | Concat):
+    if not isinstance(schema, Mapping) or isinstance(value, REFERENCES):
         return value
-    schema = resolve(cast("Schema", schema), root)
+    schema = cast("Schema", schema)
+    if "$ref" in schema:
+        schema = resolve(schema, root)
     if (allowed := enumerated(schema)) is not None:
         return _enum_value(value, allowed, schema.get(ENUM_NAMES, {}))
     for part in schema.get("allOf", ()):

@@ -18,6 +18,9 @@ from toolspeak.messages import Json
 ITEMS = 10_000
 """Items taken from the generators of a result, which may have no end."""
 
+LETTERS = 8_000_000
+"""Letters taken from the generators of a result, whose items may be large."""
+
 LARGEST = 14_000
 """Bits of an integer beyond which Python refuses to write it out (over 4,000 digits)."""
 
@@ -41,7 +44,10 @@ def output_value(result: Any) -> Json:
 
 def output_text(value: Json) -> str:
     """A JSON value as a model is shown it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else _encoded(value)
+
+
+_encoded = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder each time
 
 
 def _endless(result: Any) -> bool:
@@ -83,6 +89,7 @@ class _Pieces:
 
     def __init__(self) -> None:
         self._left = ITEMS
+        self._letters = LETTERS
 
     def read(self, value: Any, depth: int, above: tuple[int, ...]) -> Json:
         if id(value) in above:
@@ -116,10 +123,12 @@ class _Pieces:
     def _items(self, items: Iterator[Any], depth: int, above: tuple[int, ...]) -> Iterator[Json]:
         try:
             for item in items:
-                if self._left == 0:
-                    yield f"… (cut after {ITEMS} items)"
+                if self._left == 0 or self._letters <= 0:
+                    yield f"… (cut after {ITEMS - self._left} items)"
                     return
                 self._left -= 1
+                if isinstance(item, str):
+                    self._letters -= len(item)
                 yield self.read(item, depth, above)
         except Exception as error:
             yield f"… ({_safe_text(_fallback(error))})"

@@ -1,0 +1,107 @@
+"""Threads of our own: an outcome is a value, threads are used again, and those that hang are counted and capped."""
+
+import contextvars
+import gc
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from tests.run.playing import until
+from toolspeak.execution.outcome import Outcome, Raised, Returned
+from toolspeak.execution.threads import MOST_STUCK, Threads, TooManyStuck
+
+
+def outcome_in(threads: Threads, function: Callable[[], Any]) -> Outcome:
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    threads.start(function, outcomes.put)
+    return outcomes.get(timeout=5)
+
+
+def test_a_value_comes_back():
+    assert outcome_in(Threads(), lambda: 42) == Returned(42)
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, SystemExit, KeyboardInterrupt, StopIteration, GeneratorExit, MemoryError]
+)
+def test_whatever_is_raised_is_a_value(error: type[BaseException]):
+    raised = error("x")
+
+    def function() -> None:
+        raise raised
+
+    assert outcome_in(Threads(), function) == Raised(raised)
+
+
+def test_a_thread_is_used_again():
+    threads = Threads()
+    names = set()
+    for _ in range(20):
+        names.add(outcome_in(threads, threading.get_ident)[0])
+        until(lambda: bool(threads._idle))
+    assert len(names) == 1
+
+
+def test_threads_are_daemons_and_see_the_context_of_the_caller():
+    word = contextvars.ContextVar("word", default="")
+    word.set("here")
+    assert outcome_in(Threads(), lambda: (word.get(), threading.current_thread().daemon)) == Returned(("here", True))
+
+
+def test_what_hangs_is_counted_and_capped():
+    threads = Threads(most_stuck=3)
+    let_go = threading.Event()
+    ended: list[Outcome] = []
+    jobs = [threads.start(lambda: let_go.wait(10), ended.append) for _ in range(3)]
+    assert threads.stuck == 0
+    for count, job in enumerate(jobs, 1):
+        job.abandon()
+        job.abandon()
+        assert threads.stuck == count
+    with pytest.raises(TooManyStuck, match="3 earlier calls hang"):
+        threads.start(lambda: None, ended.append)
+    let_go.set()
+    until(lambda: threads.stuck == 0)
+    until(lambda: ended == [Returned(True)] * 3)  # late, but told
+    assert outcome_in(threads, lambda: "again") == Returned("again")
+
+
+def test_what_has_ended_cannot_be_stuck():
+    threads = Threads()
+    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    job = threads.start(lambda: 1, outcomes.put)
+    outcomes.get(timeout=5)
+    job.abandon()
+    assert threads.stuck == 0
+
+
+def test_the_cap_is_32():
+    assert MOST_STUCK == 32
+
+
+def test_what_was_returned_does_not_live_on_in_an_idle_thread():
+    class Large:
+        pass
+
+    threads = Threads()
+    outcome = outcome_in(threads, Large)
+    assert isinstance(outcome, Returned)
+    kept = weakref.ref(outcome.value)
+    del outcome
+    until(lambda: gc.collect() >= 0 and kept() is None)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    threads = Threads()
+    assert outcome_in(threads, lambda: 1) == Returned(1)
+    until(lambda: bool(threads._idle))
+    if not (child := os.fork()):
+        os._exit(0 if outcome_in(threads, lambda: 2) == Returned(2) else 1)
+    assert os.waitpid(child, 0)[1] == 0
