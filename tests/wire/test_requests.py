@@ -87,6 +87,7 @@ def test_no_tools_where_none_may_be_called_and_the_server_would_not_heed_it(wire
 
 def test_one_call_at_a_time():
     assert openai(tools=TOOLS, parallel=False)["parallel_tool_calls"] is False
+    assert openai(tools=TOOLS, quirks=Quirks(parallel_said_always=True))["parallel_tool_calls"] is True
     assert "parallel_tool_calls" not in openai(tools=TOOLS, parallel=False, quirks=Quirks(parallel_tool_calls=False))
     alone = {"disable_parallel_tool_use": True}
     assert anthropic(tools=TOOLS, parallel=False)["tool_choice"] == {"type": "auto", **alone}

@@ -44,13 +44,15 @@ class Gathering:
         return pieces
 
     def _settle(self) -> None:
+        if not self._sort:
+            return
         text = "".join(self._texts)
         self._texts.clear()
         if self._sort == "text":
             self._pieces.append(TextDelta(text=text))
         elif self._sort == "thinking":
             self._pieces.append(ThinkingDelta(text=text))
-        elif self._sort == "call":
+        else:
             index, call_id, name = self._call
             self._pieces.append(CallPiece(index=index, id=call_id, name=name, arguments=text))
         self._sort = ""

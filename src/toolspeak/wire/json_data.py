@@ -66,7 +66,11 @@ def spelled_arguments(value: Any) -> str:
     Unlike `codec.encode_argument` this leaves keys that begin with `$` as they are: nobody reads this back by tags, and
     a model must see its own call as it said it.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=encode_argument)
+    return _encoded_arguments(value)
+
+
+# Made once: `json.dumps` makes an encoder each time that it is told how to write.
+_encoded_arguments = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=encode_argument).encode
 
 
 def plain_arguments(value: Any) -> Any:

@@ -13,6 +13,7 @@ class Quirks:
         named_choice: A choice that names one tool; otherwise a call is required, of whichever tool.
         allowed_tools: A choice among several named tools (OpenAI); otherwise a call is required, of whichever tool.
         parallel_tool_calls: That one call at a time can be asked for.
+        parallel_said_always: That several calls may come must be asked for, too (OpenAI).
         response_format: An answer held to a JSON schema.
         grammar: An answer held to a GBNF grammar, as llama.cpp has it (OpenAI).
         stream_options: Usage at the end of a stream, where it must be asked for (OpenAI).
@@ -27,6 +28,7 @@ class Quirks:
     named_choice: bool = True
     allowed_tools: bool = True
     parallel_tool_calls: bool = True
+    parallel_said_always: bool = False
     response_format: bool = True
     grammar: bool = False
     stream_options: bool = True

@@ -89,8 +89,8 @@ class Decoder:
     def _read(self, chunk: dict[str, Any]) -> None:
         if error := chunk.get("error"):
             raise fault(error)
-        if usage := chunk.get("usage"):
-            self._usage = _usage(object_in(usage))
+        if usage := object_in(chunk.get("usage")):
+            self._usage = _usage(usage)
         choices = list_in(chunk.get("choices"))
         if not choices:
             if chunk.get("object") == "error":

@@ -97,8 +97,8 @@ def _tool_fields(
     fields: dict[str, Any] = {"tools": _definitions(tools, rules)}
     if quirks.tool_choice and choice.mode != "auto":
         fields["tool_choice"] = _choice(choice, quirks)
-    if quirks.parallel_tool_calls and not parallel:
-        fields["parallel_tool_calls"] = False
+    if quirks.parallel_tool_calls and (not parallel or quirks.parallel_said_always):
+        fields["parallel_tool_calls"] = parallel
     return fields
 
 

@@ -118,7 +118,8 @@ class Encoder:
         return self._chunk({"tool_calls": [{"index": index, **data}]})
 
     def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> bytes:
-        return encode(f'{self._head}{compact(delta)},"logprobs":null,"finish_reason":{json.dumps(reason)}}}]}}')
+        last = "null" if reason is None else json.dumps(reason)
+        return encode(f'{self._head}{compact(delta)},"logprobs":null,"finish_reason":{last}}}]}}')
 
 
 def error_body(status: int, message: str, kind: str = "") -> dict[str, Any]:

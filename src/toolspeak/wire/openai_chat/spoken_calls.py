@@ -56,7 +56,7 @@ class SpokenCalls:
         call.id = call.id or call_id
         if name != call.name:
             call.name += name
-        if len(piece) > 2:
+        if not piece.keys() <= _KNOWN:
             call.extra |= {key: value for key, value in piece.items() if key not in _KNOWN and value is not None}
         if arguments := arguments_text(function.get("arguments")):
             call.arguments.append(arguments)

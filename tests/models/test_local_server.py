@@ -1,0 +1,308 @@
+"""The process of the embedded model: started once, reused, seen to crash, gone with the program.
+
+A small program stands in for the server; `tests_local/` has the real one.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from toolspeak.errors import ModelError, UsageError
+from toolspeak.models.child import Child
+from toolspeak.models.cores import usable_cores, worthwhile_threads
+from toolspeak.models.local import LocalServer, local_server, start, stop_all
+
+READY = """
+import json, sys
+orders = json.loads(sys.stdin.readline())
+print(json.dumps({"address": "http://127.0.0.1:1", "orders": orders}), flush=True)
+"""
+SERVES = READY + "sys.stdin.read()\n"
+
+
+def program(code: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", code, *arguments]
+
+
+def exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def gone(pid: int, within: float = 10.0) -> bool:
+    end = time.monotonic() + within
+    while exists(pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not exists(pid)
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    path = tmp_path / "some.gguf"
+    path.write_bytes(b"GGUF and more")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _none_left() -> Generator[None]:
+    yield
+    stop_all()
+
+
+# Starting
+
+
+def test_it_is_ready_when_it_says_its_address(weights: Path):
+    server = start(weights, command=program(SERVES))
+    assert server.alive
+    assert server.base_url == "http://127.0.0.1:1/v1"
+    assert server.weights == weights
+    assert server.failure() is None
+    server.stop()
+    assert not server.alive
+    assert gone(server.pid, 0)
+
+
+def test_it_is_told_how_to_run(weights: Path):
+    child = Child(program(SERVES), {"weights": "x", "threads": 3})
+    assert child.ready(within=20, on_progress=None)["orders"] == {"weights": "x", "threads": 3}
+    child.stop()
+
+
+def test_its_key_is_its_own_and_is_not_shown(weights: Path):
+    one, two = (start(weights, command=program(SERVES)) for _ in range(2))
+    assert len(one.key) >= 32
+    assert one.key != two.key
+    assert one.key not in repr(one)
+    assert one.key not in Path(f"/proc/{one.pid}/cmdline").read_text() if Path("/proc/self").exists() else True
+    one.stop()
+    two.stop()
+
+
+def test_waiting_is_told(weights: Path):
+    waited: list[float] = []
+    start(weights, command=program("import time; time.sleep(0.7)\n" + SERVES), on_progress=waited.append).stop()
+    assert len(waited) >= 2
+    assert waited == sorted(waited)
+
+
+def test_whoever_waits_may_give_up(weights: Path, tmp_path: Path):
+    note = tmp_path / "pid"
+    code = f"import os, pathlib, time; pathlib.Path({str(note)!r}).write_text(str(os.getpid())); import sys; sys.stdin.read()"
+
+    def enough(seconds: float) -> None:
+        if note.exists() and note.read_text():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        start(weights, command=program(code), on_progress=enough)
+    assert gone(int(note.read_text()))
+
+
+def test_what_takes_too_long_is_stopped():
+    child = Child(program("import sys; sys.stdin.read()"), {})
+    with pytest.raises(ModelError, match=r"the embedded model was not ready within 0\.3 seconds, and was stopped"):
+        child.ready(within=0.3, on_progress=None)
+    assert gone(child.pid, 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import sys; sys.stderr.write('one\\ntwo\\n'); sys.exit(3)", "ended with exit code 3; .*log:\none\ntwo$"),
+        ("import os; os.abort()", "ended with signal SIGABRT"),
+        ("print('hello')", "ended with exit code 0"),
+        ("print('[]')", "ended with exit code 0"),
+        ("import sys; sys.stderr.write('x' * 3_000_000 + '\\nlast'); sys.exit(1)", "(?s)exit code 1.*\nlast$"),
+        ("raise RuntimeError('no memory')", "(?s)exit code 1.*Traceback.*RuntimeError: no memory$"),
+    ],
+)
+def test_what_ends_before_it_is_ready_is_told_with_its_log(weights: Path, code: str, says: str):
+    with pytest.raises(ModelError, match=says) as caught:
+        start(weights, command=program(code))
+    assert len(str(caught.value)) < 6000
+
+
+def test_a_program_that_is_not_there_is_told(weights: Path):
+    with pytest.raises(ModelError, match="the embedded model could not be started: No such file"):
+        start(weights, command=["/nowhere/at/all"])
+
+
+def test_weights_that_cannot_be_are_told(tmp_path: Path):
+    (tmp_path / "text.gguf").write_text("hello")
+    for name, says in [
+        ("nothing.gguf", r"cannot read .*nothing\.gguf: No such file"),
+        (".", "is a folder; name the GGUF file in it"),
+        ("text.gguf", "is not a GGUF file"),
+    ]:
+        with pytest.raises(UsageError, match=says):
+            start(tmp_path / name, command=program(SERVES))
+
+
+@pytest.mark.parametrize("setting", ["threads", "context", "slots"])
+def test_settings_that_cannot_be_are_told(weights: Path, setting: str):
+    with pytest.raises(UsageError, match=f"local.{setting} is 0; it takes a whole number, at least 1"):
+        start(weights, command=program(SERVES), **{setting: 0})
+
+
+def test_without_the_extra_it_says_what_to_install(weights: Path):
+    code = (
+        "import sys\nfrom pathlib import Path\nsys.modules['xllamacpp'] = None\n"
+        "from toolspeak.errors import UsageError\nfrom toolspeak.models.local import start\n"
+        "try:\n    start(Path(sys.argv[1]))\nexcept UsageError as error:\n    print(error)"
+    )
+    done = subprocess.run(program(code, str(weights)), capture_output=True, text=True, check=True)
+    assert done.stdout == "the embedded model needs xllamacpp; install it with: pip install 'toolspeak[local]'\n"
+
+
+# Running
+
+
+def test_it_may_talk_without_end(weights: Path):
+    talks = READY + "while True:\n    sys.stderr.write('x' * 5000 + '\\n'); print('y' * 5000)\n"
+    server = start(weights, command=program(talks))
+    time.sleep(0.3)
+    assert server.alive
+    server.stop()
+
+
+def test_one_server_serves_all_who_want_the_same(weights: Path):
+    command = program(SERVES)
+    found: list[LocalServer] = []
+    threads = [threading.Thread(target=lambda: found.append(local_server(weights, command=command))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len({id(server) for server in found}) == 1
+    assert local_server(weights.parent / "." / weights.name, command=command) is found[0]
+    assert local_server(weights, context=100, command=command) is not found[0]
+
+
+def test_a_crash_is_told_and_the_next_use_starts_anew(weights: Path):
+    command = program("import sys; sys.stderr.write('out of luck\\n'); sys.stderr.flush()\n" + SERVES)
+    server = local_server(weights, command=command)
+    os.kill(server.pid, signal.SIGSEGV)
+    assert gone_as_seen_by(server)
+    assert server.failure() == "the embedded model ended with signal SIGSEGV; the last lines of its log:\nout of luck"
+    again = local_server(weights, command=command)
+    assert again.alive
+    assert again.pid != server.pid
+
+
+def gone_as_seen_by(server: LocalServer) -> bool:
+    end = time.monotonic() + 10
+    while server.alive and time.monotonic() < end:
+        time.sleep(0.02)
+    return not server.alive
+
+
+def test_a_start_that_failed_can_be_tried_again(weights: Path, tmp_path: Path):
+    code = (
+        f"import pathlib, sys\nif not pathlib.Path({str(tmp_path / 'go')!r}).exists(): sys.exit('not yet')\n" + SERVES
+    )
+    with pytest.raises(ModelError, match="not yet"):
+        local_server(weights, command=program(code))
+    (tmp_path / "go").touch()
+    assert local_server(weights, command=program(code)).alive
+
+
+# Ending
+
+
+def test_stopping_twice_is_stopping_once(weights: Path):
+    server = start(weights, command=program(SERVES))
+    server.stop()
+    server.stop()
+    assert server.failure() == "the embedded model was stopped"
+
+
+def test_what_will_not_end_is_killed():
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + READY + "time.sleep(60)"
+    child = Child(program(stubborn), {}, grace=0.2)
+    child.ready(within=20, on_progress=None)
+    child.stop()
+    assert gone(child.pid, 0)
+
+
+PROGRAM = f"""
+import os, signal, sys
+from pathlib import Path
+from toolspeak.models.local import local_server
+server = local_server(Path(sys.argv[1]), command=[sys.executable, "-c", {SERVES!r}])
+print(server.pid, flush=True)
+"""
+
+
+@pytest.mark.parametrize("end", ["pass", "sys.exit(3)", "1 / 0", "os._exit(1)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_it_is_gone_with_the_program(weights: Path, end: str):
+    done = subprocess.run(program(PROGRAM + end, str(weights)), capture_output=True, text=True, timeout=25)
+    assert gone(int(done.stdout))
+
+
+def test_a_fork_leaves_it_alone(weights: Path):
+    fork = """
+child = os.fork()
+if child == 0:
+    from toolspeak.models.local import stop_all
+    server.stop()
+    stop_all()
+    os._exit(0)
+os.waitpid(child, 0)
+print(server.alive)
+"""
+    done = subprocess.run(program(PROGRAM + fork, str(weights)), capture_output=True, text=True, timeout=25)
+    pid, alive = done.stdout.split()
+    assert alive == "True"
+    assert gone(int(pid))
+
+
+def test_ctrl_c_in_the_terminal_is_not_for_it(weights: Path):
+    server = start(weights, command=program(SERVES))
+    assert os.getpgid(server.pid) != os.getpgid(0)
+    server.stop()
+
+
+# Cores
+
+
+def system(folder: Path, *, siblings: str = "", files: dict[str, str] | None = None) -> Path:
+    for number in os.sched_getaffinity(0):
+        path = folder / f"devices/system/cpu/cpu{number}/topology/thread_siblings_list"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(siblings or f"{number}\n")
+    for name, text in (files or {}).items():
+        path = folder / "fs/cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_one_core_is_left_to_the_others_where_there_are_some():
+    assert [worthwhile_threads(cores) for cores in (1, 2, 3, 8)] == [1, 2, 2, 7]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say")
+def test_cores_that_may_be_used(tmp_path: Path):
+    mine = len(os.sched_getaffinity(0))
+    assert usable_cores(tmp_path / "silent") == mine
+    assert usable_cores(system(tmp_path / "a")) == mine
+    assert usable_cores(system(tmp_path / "b", siblings="0-99\n")) == 1
+    assert usable_cores(system(tmp_path / "c", files={"cpu.max": "max 100000\n"})) == mine
+    assert usable_cores(system(tmp_path / "d", files={"cpu.max": "50000 100000\n"})) == 1
+    assert (
+        usable_cores(system(tmp_path / "e", files={"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "1"})) == mine
+    )
+    assert usable_cores(system(tmp_path / "f", files={"cpu/cpu.cfs_quota_us": "9", "cpu/cpu.cfs_period_us": "10"})) == 1
+    assert usable_cores(system(tmp_path / "g", files={"cpu.max": "nonsense"})) == mine

@@ -1,0 +1,371 @@
+"""Connections: one pool for each event loop, shared, and nothing of it left when the loop ends."""
+
+import asyncio
+import gc
+import json
+import ssl
+import subprocess
+import sys
+import textwrap
+import weakref
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.run.playing import Clock, left, until
+from toolspeak.events import TextDelta
+from toolspeak.models import Patience
+from toolspeak.run import Agent
+from toolspeak.testing import calls, says
+
+from .asking import answer, at, heard, question, within
+from .recorded import RECORDED, delta, events
+from .server import APIS, Api, Connection, Post, Server, answers, plays, serving, silence, streams
+
+CALM = Patience(silence=20, total=25)
+
+
+def test_many_models_share_one_pool(server: Server):
+    server.plays(plays([says("Hello.")]))
+
+    async def one_after_another() -> None:
+        for number in range(10):
+            await heard(at(server, APIS[number % 2], key=f"key-{number}"), stream=number % 3 > 0)
+
+    within(one_after_another())
+    assert (len(server.posts), server.connections) == (10, 1)
+    assert [post.headers.get("authorization") for post in server.posts[:3]] == ["Bearer key-0", None, "Bearer key-2"]
+
+
+def test_an_error_does_not_cost_a_connection(server: Server):
+    server.plays(answers(500, {"error": {"message": "x"}}), answers(500, b""), streams(RECORDED["openai"]["text"]))
+    answer(at(server))
+    assert (len(server.posts), server.connections) == (3, 1)
+
+
+def test_a_connection_that_died_while_idle_is_replaced(server: Server):
+    """A server ends idle connections when it likes; whoever asks next does not notice."""
+
+    async def once(post: Post, connection: Connection) -> None:
+        await streams(RECORDED["openai"]["text"])(post, connection)
+        connection.close()
+
+    server.plays(once)
+
+    async def three_times() -> None:
+        for _ in range(3):
+            await heard(at(server, patience=Patience(tries=2, first_wait=0.001)))
+            await asyncio.sleep(0.02)
+
+    within(three_times())
+    assert server.connections == 3
+
+
+def test_an_event_loop_that_has_ended_is_freed(server: Server):
+    server.plays(plays([says("Hello.")]))
+    loops: list[weakref.ref[Any]] = []
+    idle = server.open  # what the portal keeps
+
+    async def ask() -> None:
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await heard(at(server))
+
+    for _ in range(5):
+        asyncio.run(ask())
+    gc.collect()
+    assert [ref() for ref in loops] == [None] * 5
+    until(lambda: server.open <= idle)
+
+
+def run_python(code: str, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *arguments],
+        cwd=folder,
+        env={"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **environ},
+        capture_output=True,
+        text=True,
+        timeout=28,
+    )
+
+
+EVERY_WAY_TO_END = """
+    import asyncio, gc, sys
+    from toolspeak import Agent
+    agent = Agent(sys.argv[1], dialect="native")
+
+    async def sync_within_async():
+        return agent.run("Go on.").text
+
+    async def stream_that_is_left():
+        async for event in agent.astream("Go on."):
+            if event.kind == "text_delta":
+                return event.text
+
+    def sync_stream_that_is_left():
+        for event in agent.stream("Go on."):
+            if event.kind == "text_delta":
+                return event.text
+
+    print(asyncio.run(agent.arun("Go on.")).text)
+    print(asyncio.run(agent.arun("Go on.")).text)
+    print(asyncio.run(stream_that_is_left()))
+    print(asyncio.run(sync_within_async()))
+    print(agent.run("Go on.").text)
+    print(sync_stream_that_is_left())
+    gc.collect()
+"""
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_nothing_is_left_open_at_the_end(tmp_path: Path, secure: bool):
+    certificate = Path(__file__).with_name("self_signed.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with serving(context if secure else None) as server:
+        server.plays(plays([says("Hello.")], chunk=None))
+        done = run_python(EVERY_WAY_TO_END, tmp_path, f"{server.url}/v1#m", SSL_CERT_FILE=str(certificate))
+        assert (done.stdout, done.stderr, done.returncode) == ("Hello.\n" * 6, "", 0)
+        until(lambda: server.open == 0)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_two_hundred_streams_at_once(server: Server, api: Api):
+    """Each gets its own answer, all of it, in order."""
+
+    async def act(post: Post, connection: Connection) -> None:
+        content = post.body["messages"][0]["content"]
+        number = content if isinstance(content, str) else content[0]["text"]
+        tokens = " ".join(f"{number}:{place}" for place in range(40))
+        await plays([says(tokens)], chunk=9)(post, connection)
+
+    server.plays(act)
+    model = at(server, api, patience=CALM)
+
+    async def one(number: int) -> None:
+        pieces = await heard(model, str(number))
+        text = " ".join(f"{number}:{place}" for place in range(40))
+        assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == text
+        assert pieces[-1].parts[0].text == text
+
+    async def all_of_them() -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(200):
+                group.create_task(one(number))
+        assert left() == []
+
+    within(all_of_them(), 25)
+    assert len(server.posts) == 200
+
+
+def test_many_threads_share_the_portal(server: Server):
+    server.plays(plays([calls(("twice", {"x": 4})), says("8.")]))
+
+    def twice(x: int) -> int:
+        "Twice."
+        return 2 * x
+
+    agent = Agent(at(server, patience=CALM), [twice])
+    with ThreadPoolExecutor(16) as threads:
+        texts = list(threads.map(lambda _: agent.run("Go on.").text, range(64)))
+    assert texts == ["8."] * 64
+    assert len(server.posts) == 128
+    assert server.connections <= 16
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="Linux tells which files are open")
+def test_no_sockets_are_left_after_many_runs(server: Server):
+    data = RECORDED["openai"]["text"]
+    server.plays(streams(data))
+    model = at(server)
+    agent = Agent(model)
+    agent.run("Go on.")
+    idle, before = server.open, open_files()  # the portal keeps what it may use again
+    troubles = [
+        streams(data),
+        streams(data[:300], ending="close"),
+        streams(data[:300], ending="reset"),
+        answers(400, b"x"),
+    ]
+    for number in range(300):
+        server.plays(troubles[number % 4])
+        with suppress(Exception):
+            within(agent.arun("Go on.")) if number % 3 else agent.run("Go on.")
+    until(lambda: server.open <= idle)
+    gc.collect()
+    assert open_files() <= before
+
+
+# Cancelling
+
+
+async def drips(post: Post, connection: Connection) -> None:
+    connection.head(kind="text/event-stream")
+    while True:
+        await connection.write(events(delta(content="x ")))
+        await asyncio.sleep(0.01)
+
+
+async def cancelled_task(agent: Agent) -> None:
+    task = asyncio.create_task(agent.arun("Go on."))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def left_stream(agent: Agent) -> None:
+    async with agent.astream("Go on.") as stream:
+        async for event in stream:
+            if isinstance(event, TextDelta):
+                break
+
+
+async def cancelled_stream(agent: Agent) -> None:
+    stream = agent.astream("Go on.")
+    async for event in stream:
+        if isinstance(event, TextDelta):
+            stream.cancel()
+    assert stream.outcome.stop_reason == "cancelled"
+    assert stream.outcome.text.startswith("x")
+
+
+async def closed_generator(agent: Agent) -> None:
+    answer = agent.model.ask(question())
+    await anext(answer)
+    await answer.aclose()
+
+
+async def timed_out(agent: Agent) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await agent.arun("Go on.")
+
+
+@pytest.mark.parametrize("leave", [cancelled_task, left_stream, cancelled_stream, closed_generator, timed_out])
+def test_whoever_leaves_hangs_up(server: Server, leave: Callable[[Agent], Coroutine[Any, Any, None]]):
+    server.plays(drips)
+
+    async def leaving() -> None:
+        await leave(Agent(at(server, patience=CALM)))
+        clock = Clock()
+        while not server.hung_up:
+            await asyncio.sleep(0.01)
+            assert clock() < 1
+        assert left() == []
+
+    within(leaving())
+
+
+def test_a_sync_stream_that_is_left_hangs_up(server: Server):
+    server.plays(drips)
+    with Agent(at(server, patience=CALM)).stream("Go on.") as stream:
+        for event in stream:
+            if isinstance(event, TextDelta):
+                break
+    until(lambda: server.hung_up == 1, 1)
+
+
+def test_one_call_is_enough(server: Server):
+    """In a text, the stream is closed when the one call that is allowed is complete."""
+
+    def look(city: str) -> str:
+        "Look."
+        return "mild"
+
+    async def talks_on(post: Post, connection: Connection) -> None:
+        if len(post.body["messages"]) > 2:
+            await plays([says("?"), says("Mild.")])(post, connection)
+            return
+        connection.head(kind="text/event-stream")
+        await connection.write(events(delta(content='```json\n{"name": "look", "arguments": {"city": "Wien"}}\n```\n')))
+        while True:
+            await connection.write(events(delta(content="And so on. ")))
+            await asyncio.sleep(0.01)
+
+    server.plays(talks_on)
+    agent = Agent(at(server, patience=CALM), [look], dialect="json", parallel_tool_calls=False)
+    assert within(agent.arun("Go on.")).text == "Mild."
+    until(lambda: server.hung_up == 1, 1)
+
+
+SLOW = {
+    "a stream": streams(
+        *(events(delta(content=f"{number} ")) for number in range(5)), events(delta("stop")), pause=0.001
+    ),
+    "a whole answer": plays([says("Hello.")]),
+    "tries": answers(503, b"", retry_after="0.001"),
+    "silence": silence,
+}
+
+
+@pytest.mark.parametrize("what", SLOW)
+def test_cancelled_at_every_step(server: Server, what: str):
+    """Wherever a question is given up, nothing is left, and the next one is answered."""
+    server.plays(SLOW[what])
+    model, idle = at(server, patience=CALM), server.open
+
+    async def give_up_after(steps: int) -> bool:
+        task = asyncio.create_task(heard(model, stream=what != "a whole answer"))
+        for _ in range(steps):
+            await asyncio.sleep(0 if steps < 40 else 0.0005)
+        ended = task.done()
+        task.cancel()
+        await asyncio.wait([task])
+        assert left() == []
+        return ended
+
+    async def all_steps() -> None:
+        for steps in range(70):
+            await give_up_after(steps)
+        server.plays(streams(RECORDED["openai"]["text"]))
+        assert (await heard(model))[-1].finish == "stop"
+
+    within(all_steps(), 20)
+    until(lambda: server.open <= idle)
+
+
+# Loading
+
+
+def test_what_is_loaded_and_when(server: Server, tmp_path: Path):
+    server.plays(plays([says("Hello.")]))
+    code = f"""
+        import sys, json
+        loaded = lambda: "aiohttp" in sys.modules
+        import toolspeak
+        steps = [loaded()]
+        from toolspeak import Agent
+        Agent("openai:x"), Agent("anthropic:x"), Agent("http://127.0.0.1/v1#x")
+        import toolspeak.models
+        toolspeak.models.model("x", at="http://127.0.0.1/v1", key="k")
+        steps.append(loaded())
+        Agent({server.url + "/v1#m"!r}, dialect="native").run("Go on.")
+        steps.append(loaded())
+        steps.append(sorted({{"openai", "anthropic", "httpx", "httpx2", "requests"}} & set(sys.modules)))
+        print(json.dumps(steps))
+    """
+    done = run_python(code, tmp_path)
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == [False, False, True, []]
+
+
+def test_proxies_of_the_environment_are_used(server: Server, tmp_path: Path):
+    """For others, not for this machine."""
+    server.plays(plays([says("Hello.")]))
+    code = f"""
+        from toolspeak import Agent
+        print(Agent({server.url + "/v1#m"!r}, dialect="native").run("Go on.").text)
+        print(Agent("http://models.example/v1#m", dialect="native").run("Go on.").text)
+    """
+    port = server.url.rpartition(":")[2]
+    done = run_python(code, tmp_path, http_proxy=f"127.0.0.1:{port}", HTTPS_PROXY="http://127.0.0.1:9")
+    assert (done.stdout, done.stderr) == ("Hello.\nHello.\n", "")
+    assert [post.path for post in server.posts] == ["/v1/chat/completions", "http://models.example/v1/chat/completions"]

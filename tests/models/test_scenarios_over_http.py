@@ -1,0 +1,71 @@
+"""The scenarios of the loop, over HTTP: every API and every dialect, streamed and plain, comes to what a script does."""
+
+import json
+
+import pytest
+
+from tests.run.playing import essence, play, said
+from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
+from toolspeak.codec import dumps
+from toolspeak.dialects import DIALECTS
+from toolspeak.run import Agent, Outcome
+from toolspeak.testing import ScriptedModel
+
+from .asking import Plain, at
+from .server import APIS, Api, Server, plays
+
+
+def histories(outcome: Outcome) -> list[str]:
+    """The history as each dialect shows it."""
+    return [dumps(dialect.render(TOOLS.specs, outcome.messages).messages) for dialect in DIALECTS.values()]
+
+
+@pytest.mark.parametrize("manner", ["streamed", "plain"])
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(
+    ("scenario", "dialect"),
+    [
+        pytest.param(scenario, dialect, id=f"{name}-{dialect}")
+        for name, scenario in SCENARIOS.items()
+        for dialect in scenario.spoken
+    ],
+)
+def test_every_scenario(server: Server, scenario: Scenario, dialect: str, api: Api, manner: str):
+    server.plays(plays(scenario.script, dialect))
+    model = at(server, api)
+    asked = model if manner == "streamed" else Plain(model)
+    outcome = play(Agent(asked, TOOLS, dialect=dialect, **scenario.options))
+    scripted = play(Agent(ScriptedModel(scenario.script), TOOLS, dialect=dialect, **scenario.options))
+
+    assert essence(outcome) == essence(scripted)
+    assert said(outcome) == said(scripted)
+    assert histories(outcome) == histories(scripted)
+    assert {post.streams for post in server.posts} == {manner == "streamed"}
+    assert {post.api for post in server.posts} == {api}
+    assert model.skipped == 0
+
+
+@pytest.mark.parametrize("face", ["run", "arun", "stream", "astream"])
+@pytest.mark.parametrize("api", APIS)
+def test_every_face(server: Server, api: Api, face: str):
+    scenario = SCENARIOS["research within five iterations"]
+    server.plays(plays(scenario.script))
+    outcome = play(Agent(at(server, api), TOOLS, **scenario.options), face)
+    assert essence(outcome) == essence(play(Agent(ScriptedModel(scenario.script), TOOLS, **scenario.options)))
+    assert outcome.usage.input_tokens == 9 * scenario.turns
+    assert not outcome.usage.estimated
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_what_is_sent(server: Server, api: Api):
+    scenario = SCENARIOS["forced tool"]
+    server.plays(plays(scenario.script))
+    play(Agent(at(server, api), TOOLS, system="Be brief.", **scenario.options))
+    first = server.posts[0]
+    assert first.headers["content-type"] == "application/json"
+    assert json.dumps(first.body).count("Be brief.") == 1
+    named = {
+        "openai": {"type": "function", "function": {"name": "convert"}},
+        "anthropic": {"type": "tool", "name": "convert"},
+    }
+    assert [post.body.get("tool_choice") for post in server.posts] == [named[api], named[api], None]

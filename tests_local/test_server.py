@@ -1,0 +1,170 @@
+"""The embedded model for real: its weights, its process, its answers.
+
+Needs the weights (`toolspeak pull`) and the extra `local`; without them everything here is skipped.
+"""
+# ruff: noqa: S101, S310, S603
+# Tests assert, start programs and ask the loopback.
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak.errors import ModelError
+from toolspeak.models.local import LocalServer, local_server, start
+from toolspeak.models.weights import QWEN_CODER, found
+from toolspeak.settings import cache_folder
+
+WEIGHTS = found(QWEN_CODER, cache_folder() / "models")
+
+pytestmark = [
+    pytest.mark.skipif(WEIGHTS is None, reason="the weights are not here: toolspeak pull"),
+    pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="xllamacpp is not installed"),
+    pytest.mark.timeout(300),
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Generator[LocalServer]:
+    assert WEIGHTS is not None
+    running = local_server(WEIGHTS, context=2048)
+    yield running
+    running.stop()
+
+
+def opened(server: LocalServer, body: dict[str, Any], *, key: str | None = None) -> Any:
+    headers = {"Authorization": f"Bearer {key or server.key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{server.base_url}/chat/completions", json.dumps(body).encode(), headers)
+    return urllib.request.urlopen(request, timeout=200)
+
+
+def asked(server: LocalServer, text: str, **more: Any) -> dict[str, Any]:
+    body = {"messages": [{"role": "user", "content": text}], "temperature": 0, "max_tokens": 24, **more}
+    with opened(server, body) as answer:
+        return json.load(answer)
+
+
+def said(answer: dict[str, Any]) -> str:
+    return answer["choices"][0]["message"]["content"]
+
+
+def test_it_answers(server: LocalServer) -> None:
+    answer = asked(server, "What is the capital of France?")
+    assert "Paris" in said(answer)
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    assert answer["model"] == "local"
+
+
+def test_it_streams(server: LocalServer) -> None:
+    body = {"messages": [{"role": "user", "content": "Count from 1 to 5."}], "max_tokens": 24, "stream": True}
+    with opened(server, {**body, "temperature": 0, "stream_options": {"include_usage": True}}) as answer:
+        lines = [line.decode().removeprefix("data: ").strip() for line in answer if line.strip()]
+    assert lines[-1] == "[DONE]"
+    chunks = [json.loads(line) for line in lines[:-1]]
+    assert sum(bool(each["choices"] and each["choices"][0]["delta"].get("content")) for each in chunks) > 3
+    assert chunks[-1]["usage"]["completion_tokens"] > 3
+
+
+def test_a_longer_conversation_is_not_read_anew(server: LocalServer) -> None:
+    messages = [{"role": "system", "content": "You are brief. " * 40}, {"role": "user", "content": "Say hello."}]
+    first = asked(server, "", messages=messages)
+    later = asked(
+        server, "", messages=[*messages, first["choices"][0]["message"], {"role": "user", "content": "And goodbye."}]
+    )
+    assert later["usage"]["prompt_tokens_details"]["cached_tokens"] >= first["usage"]["prompt_tokens"]
+
+
+def test_a_conversation_that_comes_back_is_not_read_anew(server: LocalServer) -> None:
+    long = "You like short answers. " * 40
+    asked(server, long + "Say hello.")
+    asked(server, "Something else entirely: name a colour.")
+    again = asked(server, long + "Say hello.")
+    assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 150
+
+
+def test_it_honours_a_grammar(server: LocalServer) -> None:
+    assert said(asked(server, "How are you?", grammar='root ::= "blue" | "green"')) in ("blue", "green")
+
+
+def test_it_honours_a_schema(server: LocalServer) -> None:
+    schema = {"type": "object", "properties": {"city": {"enum": ["Oslo", "Rome"]}}, "required": ["city"]}
+    form = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema, "strict": True}}
+    answer = json.loads(said(asked(server, "Tell me a story of a city.", response_format=form)))
+    assert answer["city"] in ("Oslo", "Rome")
+
+
+def test_what_does_not_fit_is_an_error_and_no_crash(server: LocalServer) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        asked(server, "word " * 4000)
+    assert caught.value.code == 400
+    assert b"exceeds the available context size" in caught.value.read()
+    caught.value.close()
+    assert server.alive
+
+
+def test_without_its_key_nobody_is_answered(server: LocalServer) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        opened(server, {"messages": []}, key="another")
+    assert caught.value.code == 401
+    caught.value.close()
+
+
+def test_a_file_that_is_cut_is_told_with_the_log(tmp_path: Path) -> None:
+    assert WEIGHTS is not None
+    with WEIGHTS.open("rb") as whole:
+        (tmp_path / "cut.gguf").write_bytes(whole.read(5_000_000))
+    with pytest.raises(ModelError, match="failed to load model"):
+        start(tmp_path / "cut.gguf")
+
+
+def test_after_a_crash_the_next_use_starts_anew() -> None:
+    assert WEIGHTS is not None
+    one = local_server(WEIGHTS, context=512)
+    os.kill(one.pid, signal.SIGSEGV)
+    while one.alive:
+        time.sleep(0.02)
+    assert "SIGSEGV" in (one.failure() or "")
+    two = local_server(WEIGHTS, context=512)
+    assert "Paris" in said(asked(two, "What is the capital of France?"))
+    two.stop()
+
+
+PROGRAM = """
+import os, signal, sys, time
+from pathlib import Path
+from toolspeak.models.local import local_server
+server = local_server(Path(sys.argv[1]), context=512)
+print(server.pid, flush=True)
+if os.fork() == 0:  # it holds the pipe open, and lives on
+    time.sleep(8)
+    os._exit(0)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_it_is_gone_when_the_program_is_killed_and_a_fork_lives_on() -> None:
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, str(WEIGHTS)], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        pid = int(program.stdout.readline())
+        program.wait(60)
+        end = time.monotonic() + 6
+        while running(pid) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert not running(pid)
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
