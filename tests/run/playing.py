@@ -1,0 +1,170 @@
+"""What the tests of runs share: the four faces of a run, and what must hold after every run."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from typing import Any
+
+from toolspeak.codec import dumps, loads
+from toolspeak.dialects import DIALECTS
+from toolspeak.errors import ModelError
+from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
+from toolspeak.messages import Message, Result
+from toolspeak.models import Request
+from toolspeak.pieces import Piece
+from toolspeak.run import Agent, Outcome, portal
+from toolspeak.tools import Toolbox
+
+FACES = ("run", "arun", "stream", "astream")
+SPOKEN = ("native", "json", "typescript", "python")
+
+
+def play(agent: Agent, face: str = "run", prompt: str = "Go on.", **options: Any) -> Outcome:
+    """A run by one of its faces, and what must hold after it."""
+    try:
+        outcome = _played(agent, face, prompt, options)
+    except ModelError as error:
+        check(error.outcome, agent.toolbox)
+        raise
+    return check(outcome, agent.toolbox)
+
+
+def _played(agent: Agent, face: str, prompt: str, options: dict[str, Any]) -> Outcome:
+    match face:
+        case "run":
+            return agent.run(prompt, **options)
+        case "stream":
+            stream = agent.stream(prompt, **options)
+            events = list(stream)
+            assert [event for event in events if not event.kind.endswith("_delta")] == list(stream.outcome.facts)
+            return stream.outcome
+        case "arun":
+            return awaited(agent.arun(prompt, **options))
+        case _:
+            return awaited(_streamed(agent, prompt, options))
+
+
+async def _streamed(agent: Agent, prompt: str, options: dict[str, Any]) -> Outcome:
+    stream = agent.astream(prompt, **options)
+    async for _ in stream:
+        pass
+    return stream.outcome
+
+
+def awaited(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine in an event loop of its own, in which no task may be left behind."""
+
+    async def watched() -> Any:
+        try:
+            return await work
+        finally:
+            assert left() == []
+
+    return asyncio.run(watched())
+
+
+def left() -> list[str]:
+    """The tasks of the running event loop, but for this one."""
+    return [repr(task) for task in asyncio.all_tasks() - {asyncio.current_task()}]
+
+
+async def _left() -> list[str]:
+    return left()
+
+
+def nothing_left(threads: Sequence[threading.Thread]) -> None:
+    """No task in the portal, and no thread beside these but those of the pool, which stay for a while."""
+    assert portal.call(_left()) == []
+    until(lambda: all(each in threads or each.name.startswith("toolspeak") for each in threading.enumerate()))
+    assert sum(each.name == "toolspeak tool" for each in threading.enumerate()) < 50
+
+
+def check(outcome: Outcome, toolbox: Toolbox | None = None) -> Outcome:
+    """Nothing is lost: the facts are whole and can be saved, the history can be sent by every dialect."""
+    sendable(outcome.messages, toolbox)
+    whole(outcome.facts)
+    assert [fact.kind for fact in outcome.facts].count("run_ended") == 1
+    assert isinstance(outcome.facts[-1], RunEnded)
+    assert outcome.facts[-1].reason == outcome.stop_reason
+    return outcome
+
+
+def whole(facts: Sequence[Fact]) -> None:
+    """They survive their JSON, and each call that was started has ended, once."""
+    assert loads(dumps(facts)) == list(facts)
+    started = [fact.call_id for fact in facts if isinstance(fact, ToolStarted)]
+    finished = [fact.result.call_id for fact in facts if isinstance(fact, ToolFinished)]
+    assert sorted(started) == sorted(finished)
+    assert len(started) == len(set(started))
+
+
+def sendable(messages: Sequence[Message], toolbox: Toolbox | None = None) -> None:
+    """Each call has one result, in order, right after its message; every dialect can render it."""
+    ids = [call.id for message in messages for call in message.calls]
+    assert len(ids) == len(set(ids))
+    assert all(0 < len(call_id) <= 200 for call_id in ids)
+    called: list[str] = []
+    for message in messages:
+        results = [part.call_id for part in message.parts if isinstance(part, Result)]
+        assert results == called
+        assert (message.role == "tool") == bool(results)
+        called = [call.id for call in message.calls]
+    assert not called, "calls without results"
+    for dialect in DIALECTS.values():
+        shown = dialect.render(toolbox.specs if toolbox else (), messages)
+        json.loads(dumps(shown.messages).split("\n")[0], parse_constant=lambda name: 1 / 0)
+
+
+def essence(outcome: Outcome) -> tuple[Any, ...]:
+    """What every face and every dialect must agree on."""
+    made = [(each.name, each.arguments, each.output, each.error) for each in outcome.calls]
+    return made, outcome.text, outcome.stop_reason
+
+
+def said(outcome: Outcome) -> str:
+    """All that the model was told in results and notes."""
+    return "\n".join(
+        text.text
+        for message in outcome.messages
+        if message.role == "tool"
+        for part in message.parts
+        for text in (part.content if isinstance(part, Result) else (part,))
+        if hasattr(text, "text")
+    )
+
+
+def ready(facts: Sequence[Fact]) -> list[str]:
+    return [fact.call.id for fact in facts if isinstance(fact, CallReady)]
+
+
+class Piecewise:
+    """A model that says given pieces, a list of batches a turn; for what a script cannot say."""
+
+    def __init__(self, *turns: Sequence[Sequence[Piece]], dialect: str = "native") -> None:
+        self._turns = turns
+        self.name, self.dialect = "piecewise", dialect
+
+    async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+        for batch in self._turns[sum(message.role == "assistant" for message in request.shown.messages)]:
+            await asyncio.sleep(0)
+            yield batch
+
+
+class Clock:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def __call__(self) -> float:
+        return time.monotonic() - self._began
+
+
+def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Wait for something that happens in another thread."""
+    clock = Clock()
+    while not condition():
+        assert clock() < seconds, "it did not happen"
+        time.sleep(0.01)

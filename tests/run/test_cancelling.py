@@ -1,0 +1,364 @@
+"""A run may be cancelled at every point at which it waits: the facts are whole, nothing is left, and it can go on."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Generator
+from typing import Any
+
+import pytest
+
+from toolspeak.codec import dumps, loads
+from toolspeak.events import Fact, RunEnded
+from toolspeak.execution import THREADS
+from toolspeak.run import Agent, AsyncStream, Outcome
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import tool
+
+from .playing import Clock, awaited, check, left, play, sendable, until, whole
+
+
+@tool(effect="read")
+async def look(what: str) -> str:
+    "Look."
+    await asyncio.sleep(0)
+    return f"seen {what}"
+
+
+async def act(what: str) -> str:
+    "Do."
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return f"done {what}"
+
+
+@tool(approve=True)
+def ask(what: str) -> str:
+    "Do it if allowed; in a thread."
+    return f"asked {what}"
+
+
+async def tidies(what: str) -> str:
+    "Takes a moment to end when cancelled."
+    try:
+        await asyncio.sleep(0.001)
+    except asyncio.CancelledError:
+        await asyncio.sleep(0.001)
+        raise
+    return what
+
+
+async def allow(call: Any) -> bool:
+    await asyncio.sleep(0)
+    return True
+
+
+TOOLS = [look, act, ask, tidies]
+SCRIPT = [
+    calls(
+        ("look", {"what": "a"}), ("act", {"what": "b"}), ("ask", {"what": "c"}), ("tidies", {"what": "d"}), text="So:"
+    ),
+    calls(("act", {"what": "e"}), ("look", {"what": "f"})),
+    says("Everything is done."),
+]
+DIALECTS = ["native", "python"]
+
+
+def agent(dialect: str, *, streamed: bool = True) -> Agent:
+    tools = TOOLS if streamed else [act, tidies, ask, tool(look, effect="idempotent")]
+    return Agent(ScriptedModel(SCRIPT, chunk=9), tools, dialect=dialect, approve=allow)
+
+
+class CancelledAt:
+    """Awaits a coroutine, and cancels the task it runs in at the k-th point at which it waits."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any], k: int) -> None:
+        self.work, self.k, self.waited = work, k, 0
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        thrown: BaseException | None = None
+        while True:
+            try:
+                waiting = self.work.send(None) if thrown is None else self.work.throw(thrown)
+            except StopIteration as stop:
+                return stop.value
+            self.waited += 1
+            if self.waited == self.k:
+                task = asyncio.current_task()
+                assert task is not None
+                task.cancel()
+            try:
+                yield waiting
+                thrown = None
+            except BaseException as error:
+                thrown = error
+
+
+def ended_whole(facts: list[Fact], reason: str, resuming: Agent) -> None:
+    """They end the run, every call has its result, and the run goes on from them to the same end."""
+    whole(facts)
+    assert isinstance(facts[-1], RunEnded)
+    assert facts[-1].reason == reason
+    again = resuming.resume(loads(dumps(facts)))
+    sendable(again.messages, resuming.toolbox)
+    assert (again.text, again.stop_reason) == ("Everything is done.", "answered")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("face", ["arun", "astream"])
+def test_at_every_point_at_which_it_waits(face: str, dialect: str):
+    async def taken() -> Outcome:
+        if face == "arun":
+            return await agent(dialect).arun("Go.", record=facts.append)
+        stream = agent(dialect).astream("Go.", record=facts.append)
+        async for _ in stream:
+            pass
+        return stream.outcome
+
+    async def cancelled_at(k: int) -> bool:
+        work = CancelledAt(taken(), k)
+
+        async def run() -> None:
+            await work
+
+        task = asyncio.create_task(run())
+        await asyncio.wait([task])
+        assert left() == []
+        if not task.cancelled():
+            task.result()
+            return False
+        return True
+
+    k = 1
+    while True:
+        facts: list[Fact] = []
+        if not awaited(cancelled_at(k)):
+            break
+        if facts[-1].reason == "answered":  # it had ended, and was waiting for nothing but its own tidying up
+            whole(facts)
+        else:
+            ended_whole(facts, "cancelled", agent(dialect))
+        k += 1
+    assert k > 8, "it should have waited more often"
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_at_every_step_of_the_event_loop(streamed: bool):
+    """Not only where the run itself waits: between any two steps of the model, of a tool, of whoever is asked."""
+    facts: list[Fact] = []
+
+    async def cancelled_after(steps: int) -> bool:
+        task = asyncio.create_task(agent("native", streamed=streamed).arun("Go.", record=facts.append))
+        for _ in range(steps):
+            if task.done():
+                break
+            await asyncio.sleep(0)
+        if task.done():
+            task.result()
+            return False
+        task.cancel()
+        await asyncio.wait([task])
+        assert left() == []
+        return task.cancelled()
+
+    steps = 1
+    while True:
+        facts.clear()
+        if not awaited(cancelled_after(steps)):
+            break
+        if facts and facts[-1].reason != "answered":
+            ended_whole(facts, "cancelled", agent("native"))
+        steps += 1 if steps < 60 else 5  # a thread takes as many steps as it likes
+    assert steps > 20
+
+
+def test_a_stream_that_is_cancelled_tells_its_end():
+    for place in range(1, 30, 2):
+        stream = agent("native").stream("Go.")
+        events = []
+        for event in stream:
+            events.append(event)
+            if len(events) == place:
+                stream.cancel()
+        outcome = check(stream.outcome)
+        assert events[-1] is outcome.facts[-1]
+        assert outcome.stop_reason in ("cancelled", "answered")
+        if outcome.stop_reason == "cancelled":
+            ended_whole(list(outcome.facts), "cancelled", agent("native"))
+
+
+def test_a_stream_that_is_cancelled_before_it_begins_asks_nobody():
+    model = ScriptedModel(SCRIPT)
+    stream = Agent(model, TOOLS).stream("Go.")
+    stream.cancel()
+    assert [event.kind for event in stream][-1] == "run_ended"
+    assert check(stream.outcome).stop_reason == "cancelled"
+
+
+def test_an_async_stream_can_be_cancelled_from_another_thread():
+    async def main() -> Outcome:
+        stream = Agent(ScriptedModel([calls(("hang", {}))]), [hang]).astream("Go.")
+        async for event in stream:
+            if event.kind == "tool_started":
+                threading.Timer(0.05, stream.cancel).start()
+        return stream.outcome
+
+    async def hang() -> None:
+        "Hangs."
+        await asyncio.sleep(20)
+
+    clock = Clock()
+    outcome = check(awaited(main()))
+    assert clock() < 2
+    assert outcome.stop_reason == "cancelled"
+
+
+# Whoever listens may leave
+
+
+def forgotten(facts: list[Fact]) -> bool:
+    return bool(facts) and isinstance(facts[-1], RunEnded)
+
+
+@pytest.mark.parametrize("how", ["with", "close", "let go"])
+def test_leaving_a_stream_ends_the_run(how: str):
+    for place in range(1, 26, 3):
+        facts: list[Fact] = []
+        stream = agent("python").stream("Go.", record=facts.append)
+        if how == "with":
+            with stream:
+                for _ in zip(range(place), stream, strict=False):
+                    pass
+        else:
+            for _ in zip(range(place), stream, strict=False):
+                pass
+            if how == "close":
+                stream.close()
+            del stream
+        whole(facts)
+        assert forgotten(facts)
+        if facts[-1].reason == "cancelled":
+            ended_whole(facts, "cancelled", agent("python"))
+
+
+async def some(stream: AsyncStream[Outcome], count: int) -> None:
+    async for _ in stream:
+        count -= 1
+        if not count:
+            break
+
+
+@pytest.mark.parametrize("how", ["with", "close", "let go", "keep"])
+def test_leaving_an_async_stream_ends_the_run(how: str, caplog: pytest.LogCaptureFixture):
+    kept: list[Any] = []
+
+    async def main(place: int, facts: list[Fact]) -> None:
+        stream = agent("python").astream("Go.", record=facts.append)
+
+        if how == "with":
+            async with stream:
+                await some(stream, place)
+        else:
+            await some(stream, place)
+        if how == "close":
+            await stream.aclose()
+        if how == "keep":
+            kept.append(stream)
+        del stream
+
+    for place in range(1, 26, 3):
+        facts: list[Fact] = []
+        asyncio.run(main(place, facts))
+        whole(facts)
+        assert forgotten(facts)
+    assert caplog.records == []
+
+
+def test_a_stream_that_nobody_began_leaves_nothing():
+    facts: list[Fact] = []
+    agent("native").stream("Go.", record=facts.append).close()
+
+    async def main() -> None:
+        await agent("native").astream("Go.", record=facts.append).aclose()
+        agent("native").astream("Go.", record=facts.append)
+
+    awaited(main())
+    assert facts == []
+
+
+# Recording
+
+
+@pytest.mark.parametrize("face", ["run", "arun", "stream", "astream"])
+def test_a_recorder_that_fails_ends_the_run_and_leaves_nothing(face: str):
+    count = len(play(agent("native")).facts)
+    for place in range(count):
+        taken: list[Fact] = []
+
+        def record(fact: Fact) -> None:
+            if len(taken) == place:  # noqa: B023 (used in this round only)
+                raise OSError("disk full")
+            taken.append(fact)  # noqa: B023
+
+        clock = Clock()
+        with pytest.raises(OSError, match="disk full"):
+            play(agent("native"), face, record=record)
+        assert clock() < 2
+
+
+def test_everything_is_recorded_before_it_is_done():
+    log: list[str] = []
+
+    @tool(effect="read")
+    async def look() -> str:
+        "Look."
+        log.append("look")
+        return "seen"
+
+    model = ScriptedModel([calls(("look", {})), says("Done.")])
+    outcome = Agent(model, [look]).run("Go.", record=lambda fact: log.append(fact.kind))
+    assert log.index("tool_started") < log.index("look") < log.index("tool_finished")
+    assert [kind for kind in log if kind != "look"] == [fact.kind for fact in outcome.facts]
+
+
+# Threads
+
+
+def test_a_tool_in_a_thread_is_left_behind_when_its_run_is_cancelled():
+    let_go = threading.Event()
+
+    def hang() -> None:
+        "Hangs."
+        let_go.wait(20)
+
+    async def main() -> list[Fact]:
+        facts: list[Fact] = []
+        task = asyncio.create_task(Agent(ScriptedModel([calls(("hang", {}))]), [hang]).arun("Go.", record=facts.append))
+        while not any(fact.kind == "tool_started" for fact in facts):
+            await asyncio.sleep(0.01)
+        clock = Clock()
+        task.cancel()
+        await asyncio.wait([task])
+        assert clock() < 1
+        assert task.cancelled()
+        return facts
+
+    facts = awaited(main())
+    whole(facts)
+    assert THREADS.stuck == 1
+    let_go.set()
+    until(lambda: THREADS.stuck == 0)
+
+
+def test_a_timeout_of_the_caller_ends_the_run():
+    async def hang() -> None:
+        "Hangs."
+        await asyncio.sleep(20)
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(Agent(ScriptedModel([calls(("hang", {}))]), [hang]).arun("Go."), 0.1)
+        assert left() == []
+
+    clock = Clock()
+    awaited(main())
+    assert clock() < 1.5

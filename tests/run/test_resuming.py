@@ -1,0 +1,337 @@
+"""A run goes on from any of its facts: it ends the same, repeats no finished call, and no `once` call at all."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from toolspeak.codec import dumps, loads
+from toolspeak.errors import ProviderError, RunPaused, UsageError
+from toolspeak.events import ApprovalNeeded, CallReady, Fact, Limits, RunResumed, ToolFinished, ToolStarted
+from toolspeak.loop.words import UNKNOWN
+from toolspeak.run import Agent, Outcome
+from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
+from toolspeak.tools import tool
+
+from . import pausing
+from .playing import awaited, check, essence, play, sendable
+
+MADE: Counter[tuple[str, str]] = Counter()
+"""How often each function was really entered."""
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    MADE.clear()
+    return None
+
+
+def entered(name: str, what: str) -> str:
+    MADE[name, what] += 1
+    if what.startswith("bad"):
+        raise ValueError(what)
+    return f"{name} {what}"
+
+
+@tool(effect="read")
+async def read(what: str) -> str:
+    "Read."
+    return entered("read", what)
+
+
+@tool(effect="idempotent")
+async def put(what: str) -> str:
+    "Put."
+    return entered("put", what)
+
+
+async def send(what: str) -> str:
+    "Send: once."
+    return entered("send", what)
+
+
+@tool(sequential=True)
+async def alone(what: str) -> str:
+    "Alone: once."
+    return entered("alone", what)
+
+
+@tool(approve=True)
+async def pay(what: str) -> str:
+    "Pay: once, and only if allowed."
+    return entered("pay", what)
+
+
+@tool(approve=True, effect="read")
+async def peek(what: str) -> str:
+    "Peek, if allowed."
+    return entered("peek", what)
+
+
+TOOLS = [read, put, send, alone, pay, peek]
+EFFECTS = {"final_answer": "idempotent", **{each.name: each.spec.effect for each in map(tool, TOOLS)}}
+
+
+class Answer(BaseModel):
+    words: list[str]
+
+
+def made(*which: str) -> list[tuple[str, dict[str, Any]]]:
+    return [(each.split()[0], {"what": each.split(maxsplit=1)[1]}) for each in which]
+
+
+def allowed(call: Any) -> bool | str:
+    return True if "no" not in call.arguments["what"] else "not this one"
+
+
+RUNS: dict[str, tuple[list[Said], dict[str, Any]]] = {
+    "an answer": ([says("Hello.")], {}),
+    "reads that start early": (
+        [calls(*made("read a", "read b", "read bad c"), text="So:"), calls(*made("read d")), says("Done.")],
+        {},
+    ),
+    "everything at once": (
+        [
+            calls(*made("read a", "send b", "put c", "alone d", "send e", "read f", "send bad g")),
+            calls(*made("send h")),
+            says("Done."),
+        ],
+        {},
+    ),
+    "with approval": (
+        [calls(*made("read a", "pay b", "pay no", "peek c", "send d")), calls(*made("peek e")), says("Done.")],
+        {"approve": allowed},
+    ),
+    "references": (
+        [says('```python\na = read("a")\nb = send(a)\nput(b)\npay("x" + a)\n```'), says("Done.")],
+        {"dialect": "python", "approve": allowed},
+    ),
+    "as many calls as there may be": (
+        [calls(*made("read a", "read b", "put c", "send d")), says("Done.")],
+        {"limits": Limits(calls=4)},
+    ),
+    "more calls than there may be": (
+        [calls(*made("read a", "read b", "put c", "send d")), says("Never.")],
+        {"limits": Limits(calls=3)},
+    ),
+    "one at a time": ([calls(*made("read a", "send b")), says("Done.")], {"parallel_tool_calls": False}),
+    "one at a time, in text": (
+        [calls(*made("read a", "send b")), says("Done.")],
+        {"parallel_tool_calls": False, "dialect": "json"},
+    ),
+    "two at a time": (
+        [calls(*made("read a", "read b", "send c", "send d", "put e")), says("Done.")],
+        {"limits": Limits(concurrent=2)},
+    ),
+    "a demand": ([says("No."), calls(*made("send a")), says("Done.")], {"tool_choice": ["send"]}),
+    "a demand that is never met": ([says("No.")] * 3, {"tool_choice": ["send"]}),
+    "a message that was cut": ([calls(*made("read a", "send b"), finish="length")], {}),
+    "a typed answer": (
+        [calls(*made("read a", "send b")), says("It is c."), calls(("final_answer", {"words": ["c"]}))],
+        {"output": Answer},
+    ),
+}
+
+
+def agent_of(script: list[Said], options: dict[str, Any]) -> tuple[Agent, dict[str, Any]]:
+    given = {key: value for key, value in options.items() if key != "output"}
+    return Agent(ScriptedModel(script, chunk=6), TOOLS, **given), {"output": options.get("output")}
+
+
+def keys(facts: Sequence[Fact], kind: type[ToolStarted] | type[ToolFinished]) -> set[tuple[str, str]]:
+    """The calls that have been started, or have ended; by what they are, not by their ids."""
+    said = {fact.call.id: fact.call for fact in facts if isinstance(fact, CallReady)}
+    ids = [
+        fact.call_id if isinstance(fact, ToolStarted) else fact.result.call_id
+        for fact in facts
+        if isinstance(fact, kind)
+    ]
+    return {(said[each].name, json.dumps(said[each].arguments, default=repr)) for each in ids}
+
+
+def counted(outcome: Outcome, before: Outcome) -> Counter[tuple[str, str]]:
+    """How often each call was really made, named as `keys` names them."""
+    named = {}
+    for fact in (*before.facts, *outcome.facts):
+        if isinstance(fact, CallReady):
+            named.setdefault(fact.call.id, (fact.call.name, json.dumps(fact.call.arguments, default=repr)))
+    plain = {
+        (each.name, each.arguments["what"]): named[each.call.id] for each in before.calls if "what" in each.arguments
+    }
+    return Counter({plain[key]: times for key, times in MADE.items()})
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_goes_on_from_every_fact(name: str):
+    agent, options = agent_of(*RUNS[name])
+    first = play(agent, "stream", **options)
+    for place in range(1, len(first.facts) + 1):
+        facts = loads(dumps(first.facts[:place]))
+        MADE.clear()
+        again = awaited(agent.aresume(facts, **options)) if place % 2 else agent.resume(facts, **options)
+        sendable(again.messages, agent.toolbox)
+        assert again.facts[: place + 1] == (*facts, RunResumed())
+        times = counted(again, first)
+        finished, started = keys(facts, ToolFinished), keys(facts, ToolStarted)
+        assert max(times.values(), default=0) <= 1
+        assert not {key for key in times if key in finished}, "a finished call was made again"
+        assert not {key for key in times if key in started and EFFECTS[key[0]] == "once"}, "a call was made twice"
+        in_flight = {key for key in started - finished if EFFECTS[key[0]] == "once"}
+        ended_the_same(again, first, in_flight)
+
+
+def ended_the_same(again: Outcome, first: Outcome, in_flight: set[tuple[str, str]]) -> None:
+    assert (again.text, again.stop_reason, again.output) == (first.text, first.stop_reason, first.output)
+    assert [(each.name) for each in again.calls] == [(each.name) for each in first.calls]
+    unknown = {each.name for each in again.calls if each.error == UNKNOWN}
+    assert unknown == {name for name, _ in in_flight}
+    if not in_flight:
+        assert essence(again) == essence(first)
+        assert [message.parts for message in again.messages] == [message.parts for message in first.messages]
+
+
+@pytest.mark.parametrize("name", ["reads that start early", "as many calls as there may be", "with approval"])
+def test_a_run_that_was_resumed_goes_on_from_every_fact(name: str):
+    agent, options = agent_of(*RUNS[name])
+    first = play(agent, "stream", **options)
+    for place in range(1, len(first.facts), 3):
+        second = agent.resume(first.facts[:place], **options)
+        for later in range(place + 1, len(second.facts) + 1, 2):
+            facts = second.facts[:later]
+            MADE.clear()
+            again = agent.resume(facts, **options)
+            finished = keys(facts, ToolFinished)
+            assert not {key for key in counted(again, first) if key in finished}, "a finished call was made again"
+            sendable(again.messages, agent.toolbox)
+            assert (again.text, again.stop_reason) == (first.text, first.stop_reason)
+
+
+def test_a_loop_is_counted_across_resuming():
+    agent, _ = agent_of([calls(*made("read a"))] * 6, {})
+    first = agent.run("Go.")
+    for place in range(1, len(first.facts) + 1):
+        again = agent.resume(first.facts[:place])
+        assert (again.stop_reason, len(again.calls)) == ("loop", 4)
+
+
+def test_a_call_in_flight_that_must_not_be_repeated_is_told_as_unknown():
+    agent, _ = agent_of([calls(*made("send a", "put b")), says("Done.")], {})
+    facts = agent.run("Go.").facts
+    started = max(place for place, fact in enumerate(facts) if isinstance(fact, ToolStarted))
+    MADE.clear()
+    outcome = agent.resume(facts[: started + 1])
+    assert outcome.calls[0].error == UNKNOWN
+    assert outcome.calls[1].output == "put b"
+    assert MADE == {("put", "b"): 1}
+
+
+def test_a_run_that_broke_off_goes_on_when_the_model_is_back():
+    broken = [calls(*made("send a")), breaks(ProviderError("down"), text="I was")]
+    with pytest.raises(ProviderError) as raised:
+        Agent(ScriptedModel(broken, chunk=2), TOOLS).run("Go.")
+    facts = raised.value.outcome.facts
+    outcome = Agent(ScriptedModel([broken[0], says("I was about to say: done.")]), TOOLS).resume(facts)
+    assert (outcome.text, outcome.stop_reason) == ("I was about to say: done.", "answered")
+    assert MADE == {("send", "a"): 1}
+    assert [message.role for message in outcome.messages] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_run_that_has_ended_stays_as_it_is():
+    agent, _ = agent_of([calls(*made("send a")), says("Done.")], {})
+    first = agent.run("Go.")
+    MADE.clear()
+    assert essence(agent.resume(first.facts)) == essence(first)
+    assert not MADE
+
+
+def test_a_read_that_was_cancelled_with_its_message_is_made_again():
+    script = [calls(*made("read a", "read b"), pauses=(0, 0.3), lingers=5), says("Done.")]
+    agent = Agent(ScriptedModel(script), TOOLS)
+    stream = agent.stream("Go.")
+    for event in stream:
+        if isinstance(event, ToolStarted):
+            stream.cancel()
+    first = check(stream.outcome)
+    assert first.stop_reason == "cancelled"
+    quick = Agent(ScriptedModel([calls(*made("read a", "read b")), says("Done.")]), TOOLS)
+    again = quick.resume(first.facts)
+    assert [each.error for each in again.calls] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("facts", "approvals", "told"),
+    [
+        ([], {}, "no beginning of a run"),
+        ("paused", {"nobody": True}, "no call 'nobody' waits"),
+        ("ended", {"call_1_1": True}, "no call 'call_1_1' waits"),
+    ],
+)
+def test_what_cannot_be_resumed_is_told(facts: Any, approvals: dict[str, bool], told: str):
+    agent = Agent(ScriptedModel([calls(*made("pay a")), says("Done.")]), TOOLS, dialect="json")
+    if facts:
+        with pytest.raises(RunPaused) as paused:
+            agent.run("Go.")
+        facts = paused.value.facts
+        if told.count("call_1_1"):
+            facts = agent.resume(facts, approvals={"call_1_1": False}).facts
+    with pytest.raises(UsageError, match=told):
+        agent.resume(facts, approvals=approvals)
+
+
+def test_a_run_with_a_typed_answer_is_resumed_with_its_type():
+    agent = Agent(ScriptedModel([calls(("final_answer", {"words": ["a"]}))]))
+    facts = agent.run("Go.", output=Answer).facts
+    with pytest.raises(UsageError, match="output"):
+        agent.resume(facts)
+
+
+# Pausing
+
+
+def test_a_paused_run_goes_on_in_another_process(tmp_path: Path):
+    with pytest.raises(RunPaused) as paused:
+        pausing.agent(tmp_path / "made.txt").run("Pay both.")
+    assert [call.arguments for call in paused.value.calls] == [{"who": "Ann"}, {"who": "Bob"}, {"who": "3 people"}]
+    assert "Ann" not in (tmp_path / "made.txt").read_text()
+    (tmp_path / "run.jsonl").write_text(dumps(paused.value.facts))
+    ann, bob, _ = [call.id for call in paused.value.calls]
+    answers = {ann: True, bob: "he owes us", paused.value.calls[2].id: True}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.run.pausing", str(tmp_path), json.dumps(answers)],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["text"] == "Ann is paid."
+    assert told["calls"] == [
+        ["count", 3, None],
+        ["pay", "paid Ann", None],
+        ["pay", None, "not run: the user did not allow it: he owes us"],
+        ["pay", "paid 3 people", None],
+    ]
+    assert (tmp_path / "made.txt").read_text().split("\n") == ["count", "Ann", "3 people", ""]
+    assert done.stderr == ""
+
+
+def test_a_run_pauses_again_for_what_was_not_answered(tmp_path: Path):
+    agent = pausing.agent(tmp_path / "made.txt")
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Pay both.")
+    first, *others = paused.value.calls
+    with pytest.raises(RunPaused) as again:
+        agent.resume(paused.value.facts, approvals={first.id: True})
+    assert again.value.calls == tuple(others)
+    assert (tmp_path / "made.txt").read_text().split("\n") == ["count", "Ann", ""]
+    outcome = agent.resume(again.value.facts, approvals={each.id: False for each in others})
+    assert outcome.text == "Ann is paid."
+    asked = [fact for fact in outcome.facts if isinstance(fact, ApprovalNeeded)]
+    assert len(asked) == 5

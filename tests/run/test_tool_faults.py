@@ -1,0 +1,514 @@
+"""Whatever a tool does, nothing is lost, nothing hangs, and the run comes to a clear end."""
+
+import asyncio
+import json
+import math
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from toolspeak.events import Limits
+from toolspeak.execution import THREADS
+from toolspeak.messages import Media, Text
+from toolspeak.run import Agent, Outcome
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Tool, tool
+
+from .playing import FACES, Clock, check, play, said, until
+
+RELEASED = threading.Event()
+"""Lets go of the threads that hang, at the end of a test."""
+
+
+@pytest.fixture(autouse=True)
+def _let_go() -> Iterator[None]:
+    RELEASED.clear()
+    yield
+    RELEASED.set()
+    until(lambda: THREADS.stuck == 0)
+
+
+def sibling() -> str:
+    "Does as it is told."
+    return "fine"
+
+
+def run_with(bad: Callable[..., Any] | Tool[..., Any], face: str = "run", **options: Any) -> Outcome:
+    """A run that calls a bad tool between two good calls, then answers."""
+    bad = bad if isinstance(bad, Tool) else tool(bad, name="bad")
+    model = ScriptedModel([calls(("sibling", {}), (bad.name, {}), ("sibling", {})), says("Done.")])
+    clock = Clock()
+    outcome = play(Agent(model, [sibling, bad], **options), face)
+    assert clock() < 10
+    assert (outcome.text, outcome.stop_reason, len(outcome.calls)) == ("Done.", "answered", 3)
+    assert [outcome.calls[0].output, outcome.calls[2].output] == ["fine", "fine"]
+    return outcome
+
+
+def both_ways(function: Callable[[], Any]) -> list[Callable[[], Any]]:
+    """A function as it is, and as a coroutine."""
+
+    def plain() -> Any:
+        "Misbehaves."
+        return function()
+
+    async def coroutine() -> Any:
+        "Misbehaves."
+        await asyncio.sleep(0)
+        return function()
+
+    return [plain, coroutine]
+
+
+# What it raises
+
+
+def raises(error: BaseException) -> Callable[[], Any]:
+    def function() -> Any:
+        raise error
+
+    return function
+
+
+def recurses() -> Any:
+    return recurses()
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise SystemExit("not even this")
+
+
+RAISED: dict[str, tuple[Callable[[], Any], str]] = {
+    "ValueError": (raises(ValueError("no such thing")), "ValueError: no such thing"),
+    "an empty error": (raises(ValueError()), "ValueError"),
+    "SystemExit": (raises(SystemExit(3)), "SystemExit: 3"),
+    "KeyboardInterrupt": (raises(KeyboardInterrupt()), "KeyboardInterrupt"),
+    "CancelledError": (raises(asyncio.CancelledError()), "CancelledError"),
+    "StopIteration": (raises(StopIteration(1)), "StopIteration"),
+    "StopAsyncIteration": (raises(StopAsyncIteration()), "StopAsyncIteration"),
+    "GeneratorExit": (raises(GeneratorExit()), "GeneratorExit"),
+    "MemoryError": (raises(MemoryError()), "MemoryError"),
+    "RecursionError": (recurses, "RecursionError"),
+    "a group": (raises(BaseExceptionGroup("several", [SystemExit(1), ValueError("x")])), "BaseExceptionGroup: several"),
+    "an error that cannot be told": (raises(Unspeakable()), "Unspeakable: (which cannot be shown)"),
+    "an error of a megabyte": (raises(ValueError("x" * 1_000_000)), "ValueError: xxx"),
+}
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("sort", ["plain", "coroutine"])
+@pytest.mark.parametrize("fault", RAISED)
+def test_a_tool_that_raises(fault: str, sort: str, face: str):
+    function, told = RAISED[fault]
+    outcome = run_with(both_ways(function)[sort == "coroutine"], face)
+    error = outcome.calls[1].error or ""
+    if fault == "StopIteration" and sort == "coroutine":  # Python itself turns one that leaves a coroutine into this
+        told = "RuntimeError: coroutine raised StopIteration"
+    assert told in error
+    assert len(error) < 5000
+    assert outcome.calls[1].result.ran
+
+
+# What it returns
+
+
+class Plain:
+    pass
+
+
+class Hostile:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __repr__(self) -> str:
+        raise self.error
+
+    __str__ = __repr__
+
+
+@dataclass
+class Point:
+    x: float
+    inside: Any = None
+
+
+def cycle() -> Any:
+    items: list[Any] = [1]
+    items.append(items)
+    return {"items": items}
+
+
+def endless() -> Iterator[int]:
+    number = 0
+    while True:
+        yield number
+        number += 1
+
+
+def breaking() -> Iterator[int]:
+    yield 1
+    raise ValueError("half way")
+
+
+def quitting() -> Iterator[int]:
+    yield 1
+    raise SystemExit("half way")
+
+
+RETURNED: dict[str, tuple[Callable[[], Any], str]] = {
+    "nothing": (lambda: None, "null"),
+    "an empty text": (lambda: "", ""),
+    "bytes that are text": (lambda: b"plain", "plain"),
+    "bytes that are not": (lambda: b"\xff\x00", "<2 bytes of binary data>"),
+    "a generator": (lambda: (number for number in range(3)), "[0, 1, 2]"),
+    "a generator without end": (endless, "cut after 10000 items"),
+    "a generator that breaks": (breaking, "half way"),
+    "a generator that exits": (quitting, "SystemExit"),
+    "not a number": (lambda: math.nan, "NaN"),
+    "not a number, inside": (lambda: [1.0, {"x": math.inf}], "Infinity"),
+    "a cycle": (cycle, "refers to itself"),
+    "an object without a form": (Plain, "Plain object"),
+    "a hostile repr": (lambda: Hostile(ValueError("no")), "Hostile"),
+    "a hostile repr that exits": (lambda: Hostile(SystemExit("no")), "SystemExit"),
+    "a hostile repr, inside": (lambda: [1, Hostile(KeyboardInterrupt())], "KeyboardInterrupt"),
+    "an object of its own": (lambda: Point(math.nan, b"\xff"), "NaN"),
+    "a huge number": (lambda: 10**5000, "digits"),
+    "a lone surrogate": (lambda: "\ud800", "\ud800"),
+    "a class": (lambda: Plain, "Plain"),
+    "a text of 5 MB": (lambda: "x" * 5_000_000, "(cut: 65,536 of 5,000,000 characters are shown)"),
+    "deeply nested": (lambda: json.loads("[" * 900 + "]" * 900), "["),
+}
+
+
+@pytest.mark.parametrize("sort", ["plain", "coroutine"])
+@pytest.mark.parametrize("fault", RETURNED)
+def test_a_tool_that_returns_something_odd(fault: str, sort: str):
+    function, told = RETURNED[fault]
+    outcome = run_with(both_ways(function)[sort == "coroutine"], "arun")
+    assert told in said(outcome)
+    assert len(said(outcome)) < 70_000
+
+
+def test_a_generator_function_is_read_to_its_end():
+    def counted() -> Iterator[int]:
+        "Counts."
+        yield from range(3)
+
+    async def counted_later() -> AsyncIterator[int]:
+        "Counts."
+        for number in range(3):
+            await asyncio.sleep(0)
+            yield number
+
+    def hands_out() -> Any:
+        "A plain function that hands out a coroutine."
+        return asyncio.sleep(0, [0, 1, 2])
+
+    for function in (counted, counted_later, hands_out):
+        for face in FACES:
+            assert run_with(function, face).calls[1].output == [0, 1, 2]
+
+
+def test_a_coroutine_that_hands_out_a_generator_keeps_its_context():
+    word = ContextVar("word", default="")
+
+    async def hands_out() -> Iterator[str]:
+        "Hands out a generator."
+        word.set("here")
+
+        def items() -> Iterator[str]:
+            yield word.get()
+
+        return items()
+
+    for _ in range(30):  # it is a race whether the thread is faster than the coroutine
+        assert run_with(hands_out, "arun").calls[1].output == ["here"]
+
+
+def test_an_async_generator_without_end_is_cut_and_closed():
+    closed: list[bool] = []
+
+    async def counted() -> AsyncIterator[str]:
+        "Counts for ever."
+        try:
+            while True:
+                yield "x"
+        finally:
+            closed.append(True)
+
+    outcome = run_with(counted, "arun")
+    assert closed == [True]
+    assert outcome.calls[1].output[-1] == "… (cut after 10000 items)"
+
+
+@pytest.mark.parametrize("page", ["x" * 1_000_000, {"text": "x" * 1_000_000}], ids=["texts", "objects"])
+def test_an_async_generator_of_large_items_is_cut(page: Any):
+    taken = 0
+
+    async def pages() -> AsyncIterator[Any]:
+        "Pages for ever."
+        nonlocal taken
+        while True:
+            taken += 1
+            yield page
+
+    outcome = run_with(pages, "arun")
+    assert taken < 20
+    assert "cut after" in outcome.calls[1].output[-1]
+
+
+def test_the_model_is_shown_a_part_and_references_read_the_whole():
+    @tool(max_output=50)
+    def page() -> dict[str, str]:
+        "A long page."
+        return {"head": "x" * 500, "last": "the end"}
+
+    def count(text: str) -> int:
+        "Count letters."
+        return len(text)
+
+    model = ScriptedModel([says('```python\np = page()\ncount(p["head"])\ncount(p["last"])\n```'), says("Done.")])
+    outcome = play(Agent(model, [page, count], dialect="python"))
+    assert [each.output for each in outcome.calls][1:] == [500, 7]
+    shown = said(outcome).split("\n")
+    assert len(shown[0]) == 50
+    assert shown[1].startswith("… (cut: 50 of ")
+
+
+def test_media_go_beside_the_value():
+    picture = Media(mime="image/png", data=b"\x89PNG")
+
+    def draw() -> Any:
+        "A picture."
+        return picture
+
+    def draw_and_say() -> Any:
+        "A picture and a word."
+        return ["a cat", picture]
+
+    model = ScriptedModel([calls(("draw", {}), ("draw_and_say", {})), says("Nice.")])
+    outcome = play(Agent(model, [draw, draw_and_say]))
+    results = outcome.messages[-2].parts
+    assert results[0].content == (picture,)
+    assert results[1].content == (Text(text="a cat"), picture)
+
+
+# How it hangs
+
+
+def hangs() -> None:
+    "Hangs until it is let go."
+    RELEASED.wait(20)
+
+
+async def sleeps() -> None:
+    "Hangs."
+    await asyncio.sleep(20)
+
+
+async def ignores_once() -> None:
+    "Hangs, and swallows its cancellation."
+    try:
+        await asyncio.sleep(20)
+    except asyncio.CancelledError:
+        await asyncio.sleep(20)
+
+
+async def ignores_always() -> None:
+    "Hangs, whatever happens."
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(20)
+
+
+async def ignores_everything() -> None:
+    "Hangs, whatever happens at all."
+    for _ in range(20):
+        with suppress(BaseException):
+            await asyncio.sleep(20)
+
+
+async def never_ends() -> None:
+    "Hangs, whatever happens, for ever."
+    while True:
+        with suppress(BaseException):
+            await asyncio.sleep(20)
+
+
+async def stalls() -> AsyncIterator[int]:
+    "Hangs half way."
+    yield 1
+    await asyncio.sleep(20)
+
+
+def endless_slowly() -> Iterator[int]:
+    "Hangs half way."
+    yield 1
+    RELEASED.wait(20)
+
+
+def hands_out_a_sleeper() -> Any:
+    "Hands out what hangs."
+    return asyncio.sleep(20)
+
+
+HANGING = [
+    hangs,
+    sleeps,
+    ignores_once,
+    ignores_always,
+    ignores_everything,
+    never_ends,
+    stalls,
+    endless_slowly,
+    hands_out_a_sleeper,
+]
+
+
+# A coroutine that ignores even its being closed is left to Python, which tells of it when it is collected.
+left_to_python = pytest.mark.filterwarnings("ignore:.*never_ends:pytest.PytestUnraisableExceptionWarning")
+
+
+@left_to_python
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("function", HANGING, ids=lambda function: function.__name__)
+def test_a_tool_that_hangs_is_given_up_in_time(function: Callable[[], Any], face: str):
+    clock = Clock()
+    outcome = run_with(tool(function, name="bad", timeout=0.15), face)
+    assert clock() < 0.15 + 0.2 + 0.5  # the time it has, the moment a coroutine has to end, and half a second
+    assert "within 0.15 seconds" in (outcome.calls[1].error or "")
+    finished = [fact.result.call_id for fact in outcome.facts if fact.kind == "tool_finished"]
+    assert finished[-1] == outcome.calls[1].call.id  # the others did not wait for it
+
+
+@left_to_python
+@pytest.mark.parametrize("function", HANGING, ids=lambda function: function.__name__)
+def test_a_deadline_ends_a_run_whose_tool_hangs(function: Callable[[], Any]):
+    clock = Clock()
+    model = ScriptedModel([calls(("sibling", {}), (function.__name__, {})), says("Done.")])
+    outcome = play(Agent(model, [sibling, function]), limits=Limits(seconds=0.15))
+    assert clock() < 1.0
+    assert (outcome.stop_reason, outcome.detail) == ("limit", "the run may take 0.15 seconds, and they are over")
+    assert outcome.calls[0].output == "fine"
+    assert "cancelled before it was done" in (outcome.calls[1].error or "")
+
+
+def test_the_timeout_of_the_agent_holds_where_a_tool_says_nothing():
+    outcome = run_with(hangs, tool_timeout=0.1)
+    assert "within 0.1 seconds" in (outcome.calls[1].error or "")
+
+
+def test_a_sync_tool_that_takes_its_time_holds_up_nobody():
+    ticks = 0
+
+    async def main() -> Outcome:
+        nonlocal ticks
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.01)
+
+        ticking = asyncio.create_task(tick())
+        try:
+            return await Agent(model, [slow]).arun("Go.")
+        finally:
+            ticking.cancel()
+
+    def slow() -> str:
+        "Takes its time."
+        time.sleep(0.3)
+        return "done"
+
+    model = ScriptedModel([calls(("slow", {})), says("Done.")])
+    check(asyncio.run(main()))
+    assert ticks > 10
+
+
+# How many
+
+
+def test_a_thousand_calls_run_eight_at_a_time():
+    lock = threading.Lock()
+    now = most = total = 0
+
+    def work(number: int) -> int:
+        "Work."
+        nonlocal now, most, total
+        with lock:
+            now, total = now + 1, total + 1
+            most = max(most, now)
+        time.sleep(0.001)
+        with lock:
+            now -= 1
+        return number
+
+    model = ScriptedModel([calls(*[("work", {"number": number}) for number in range(1000)]), says("Done.")])
+    clock = Clock()
+    outcome = play(Agent(model, [work]))
+    assert clock() < 20
+    assert 2 <= most <= 8
+    assert total == 1000
+    assert [each.output for each in outcome.calls] == list(range(1000))
+
+
+def test_a_thousand_coroutines_run_eight_at_a_time():
+    now = most = 0
+
+    async def work(number: int) -> int:
+        "Work."
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.001)
+        now -= 1
+        return number
+
+    model = ScriptedModel([calls(*[("work", {"number": number}) for number in range(1000)]), says("Done.")])
+    outcome = play(Agent(model, [work], limits=Limits(concurrent=5)), "arun")
+    assert most == 5
+    assert [each.output for each in outcome.calls] == list(range(1000))
+
+
+def test_an_endless_loop_of_calls_ends():
+    counted = iter(range(1000))
+
+    def more() -> int:
+        "There is always more."
+        return next(counted)
+
+    outcome = play(Agent(ScriptedModel([calls(("more", {}))] * 50), [more]))
+    assert (outcome.stop_reason, len(outcome.calls)) == ("limit", 10)
+
+
+# One at a time
+
+
+def test_a_sequential_call_runs_alone():
+    log: list[str] = []
+
+    async def together(name: str) -> None:
+        "Beside others."
+        log.append(f"+{name}")
+        await asyncio.sleep(0.02)
+        log.append(f"-{name}")
+
+    @tool(sequential=True)
+    async def alone(name: str) -> None:
+        "Alone."
+        await together(name)
+
+    made = [("together", "a"), ("together", "b"), ("alone", "C"), ("together", "d"), ("alone", "E"), ("alone", "F")]
+    model = ScriptedModel([calls(*[(which, {"name": name}) for which, name in made]), says("Done.")])
+    play(Agent(model, [together, alone]), "arun")
+    assert log[:2] == ["+a", "+b"]
+    assert sorted(log[2:4]) == ["-a", "-b"]
+    assert log[4:] == ["+C", "-C", "+d", "-d", "+E", "-E", "+F", "-F"]
