@@ -1,0 +1,108 @@
+"""`run_python`: Python that a model wrote, in the sandbox."""
+
+import sys
+from typing import Any
+
+from toolspeak.errors import ToolError, UsageError
+from toolspeak.execution.sandbox import Evaluated, Limits, Mode, evaluate, has_monty, walls_here
+from toolspeak.tools import Tool
+
+_WHAT = (
+    "Run Python code. The result is what it prints and the value of its last expression, as in a Python shell. "
+    "Every call starts fresh: nothing is kept from the call before."
+)
+_HAS = {
+    "monty": (
+        "Mode: monty, a part of Python with the modules math, json, re, datetime, time, random, collections, "
+        "itertools, functools, decimal, csv, dataclasses, typing, hashlib and base64. Not available: other modules, "
+        "packages such as numpy, class inheritance, yield, del, files, network, other programs."
+    ),
+    "full": (
+        "Mode: full, CPython {version} in a confined process, with the whole standard library. Not available: packages "
+        "such as numpy or pandas, network, other programs, files other than its own in an empty folder that is removed "
+        "afterwards."
+    ),
+    "auto": (
+        "Mode: auto, monty first and CPython {version} in a confined process for what monty lacks; so the whole "
+        "standard library. Not available: packages such as numpy or pandas, network, other programs, files other than "
+        "its own in an empty folder that is removed afterwards."
+    ),
+    "none": "Not available on this machine: {missing}.",
+}
+_MISSING = "pip install toolspeak[sandbox]"
+_SILENT = "(nothing was printed, and the last line has no value: use print)"
+
+
+class PythonTool(Tool[[str], str]):
+    """A tool that runs Python in the sandbox.
+
+    Example:
+        >>> PythonTool(mode="full").spec.parameters["required"]
+        ['code']
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: Mode = "auto",
+        limits: Limits | None = None,
+        unsafe_local: bool = False,
+        name: str = "run_python",
+        approve: bool = False,
+    ) -> None:
+        """Make the tool.
+
+        Args:
+            mode: `"monty"`, `"full"` or `"auto"`; see `toolspeak.execution.sandbox.evaluate`.
+            limits: What one call may use.
+            unsafe_local: In full mode, run code even where it cannot be confined.
+            name: What the model calls it.
+            approve: Ask somebody before each call.
+        """
+        if mode not in ("monty", "full", "auto"):
+            raise UsageError(f"mode is 'monty', 'full' or 'auto', not {mode!r}")
+        limits = limits or Limits()
+
+        def run_python(code: str) -> str:
+            """Run Python code.
+
+            Args:
+                code: The code, of one line or many.
+            """
+            return _told(evaluate(code, mode=mode, limits=limits, unsafe_local=unsafe_local))
+
+        super().__init__(
+            run_python,
+            name=name,
+            description=_description(mode, limits, unsafe_local),
+            effect="read",  # whatever it does stays in there
+            approve=approve,
+        )
+
+
+def _description(mode: Mode, limits: Limits, unsafe_local: bool) -> str:
+    kind = _mode_here(mode, unsafe_local)
+    has = _HAS[kind].format(version=f"{sys.version_info.major}.{sys.version_info.minor}", missing=_MISSING)
+    if unsafe_local and kind in ("full", "auto") and not walls_here().stand:
+        has = "Mode: full, CPython {}.{}, not confined.".format(*sys.version_info)
+    return f"{_WHAT} {has} A call may take {limits.seconds:g} seconds and {limits.memory // 2**20} MB of memory."
+
+
+def _mode_here(mode: Mode, unsafe_local: bool) -> str:
+    """What a mode comes to on this machine."""
+    monty, full = has_monty(), walls_here().stand or unsafe_local
+    if mode == "auto":
+        return "auto" if monty and full else "monty" if monty else "full" if full else "none"
+    return mode if {"monty": monty, "full": full}[mode] else "none"
+
+
+def _told(done: Evaluated) -> str:
+    """What a model reads; what went wrong is raised, with what was printed before it."""
+    parts: list[Any] = [done.stdout.rstrip("\n"), done.value, done.error]
+    text = "\n".join(part for part in parts if part)
+    if done.error is not None:
+        raise ToolError(text)
+    return text or _SILENT
+
+
+run_python = PythonTool()

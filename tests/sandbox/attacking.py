@@ -1,0 +1,135 @@
+"""Runs attacks and says which succeeded. As a program it does so as whoever it is started as, and answers in JSON.
+
+python attacking.py MODE ID… ── {"ID": null, "ID": "what got out", …}
+"""
+
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolspeak.execution.sandbox import Evaluated, Limits, run_full, run_monty
+from toolspeak.execution.sandbox.walls import NONE, Walls
+
+ATTACKS: dict[str, dict[str, Any]] = {
+    attack["id"]: attack for attack in tomllib.loads(Path(__file__).with_name("attacks.toml").read_text())["attack"]
+}
+FAMILIES = sorted({name.partition("/")[0] for name in ATTACKS})
+
+QUICK = Limits(seconds=0.25, memory=128 * 2**20, output=5000, disk=8 * 2**20)
+PATIENT = Limits(seconds=4.0, memory=128 * 2**20, output=5000, disk=8 * 2**20)
+
+SECRET = "TOOLSPEAK_SECRET"
+IN_FILE, IN_ENVIRONMENT = "stolen-from-the-file", "stolen-from-the-environment"
+
+
+@dataclass
+class Scene:
+    """What an attack could harm."""
+
+    folder: Path
+    port: int
+
+    def code(self, attack: dict[str, Any]) -> str:
+        words = {
+            "@CANARY@": self.folder / "canary.txt",
+            "@FOLDER@": self.folder,
+            "@PARENT@": os.getpid(),
+            "@PORT@": self.port,
+        }
+        code = attack["code"]
+        for word, meaning in words.items():
+            code = code.replace(word, str(meaning))
+        return code
+
+    def harm(self) -> str | None:
+        if [path.name for path in self.folder.iterdir()] != ["canary.txt"]:
+            return f"the folder has changed: {list(self.folder.iterdir())}"
+        canary = self.folder / "canary.txt"
+        if canary.read_text() != IN_FILE or canary.stat().st_mode & 0o777 != 0o666:
+            return "the file has changed"
+        return None
+
+
+@contextmanager
+def scene() -> Generator[Scene]:
+    """A folder and a file that are open to everybody, a secret in the environment, and somebody who listens."""
+    folder = Path(tempfile.mkdtemp(prefix="scene-", dir="/tmp"))
+    before = os.environ.get(SECRET)
+    os.environ[SECRET] = IN_ENVIRONMENT
+    try:
+        (folder / "canary.txt").write_text(IN_FILE)
+        folder.chmod(0o777)
+        (folder / "canary.txt").chmod(0o666)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            yield Scene(folder=folder, port=server.getsockname()[1])
+    finally:
+        if before is None:
+            del os.environ[SECRET]
+        shutil.rmtree(folder)
+
+
+def run(mode: str, code: str, limits: Limits, walls: Walls | None = None) -> Evaluated:
+    if mode == "monty":
+        return run_monty(code, limits)
+    if mode == "bare":
+        return run_full(code, limits, unsafe_local=True, walls=NONE)
+    return run_full(code, limits, walls=walls)
+
+
+def got_out(name: str, mode: str, walls: Walls | None = None) -> str | None:
+    """What an attack achieved; `None` if it was stopped."""
+    attack = ATTACKS[name]
+    endless = attack.get("endless", False)
+    limits = QUICK if endless or attack.get("quick") else PATIENT
+    with scene() as here:
+        began = time.monotonic()
+        done = run(mode, here.code(attack), limits, walls)
+        took = time.monotonic() - began
+        return (
+            here.harm()
+            or _told(done)
+            or _too_much(done, limits)
+            or ("nothing stopped it" if endless and not done.stopped else None)
+            or (f"it took {took:.1f} seconds" if took > limits.seconds + 8 else None)
+            or _left_behind()
+        )
+
+
+def _told(done: Evaluated) -> str | None:
+    shown = f"{done.stdout}\n{done.value}"
+    if "ESCAPED" in shown:
+        return f"it got out: {shown[:200]}"
+    everything = f"{shown}\n{done.error}"
+    return next((f"{secret}" for secret in (IN_FILE, IN_ENVIRONMENT) if secret in everything), None)
+
+
+def _too_much(done: Evaluated, limits: Limits) -> str | None:
+    sizes = [len(done.stdout), len(done.value or ""), len(done.error or "")]
+    return f"it told too much: {sizes}" if max(sizes) > limits.output + 100 else None
+
+
+def _left_behind() -> str | None:
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return "a process was left behind"
+
+
+def main() -> None:
+    mode, *names = sys.argv[1:]
+    sys.stdout.write(json.dumps({name: got_out(name, mode) for name in names}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Everything in `attacks.toml` is stopped: in both modes, as whoever runs the tests and as another user."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sandbox.attacking import ATTACKS, FAMILIES, IN_ENVIRONMENT, SECRET, got_out
+from toolspeak.execution.sandbox import Walls, has_monty, walls_here
+
+ROOT = Path(__file__).parent.parent.parent
+NOBODY = 65534
+
+needs_monty = pytest.mark.skipif(not has_monty(), reason="pydantic-monty is not installed")
+needs_walls = pytest.mark.skipif(not walls_here().stand, reason="this machine cannot confine a process")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+BARE = [name for name in ATTACKS if ATTACKS[name].get("bare")]
+
+
+def of(family: str, names: Any = ATTACKS) -> list[str]:
+    return [name for name in names if name.startswith(f"{family}/")]
+
+
+def test_there_are_many_attacks():
+    assert len(ATTACKS) >= 100
+    assert len(BARE) >= 60
+
+
+@needs_monty
+@pytest.mark.parametrize("name", ATTACKS)
+def test_monty_stops(name: str):
+    assert got_out(name, "monty") is None
+
+
+@needs_walls
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_confined_process_stops(name: str):
+    assert got_out(name, "full") is None
+
+
+@needs_root
+@needs_monty
+@pytest.mark.parametrize("family", FAMILIES)
+def test_monty_of_another_user_stops(family: str):
+    assert as_nobody("monty", of(family)) == dict.fromkeys(of(family))
+
+
+@needs_root
+@needs_walls
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_confined_process_of_another_user_stops(family: str):
+    assert as_nobody("full", of(family)) == dict.fromkeys(of(family))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the attacks are for Linux")
+@pytest.mark.parametrize("family", sorted({name.partition("/")[0] for name in BARE}))
+def test_without_walls_the_attacks_succeed(family: str):
+    """Or else nothing above would show that a wall is there."""
+    names = of(family, BARE)
+    achieved = as_nobody("bare", names) if os.geteuid() == 0 else {name: got_out(name, "bare") for name in names}
+    assert [name for name, what in achieved.items() if what is None] == []
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bubblewrap_stops(family: str):
+    walls = Walls(seccomp=walls_here().seccomp, bubblewrap=shutil.which("bwrap"))
+    names = [name for name in of(family) if name != "limits/disk-full-of-names"]  # in memory that is gone with it
+    assert {name: got_out(name, "full", walls) for name in names} == dict.fromkeys(names)
+
+
+def as_nobody(mode: str, names: list[str]) -> dict[str, str | None]:
+    python = python_for_nobody()
+    if python is None:
+        pytest.skip("another user has no way to a Python of this version")
+    command = [python, "-B", "-m", "tests.sandbox.attacking", mode, *names]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(),
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        timeout=28,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def environment() -> dict[str, str]:
+    packages = sysconfig.get_path("purelib")
+    return {
+        "PYTHONPATH": f"{ROOT / 'src'}:{packages}",
+        "PATH": f"{sysconfig.get_path('scripts')}:/usr/bin:/bin",
+        SECRET: IN_ENVIRONMENT,
+    }
+
+
+@cache
+def python_for_nobody() -> str | None:
+    """A Python of this version that anybody may start: this one, unless it lies in somebody's home."""
+    named = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for python in (
+        os.path.realpath(sys.executable),
+        *(f"{folder}/{named}" for folder in ("/usr/bin", "/usr/local/bin")),
+    ):
+        try:
+            command = [python, "-B", "-c", "import tests.sandbox.attacking"]
+            options: dict[str, Any] = {"cwd": ROOT, "env": environment(), "user": NOBODY, "group": NOBODY}
+            if subprocess.run(command, **options, extra_groups=[], capture_output=True, timeout=20).returncode == 0:
+                return python
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,40 @@
+"""A folder that was filled with ill will is removed all the same."""
+
+import os
+from pathlib import Path
+
+from toolspeak.execution.sandbox.folder import remove
+
+
+def test_files_folders_and_links_are_removed_but_not_what_links_lead_to(tmp_path: Path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    folder = tmp_path / "folder"
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "file").touch()
+    (folder / "a" / "link").symlink_to(kept)
+    os.mkfifo(folder / "pipe")
+    (folder / "a" / "b").chmod(0)
+    (folder / "a").chmod(0)
+    remove(folder)
+    assert not folder.exists()
+    assert (kept / "file").exists()
+
+
+def test_folders_deeper_than_any_path_are_removed(tmp_path: Path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1100):
+        os.mkdir("x", dir_fd=here)
+        inner = os.open("x", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+    remove(folder)
+    assert not folder.exists()
+
+
+def test_a_folder_that_is_gone_is_no_error(tmp_path: Path):
+    remove(tmp_path / "gone")
