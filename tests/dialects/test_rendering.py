@@ -1,7 +1,5 @@
 """What a model is shown: tools, history, and what is asked for."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,31 +59,31 @@ NESTED = ToolSpec(
 
 def test_typescript_says_all_that_the_schema_says():
     assert typescript_signatures([Tool(book).spec]) == (
-        "// Book a room.\n"
+        "/** Book a room. */\n"
         "book({\n"
-        "stay: Record<string, integer>, // First and last day.\n"
-        'room?: string = "any", // Which room.\n'
-        "nights?: integer,\n"
+        "  /** First and last day. */ stay: Record<string, integer>;\n"
+        '  /** Which room. */ room?: string = "any";\n'
+        "  nights?: integer;\n"
         "})"
     )
     assert typescript_signatures([NESTED]) == (
-        "// Plan a trip.\n"
-        "// By train.\n"
+        "/** Plan a trip.\n"
+        " * By train. */\n"
         "plan_trip({\n"
-        "stops: {\n"
-        "  city: string, // Its name.\n"
-        "  nights?: integer,\n"
-        "}[], // at least 1 items\n"
-        'class?: "first" | "second" = "second",\n'
-        "start: string, // The first day (format date)\n"
-        '"x-id"?: integer,\n'
+        "  /** at least 1 items */ stops: {\n"
+        "    /** Its name. */ city: string;\n"
+        "    nights?: integer;\n"
+        "  }[];\n"
+        '  class?: "first" | "second" = "second";\n'
+        "  /** The first day (format date) */ start: string;\n"
+        '  "x-id"?: integer;\n'
         "})"
     )
 
 
 def test_python_says_all_that_the_schema_says():
     assert python_signatures([Tool(book).spec]) == (
-        'def book(stay: dict[str, int], room: str = "any", nights: int = None):\n'
+        'def book(*, stay: dict[str, int], room: str = "any", nights: int = None):\n'
         '  """Book a room.\n'
         "  Args:\n"
         "    stay: First and last day.\n"
@@ -97,9 +95,9 @@ def test_python_says_all_that_the_schema_says():
         assert said in stub
 
 
-def test_json_is_an_array_of_schemas_and_the_prompt_shows_a_call():
-    assert json.loads(JSON.signatures([NESTED]))[0]["parameters"] == NESTED.parameters
+def test_json_shows_signatures_and_a_call_with_values():
     prompt = JSON.prompt([NESTED])
+    assert typescript_signatures([NESTED]) in prompt
     assert '{"name": "plan-trip", "arguments": {"stops": [{"city": "some text"}], "start": "some text"}}' in prompt
 
 
@@ -110,7 +108,7 @@ def test_a_recursive_type_is_named():
         description="",
         parameters={"type": "object", "properties": {"node": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}},
     )
-    assert "type Node = {\n  next?: Node,\n}" in typescript_signatures([spec])
+    assert "type Node = {\n  next?: Node;\n}" in typescript_signatures([spec])
     assert 'Node = {"next"?: Node}' in python_signatures([spec])
 
 

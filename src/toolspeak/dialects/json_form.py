@@ -1,4 +1,4 @@
-"""JSON: tools as compact schemas with one worked example, calls as objects in tags."""
+"""JSON: calls as objects in tags, after one worked example. Tools are shown as TypeScript: small models copy schemas."""
 
 import json
 from collections.abc import Sequence

@@ -28,6 +28,7 @@ def signatures(specs: Sequence[ToolSpec]) -> str:
 def _stub(spec: ToolSpec) -> str:
     types = "".join(f"{name} = {_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items())
     parameters = ", ".join(_parameter(spec.parameters, name, sub) for name, sub in parameters_of(spec.parameters))
+    parameters = f"*, {parameters}" if parameters else ""  # told that only keywords will do, models write keywords
     returns = f" -> {_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
     head = f"{types}def {identifier(spec.name)}({parameters}){returns}:"
     notes = [(name, note(sub)) for name, sub in parameters_of(spec.parameters)]

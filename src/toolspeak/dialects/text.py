@@ -125,7 +125,7 @@ class TextDialect:
         return Constraint(grammar=code_grammar(specs, choice, parallel=parallel, python=python))
 
 
-JSON = TextDialect(name="json", signatures=json_form.signatures, calls=json_form.calls, invocation=None)
+JSON = TextDialect(name="json", signatures=typescript_form.signatures, calls=json_form.calls, invocation=None)
 TYPESCRIPT = TextDialect(
     name="typescript",
     signatures=typescript_form.signatures,

@@ -29,28 +29,29 @@ def signatures(specs: Sequence[ToolSpec]) -> str:
 
 
 def _signature(spec: ToolSpec) -> str:
-    about = _comment(spec.description)
     types = "".join(f"type {name} = {_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items())
-    head = f"{types}{about}{identifier(spec.name)}("
+    about = _comment(spec.description)
+    head = f"{types}{about}\n{identifier(spec.name)}(" if about else f"{types}{identifier(spec.name)}("
     fields = _fields(spec.parameters)
     returns = f": {_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
     return f"{head}{{\n{fields}}}){returns}" if fields else f"{head}){returns}"
 
 
 def _comment(text: str) -> str:
-    return "".join(f"// {line.strip()}".rstrip() + "\n" for line in text.strip().split("\n")) if text.strip() else ""
+    lines = [line.strip() for line in text.strip().replace("*/", "* /").split("\n")]
+    return "/** {} */".format("\n * ".join(lines)) if text.strip() else ""
 
 
-def _fields(schema: Schema, indent: str = "") -> str:
+def _fields(schema: Schema, indent: str = "  ") -> str:
     lines: list[str] = []
     for name, sub in parameters_of(schema):
         optional = is_optional(schema, name)
-        about = note(sub)
+        about = _comment(note(sub))
         default = default_of(sub)
-        line = f"{indent}{_key(name)}{'?' if optional else ''}: {_type(without_null(sub) if optional else sub, indent)}"
-        if default is not None:
-            line += f" = {default}"
-        lines.append(f"{line},{f' // {about}' if about else ''}\n")
+        field = f"{_key(name)}{'?' if optional else ''}: {_type(without_null(sub) if optional else sub, indent)}"
+        lines.append(
+            f"{indent}{f'{about} ' if about else ''}{field}{f' = {default}' if default is not None else ''};\n"
+        )
     return "".join(lines)
 
 
