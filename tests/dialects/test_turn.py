@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from toolspeak.codec import dumps, loads
 from toolspeak.dialects import DIALECTS, TurnReader
 from toolspeak.dialects.values import DEPTH
-from toolspeak.events import CallMalformed, CallReady, Event, Finish, TurnEnded, Usage
+from toolspeak.events import CallMalformed, CallReady, Event, Finish, SaidInThought, TurnEnded, Usage
 from toolspeak.messages import Call, Extra, Opaque, Part, Raw, Text, Thinking, ToolCall
 from toolspeak.pieces import Answer, CallPiece, Piece, SpokenCall, TextDelta, ThinkingDelta
 from toolspeak.spec import ToolSpec
@@ -71,7 +71,8 @@ def facts(events: list[Event]) -> list[Event]:
 def ended(events: list[Event]) -> TurnEnded:
     [last] = [event for event in events if isinstance(event, TurnEnded)]
     assert events[-1] is last
-    told = [event for event in events if isinstance(event, CallReady | CallMalformed)]
+    thought = max((place for place, event in enumerate(events) if isinstance(event, SaidInThought)), default=-1)
+    told = [event for event in events[thought + 1 :] if isinstance(event, CallReady | CallMalformed)]
     ids = [event.call.id if isinstance(event, CallReady) else event.call_id for event in told]
     assert sorted(call.id for call in last.message.calls) == sorted(ids), "what is told is what the message holds"
     assert len(set(ids)) == len(ids)

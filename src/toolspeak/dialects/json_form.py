@@ -1,4 +1,4 @@
-"""JSON: calls as objects in tags, after one worked example. Tools are shown as TypeScript: small models copy schemas."""
+"""JSON: calls as objects in tags, after a worked example. Tools are shown as TypeScript: small models copy schemas."""
 
 import json
 from collections.abc import Sequence

@@ -5,15 +5,19 @@ put together from their pieces; what came all at once is read as if it had come 
 that it can always be sent again: ids are unique, and every call has arguments that are JSON.
 """
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from functools import partial
 
 from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.dialects.native_calls import NativeCalls
+from toolspeak.dialects.program import program_call
 from toolspeak.events import (
+    ArgsDelta,
     CallMalformed,
     CallReady,
+    CallStarted,
     Event,
     Finish,
     SaidInThought,
@@ -69,6 +73,8 @@ class TurnReader:
         self._parser: Parser | None = None  # made when there is text: an answer of calls alone needs none
         self._calls = NativeCalls({spec.name: spec for spec in specs}, prefix=f"{prefix}_api", taken=taken)
         self._said = _Said()
+        self._specs = specs
+        self._prefix = prefix
         self._found: list[Event] = []
         self._raw: list[str] = []
         self._thought: list[str] = []
@@ -155,8 +161,21 @@ class TurnReader:
         if self._found and not len(self._calls):
             self._said.note(self._found)
             events += [event for event in self._found if not isinstance(event, SaidInThought)]
+        events += self._program(answer.finish)
         ended = TurnEnded(message=self._message(answer), finish=answer.finish, usage=self._usage(answer))
         return [*events, ended]
+
+    def _program(self, finish: Finish) -> list[Event]:
+        """A program, where a call of the tool that runs programs was meant."""
+        if self._dialect == "native" or finish != "stop" or self._said.calls or len(self._calls):
+            return []
+        call = program_call(self._said.text, self._specs, f"{self._prefix}_1")
+        if call is None:
+            return []
+        ready = CallReady(call=call, repair="shape")
+        self._said.note([ready])
+        started = CallStarted(call_id=call.id, name=call.name)
+        return [started, ArgsDelta(call_id=call.id, text=json.dumps(call.arguments, ensure_ascii=False)), ready]
 
     def _message(self, answer: Answer) -> Message:
         raw = "".join(self._raw)

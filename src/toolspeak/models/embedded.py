@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from toolspeak.models.endpoint import Endpoint
@@ -15,6 +16,8 @@ from toolspeak.pieces import Piece
 
 class EmbeddedModel:
     """Weights that are run in a child process, which is started when the model is first asked.
+
+    Its answers are the likeliest ones, unless a temperature is asked for.
 
     Attributes:
         weights: The GGUF file.
@@ -73,6 +76,8 @@ class EmbeddedModel:
         endpoint = Endpoint(
             name="local", base_url=server.base_url, key=server.key, quirks=SERVERS["llamacpp"].quirks, vendor="local"
         )
+        if request.sampling.temperature is None:  # a small model calls best when it says what is likeliest
+            request = replace(request, sampling=replace(request.sampling, temperature=0.0))
         async with aclosing(HttpModel(endpoint, self.weights.stem).ask(request)) as answer:
             async for pieces in answer:
                 yield pieces

@@ -1,0 +1,32 @@
+"""A small coding agent: it reads and edits files in one folder, and asks before it changes any.
+
+python examples/coding_agent.py FOLDER "Add a docstring to the function in hello.py."
+"""
+
+import sys
+from pathlib import Path
+
+from toolspeak import Agent, Limits
+from toolspeak.builtin.files import FileTools
+from toolspeak.messages import ToolCall
+from toolspeak.models import Model
+from toolspeak.run import Approver
+
+SYSTEM = "You work on the files of one folder. Read a file before you edit it."
+
+
+def ask(call: ToolCall) -> bool | str:
+    print(f"The model wants {call.name}({call.arguments}).")
+    return input("Allow it? [y/N] ").strip().lower() == "y" or "the user said no"
+
+
+def main(folder: str, task: str, model: str | Model = "local", approve: Approver = ask) -> None:
+    agent = Agent(model, tools=FileTools(Path(folder)), system=SYSTEM, approve=approve, limits=Limits(turns=15))
+    outcome = agent.run(task)
+    for made in outcome.calls:
+        print(f"{made.name}({made.arguments}) → {made.output or made.error}")
+    print(outcome.text)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

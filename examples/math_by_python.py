@@ -1,0 +1,27 @@
+"""The model writes Python, and it runs where it can do no harm.
+
+python examples/math_by_python.py
+"""
+
+from toolspeak import Agent
+from toolspeak.builtin.python import run_python
+from toolspeak.models import Model
+
+QUESTION = (
+    "Can you please calculate the area of a circle with a radius of 7.5 and also find the 20th number in the Fibonacci "
+    "sequence? Please provide the Python code to do this."
+)
+
+
+def main(model: str | Model = "local") -> None:
+    agent = Agent(model, tools=[run_python])
+    outcome = agent.run(QUESTION)
+    print(f"You: {QUESTION}")
+    for made in outcome.calls:
+        print(made.arguments["code"])
+        print(f"→ {made.output or made.error}")
+    print(f"Assistant: {outcome.text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""A research agent: it looks something up, looks at the result, and goes on, within five turns.
+
+python examples/research.py
+"""
+
+from toolspeak import Chain
+from toolspeak.models import Model
+
+POPULATIONS = {"Berlin": 3_700_000, "Madrid": 3_300_000, "Paris": 2_100_000, "Rome": 2_750_000}
+
+
+def search_population(city: str) -> int:
+    """Look up how many people live in a city.
+
+    Args:
+        city: The name of the city, in English.
+    """
+    return POPULATIONS[city]
+
+
+def add(numbers: list[float]) -> float:
+    """Add numbers up.
+
+    Args:
+        numbers: The numbers.
+    """
+    return sum(numbers)
+
+
+def main(model: str | Model | None = None) -> None:
+    chain = (
+        Chain.agent("Research how many people live in Berlin, Madrid and Rome, and add the numbers up.", model)
+        .with_tools([search_population, add])
+        .with_max_iterations(5)
+    )
+    outcome = chain.run()
+    for made in outcome.calls:
+        print(f"  {made.name}({made.arguments}) → {made.output or made.error}")
+    print(outcome.text, f"({outcome.stop_reason})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Three calls in one message: the weather in two cities, and a conversion.
+
+python examples/weather_calculator.py
+"""
+
+import ast
+import operator
+
+from toolspeak import Agent
+from toolspeak.models import Model
+
+TEMPERATURES = {"Paris": 18, "London": 12}
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+
+
+def get_weather(city: str) -> dict[str, object]:
+    """Get the current weather for a given city.
+
+    Args:
+        city: The name of the city.
+    """
+    return {"city": city, "celsius": TEMPERATURES[city]}
+
+
+def calculator(expression: str) -> float:
+    """Evaluate an arithmetic expression.
+
+    Args:
+        expression: Numbers and + - * / ( ), such as 20 * 9/5 + 32.
+    """
+    return value(ast.parse(expression, mode="eval").body)
+
+
+def value(node: ast.AST) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return OPERATORS[type(op)](value(left), value(right))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -value(operand)
+    raise ValueError("only numbers and + - * / can be evaluated")
+
+
+def main(model: str | Model = "local", dialect: str = "auto") -> None:
+    agent = Agent(model, tools=[get_weather, calculator], dialect=dialect)
+    question = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
+    outcome = agent.run(question)
+    print(f"You: {question}")
+    for made in outcome.calls:
+        print(f"  {made.name}({made.arguments}) → {made.output or made.error}")
+    print(f"Assistant: {outcome.text}")
+
+
+if __name__ == "__main__":
+    main()
