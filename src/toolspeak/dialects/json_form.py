@@ -67,6 +67,11 @@ def call_text(name: str, arguments: dict[str, Any]) -> str:
     return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False, default=encode_argument)
 
 
+def invocation(call: ToolCall) -> str:
+    """One call, on one line."""
+    return call_text(call.name, call.arguments)
+
+
 def calls(said: Sequence[ToolCall]) -> str:
     """Calls as the dialect speaks them, each in a tag."""
     return "\n".join(f"<tool_call>\n{call_text(call.name, call.arguments)}\n</tool_call>" for call in said)

@@ -32,7 +32,7 @@ class TextDialect:
     name: str
     signatures: Callable[[Sequence[ToolSpec]], str]
     calls: Callable[[Sequence[ToolCall]], str]
-    invocation: Callable[[ToolCall], str] | None
+    invocation: Callable[[ToolCall], str]
 
     def render(
         self,
@@ -96,16 +96,13 @@ class TextDialect:
                 texts.append(part.text)
             elif isinstance(part, Media):
                 parts.append(part)
-        head = "" if self.invocation is None else "Results of your calls:\n"
+        head = "Results of your calls:\n"
         return Message(role="user", parts=(Text(text=head + "\n".join(texts)), *parts))
 
     def _result(self, result: Result, call: ToolCall | None) -> str:
         text = "".join(part.text for part in result.content if isinstance(part, Text))
         if result.is_error:
             text = f"Error: {text}"
-        if self.invocation is None:
-            name = call.name if call else result.call_id
-            return f"<tool_response>\n{name}: {text}\n</tool_response>"
         what = self.invocation(call) if call else result.call_id
         what = what if len(what) <= LONG else f"{what[:LONG]}…"
         if len(text) <= LONG and "\n" not in text:
@@ -116,7 +113,7 @@ class TextDialect:
     def _constraint(self, specs: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> Constraint | None:
         if not chosen(specs, choice):
             return None
-        if self.invocation is None:
+        if self.name == "json":
             return Constraint(
                 json_schema=json_schema(specs, choice, parallel=parallel),
                 grammar=json_grammar(specs, choice, parallel=parallel),
@@ -125,7 +122,9 @@ class TextDialect:
         return Constraint(grammar=code_grammar(specs, choice, parallel=parallel, python=python))
 
 
-JSON = TextDialect(name="json", signatures=typescript_form.signatures, calls=json_form.calls, invocation=None)
+JSON = TextDialect(
+    name="json", signatures=typescript_form.signatures, calls=json_form.calls, invocation=json_form.invocation
+)
 TYPESCRIPT = TextDialect(
     name="typescript",
     signatures=typescript_form.signatures,
