@@ -1,0 +1,563 @@
+"""One request: how it reaches the model, and what of the model's answer goes out."""
+
+import asyncio
+import base64
+import json
+import re
+from typing import Any
+
+import pytest
+
+from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT
+from toolspeak.events import TextDelta, ThinkingDelta, Usage
+from toolspeak.gateway import app
+from toolspeak.messages import Extra, Media, Ref, Text, Thinking, ToolCall
+from toolspeak.models import Endpoint, HttpModel
+from toolspeak.pieces import Answer, CallPiece, SpokenCall
+from toolspeak.testing import Said, ScriptedModel, calls, says
+
+from .conversing import ANTHROPIC_TOOLS, OPENAI_TOOLS, QUESTION
+from .hosting import Reply, ask, asked, served
+from .playing import Piecewise
+
+spoken = pytest.mark.parametrize("dialect", DIALECTS)
+both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+
+PARIS = ("get_weather", {"city": "Paris"})
+LONDON = ("get_weather", {"city": "London"})
+SUM = ("calculator", {"expression": "1 + 1"})
+BOOK = {
+    "type": "function",
+    "function": {
+        "name": "book",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "guests": {"type": "integer"}, "name": {"type": "string"}},
+            "required": ["city", "guests", "name"],
+        },
+    },
+}
+
+
+def openai_body(**more: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": QUESTION}]
+    return {"model": "scripted", "messages": messages, "tools": OPENAI_TOOLS, **more}
+
+
+def anthropic_body(**more: Any) -> dict[str, Any]:
+    return {**openai_body(max_tokens=100), "tools": ANTHROPIC_TOOLS, **more}
+
+
+def exchange(
+    answering: Any, dialect: str = "typescript", *, mends: int = 2, thinks: bool = False, **more: Any
+) -> Reply:
+    """What a client of OpenAI's API gets."""
+    return ask(app([served(answering, DIALECTS[dialect], mends=mends, thinks=thinks)]), openai_body(**more))
+
+
+def message(reply: Reply) -> dict[str, Any]:
+    """The message of a reply, streamed or plain, and how it ended."""
+    assert reply.status == 200, reply.body
+    if "chat.completion.chunk" not in reply.body.decode():
+        choice = reply.json["choices"][0]
+        said = choice["message"]
+        made = [(call["function"]["name"], call["function"]["arguments"]) for call in said.get("tool_calls", ())]
+        ids = [call["id"] for call in said.get("tool_calls", ())]
+        text, thought = said["content"] or "", said.get("reasoning_content", "")
+        finish = choice["finish_reason"]
+    else:
+        assert reply.body.endswith(b"data: [DONE]\n\n")
+        choices = [chunk["choices"][0] for chunk in reply.chunks if chunk["choices"]]
+        deltas = [choice["delta"] for choice in choices]
+        text = "".join(delta.get("content") or "" for delta in deltas)
+        thought = "".join(delta.get("reasoning_content") or "" for delta in deltas)
+        pieces = [call for delta in deltas for call in delta.get("tool_calls", ())]
+        gathered: dict[int, list[str]] = {}
+        ids = []
+        for call in pieces:
+            if "id" in call:
+                gathered[call["index"]] = [call["function"]["name"], ""]
+                ids.append(call["id"])
+            gathered[call["index"]][1] += call["function"].get("arguments", "")
+        made = [(name, arguments) for name, arguments in gathered.values()]
+        finish = choices[-1]["finish_reason"]
+    parsed = [(name, json.loads(arguments)) for name, arguments in made]
+    return {"text": text, "thought": thought, "calls": parsed, "ids": ids, "finish": finish}
+
+
+def meant(reply: Reply) -> tuple[str, list[Any], str]:
+    said = message(reply)
+    return said["text"], said["calls"], said["finish"]
+
+
+# Calls
+
+
+@spoken
+@both
+def test_calls_come_out_as_the_apis_own(dialect: str, streamed: bool):
+    model = ScriptedModel([calls(PARIS, LONDON, SUM, text="Let me see.")], chunk=3)
+    said = message(exchange(model, dialect, stream=streamed))
+    assert (said["text"], said["calls"], said["finish"]) == ("Let me see.", [PARIS, LONDON, SUM], "tool_calls")
+    assert len(set(said["ids"])) == 3
+
+
+@spoken
+@both
+def test_words_come_out_as_words(dialect: str, streamed: bool):
+    model = ScriptedModel([says("It is sunny.\n\nTake a hat.\n")], chunk=3)
+    assert meant(exchange(model, dialect, stream=streamed)) == ("It is sunny.\n\nTake a hat.\n", [], "stop")
+
+
+def order(reply: Reply) -> list[str]:
+    """What a stream told of calls, in order: a name, or letters of arguments."""
+    pieces = [
+        call for chunk in reply.chunks for c in chunk.get("choices", ()) for call in c["delta"].get("tool_calls", ())
+    ]
+    return [call["function"].get("name") or f"{call['index']}:{call['function']['arguments']}" for call in pieces]
+
+
+@spoken
+def test_the_first_call_goes_out_as_it_is_said_and_the_others_when_they_are_whole(dialect: str):
+    room = ("book", {"city": "Paris", "guests": 3, "name": "Jo"})
+    model = ScriptedModel([calls(room, LONDON, room)], chunk=4)
+    told = order(exchange(model, dialect, stream=True, tools=[*OPENAI_TOOLS, BOOK]))
+    first = told[1 : told.index("get_weather")]
+    # In letters where the API marks calls, by values in JSON, and whole where it must be known what code means.
+    assert len(first) >= {"native": 8, "json": 2}.get(dialect, 1)
+    assert json.loads("".join(piece[2:] for piece in first)) == room[1]
+    assert [piece[:2] for piece in told if piece.startswith(("1:", "2:"))] == ["1:", "2:"]
+
+
+@spoken
+def test_a_call_is_out_before_the_next_is_said(dialect: str):
+    heard: list[bool] = []
+    reply = Reply()
+
+    class Listening(ScriptedModel):
+        async def ask(self, request: Any) -> Any:
+            async for pieces in super().ask(request):
+                await asyncio.sleep(0)
+                heard.append(b"get_weather" in reply.body)
+                yield pieces
+
+    model = Listening([calls(PARIS, LONDON, SUM)], chunk=4)
+    asyncio.run(asked(app([served(model, DIALECTS[dialect])]), openai_body(stream=True), reply=reply))
+    assert heard.count(True) > 8
+
+
+@both
+@pytest.mark.parametrize("dialect", [PYTHON, TYPESCRIPT], ids=["python", "typescript"])
+def test_a_call_that_needs_the_result_of_another_ends_the_turn_before_it(dialect: Any, streamed: bool):
+    needing = ToolCall(id="", name="calculator", arguments={"expression": Ref(call="one", path=("temp",))})
+    first = ToolCall(id="one", name="get_weather", arguments={"city": "Paris"})
+    model = ScriptedModel([Said(calls=(first, needing, ToolCall(id="", name="get_weather", arguments=LONDON[1])))])
+    reply = exchange(model, dialect.name, stream=streamed)
+    assert meant(reply) == ("", [PARIS], "tool_calls")
+    assert b"$call" not in reply.body
+
+
+@spoken
+@both
+def test_one_call_at_a_time(dialect: str, streamed: bool):
+    model = ScriptedModel([calls(PARIS, LONDON, SUM)], chunk=9)
+    reply = exchange(model, dialect, stream=streamed, parallel_tool_calls=False)
+    assert meant(reply) == ("", [PARIS], "tool_calls")
+    assert model.requests[0].shown.parallel is False or "only one call" in model.requests[0].shown.messages[-1].text
+
+
+def test_anthropic_says_one_call_at_a_time_in_its_own_way():
+    model = ScriptedModel([calls(PARIS, LONDON)])
+    body = anthropic_body(tool_choice={"type": "auto", "disable_parallel_tool_use": True})
+    reply = ask(app([served(model, JSON)]), body, path="/v1/messages")
+    assert [block["name"] for block in reply.json["content"]] == ["get_weather"]
+
+
+# Which tools may or must be called
+
+
+@spoken
+@both
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "required",
+        {"type": "function", "function": {"name": "get_weather"}},
+        {
+            "type": "allowed_tools",
+            "allowed_tools": {
+                "mode": "required",
+                "tools": [{"type": "function", "function": {"name": "get_weather"}}],
+            },
+        },
+    ],
+    ids=["required", "named", "allowed"],
+)
+def test_a_call_that_must_be_made_is_asked_for_until_it_is(dialect: str, streamed: bool, choice: Any):
+    model = ScriptedModel([says("I had rather not."), calls(PARIS, text="Well then.")], chunk=4)
+    reply = exchange(model, dialect, stream=streamed, tool_choice=choice)
+    assert meant(reply) == ("Well then.", [PARIS], "tool_calls")
+    assert b"rather" not in reply.body
+    assert len(model.requests) == 2
+    assert "That did not work" in str(model.requests[1].shown.messages[-1])
+
+
+@spoken
+@both
+def test_a_call_of_a_tool_that_was_not_chosen_does_not_go_out(dialect: str, streamed: bool):
+    model = ScriptedModel([calls(SUM), calls(PARIS)], chunk=4)
+    choice = {"type": "function", "function": {"name": "get_weather"}}
+    reply = exchange(model, dialect, stream=streamed, tool_choice=choice)
+    assert meant(reply) == ("", [PARIS], "tool_calls")
+    assert b"calculator" not in reply.body
+
+
+@spoken
+@both
+def test_where_no_call_may_be_made_everything_is_text(dialect: str, streamed: bool):
+    text = "Like so:\n```typescript\nget_weather({city: 1})\n```\n<tool_call>{}</tool_call> \n"
+    model = ScriptedModel([says(text)], chunk=4)
+    for more in ({"tool_choice": "none"}, {"tools": []}, {"tools": None}):
+        assert meant(exchange(model, dialect, stream=streamed, **more)) == (text, [], "stop")
+
+
+@pytest.mark.parametrize(
+    ("choice", "mode"),
+    [({"type": "auto"}, "auto"), ({"type": "any"}, "required"), ({"type": "tool", "name": "calculator"}, "named")],
+)
+@spoken
+def test_choices_of_anthropic(dialect: str, choice: Any, mode: str):
+    model = ScriptedModel([calls(SUM)])
+    reply = ask(app([served(model, DIALECTS[dialect])]), anthropic_body(tool_choice=choice), path="/v1/messages")
+    assert reply.json["content"][0]["input"] == SUM[1]
+    assert model.requests[0].shown.choice.mode == (mode if dialect == "native" else "auto")
+
+
+# Calls that cannot be understood
+
+CUT = "```typescript\nget_weather({city: \n```"
+
+
+@both
+def test_a_malformed_call_is_asked_for_again_inside(streamed: bool):
+    model = ScriptedModel([says(CUT), calls(PARIS)], chunk=4)
+    assert meant(exchange(model, stream=streamed)) == ("", [PARIS], "tool_calls")
+    *_, mistaken, problem = model.requests[1].shown.messages
+    assert mistaken.text == CUT
+    assert "the message ended inside the call" in problem.text
+
+
+@both
+def test_it_is_asked_for_as_often_as_is_set(streamed: bool):
+    model = ScriptedModel([says(CUT)] * 5)
+    reply = exchange(model, stream=streamed, mends=3)
+    assert (reply.status, len(model.requests)) == (502, 4)
+    assert "did not manage a call: the message ended inside the call" in reply.error
+    assert reply.headers["x-should-retry"] == "false"
+
+
+@both
+def test_it_can_be_turned_off(streamed: bool):
+    model = ScriptedModel([says(CUT), calls(PARIS)])
+    reply = exchange(model, stream=streamed, mends=0)
+    assert (reply.status, len(model.requests)) == (502, 1)
+
+
+def test_once_a_call_is_on_its_way_there_is_no_second_try():
+    cut = '<tool_call>{"name": "book", "arguments": {"city": "Paris", "guests": 3, "name": "Jo'
+    model = ScriptedModel([says(cut), calls(PARIS)], chunk=4)
+    tools = [*OPENAI_TOOLS, BOOK]
+    reply = exchange(model, "json", stream=True, tools=tools)
+    assert reply.status == 200
+    assert order(reply)[0] == "book"
+    assert "did not manage a call" in reply.chunks[-1]["error"]["message"]
+    assert len(model.requests) == 1
+    assert meant(exchange(model, "json", tools=tools)) == (
+        "",
+        [PARIS],
+        "tool_calls",
+    )  # a plain answer has sent nothing yet
+
+
+@both
+def test_a_call_of_the_api_that_nobody_offered_is_asked_for_again(streamed: bool):
+    odd = Said(calls=(SpokenCall(index=0, id="x", name="launch_rocket", arguments="{}"),))
+    model = ScriptedModel([odd, calls(PARIS)], chunk=4)
+    assert meant(exchange(model, "native", stream=streamed)) == ("", [PARIS], "tool_calls")
+
+
+@both
+def test_good_calls_beside_a_bad_one_go_out(streamed: bool):
+    text = '```typescript\nget_weather({city: "Paris"})\ncalculator({expression: \n```'
+    model = ScriptedModel([says(text)], chunk=4)
+    assert meant(exchange(model, stream=streamed)) == ("", [PARIS], "tool_calls")
+
+
+def test_all_tries_are_counted():
+    tries = [says(CUT, usage=Usage(input_tokens=10, output_tokens=2, cached_tokens=1))]
+    model = ScriptedModel([*tries, says("No.", usage=Usage(input_tokens=20, output_tokens=3))])
+    usage = exchange(model).json["usage"]
+    assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (30, 5, 35)
+
+
+# Reasoning
+
+
+@both
+@pytest.mark.parametrize("thinks", [False, True])
+def test_reasoning_that_is_marked_goes_out_as_reasoning(streamed: bool, thinks: bool):
+    text = '<think>get_weather({city: "Rome"})? No.</think>\nSo:\nget_weather({city: "Paris"})'
+    said = message(exchange(ScriptedModel([says(text)], chunk=4), stream=streamed, thinks=thinks))
+    assert said["thought"] == 'get_weather({city: "Rome"})? No.'
+    assert (said["text"].strip(), said["calls"]) == ("So:", [PARIS])
+
+
+@both
+@pytest.mark.parametrize("dialect", ["typescript", "python", "json"])
+def test_reasoning_that_began_in_the_prompt_is_held_until_it_is_known(streamed: bool, dialect: str):
+    text = 'Hm.\nget_weather({city: "Rome"})\nNo.\n</think>\nSo:\nget_weather({city: "Paris"})'
+    reply = exchange(ScriptedModel([says(text)], chunk=4), dialect, stream=streamed, thinks=True)
+    said = message(reply)
+    assert (said["text"].strip(), said["calls"], said["finish"]) == ("So:", [PARIS], "tool_calls")
+    assert said["thought"].startswith("Hm.")
+    if streamed:
+        kinds = [key for chunk in reply.chunks for c in chunk["choices"] for key in c["delta"]]
+        assert kinds.index("reasoning_content") < kinds.index("tool_calls")
+
+
+def test_without_that_it_is_an_error_and_not_a_wrong_call():
+    text = 'Hm.\nget_weather({city: "Rome"})\nNo.\n</think>\nget_weather({city: "Paris"})'
+    model = ScriptedModel([says(text)], chunk=4)
+    reply = exchange(model, stream=True)
+    assert "turned out to be reasoning" in reply.chunks[-1]["error"]["message"]
+    assert "--thinks" in reply.chunks[-1]["error"]["message"]
+    assert meant(exchange(model))[1:] == ([PARIS], "tool_calls")  # plain, all is known before anything goes out
+
+
+@both
+def test_a_model_that_may_think_and_does_not_is_heard_all_the_same(streamed: bool):
+    model = ScriptedModel([calls(PARIS, LONDON, text="Let me see.")], chunk=4)
+    assert meant(exchange(model, stream=streamed, thinks=True)) == ("Let me see.", [PARIS, LONDON], "tool_calls")
+
+
+@both
+def test_reasoning_that_the_api_tells_apart(streamed: bool):
+    model = ScriptedModel([Said(thinking="Hm, so.", text="Hello.")], chunk=4)
+    said = message(exchange(model, "native", stream=streamed, thinks=True))
+    assert (said["thought"], said["text"]) == ("Hm, so.", "Hello.")
+    reply = ask(app([served(model, TYPESCRIPT)]), anthropic_body(stream=streamed), path="/v1/messages")
+    if streamed:
+        deltas = [chunk["delta"] for chunk in reply.chunks if chunk["type"] == "content_block_delta"]
+        assert "".join(delta.get("thinking", "") for delta in deltas) == "Hm, so."
+        assert "".join(delta.get("text", "") for delta in deltas) == "Hello."
+    else:
+        thinking, text = reply.json["content"]
+        assert (thinking["thinking"], text["text"]) == ("Hm, so.", "Hello.")
+
+
+# How it ends, and what it took
+
+
+@both
+@pytest.mark.parametrize(
+    ("finish", "openais", "anthropics"),
+    [("stop", "stop", "end_turn"), ("length", "length", "max_tokens"), ("refused", "content_filter", "refusal")],
+)
+def test_how_it_ended(streamed: bool, finish: Any, openais: str, anthropics: str):
+    model = ScriptedModel([says("Well", finish=finish)])
+    assert message(exchange(model, stream=streamed))["finish"] == openais
+    reply = ask(app([served(model, JSON)]), anthropic_body(stream=streamed), path="/v1/messages")
+    said = [chunk["delta"] for chunk in reply.chunks if chunk["type"] == "message_delta"] if streamed else [reply.json]
+    assert [each["stop_reason"] for each in said] == [anthropics]
+
+
+@both
+def test_a_call_that_was_cut_by_a_limit_is_not_asked_for_again(streamed: bool):
+    model = ScriptedModel([says('get_weather({city: "Par', finish="length")], chunk=4)
+    reply = exchange(model, stream=streamed)
+    assert len(model.requests) == 1
+    assert reply.status == 200
+    assert b'"finish_reason":"length"' in reply.body
+
+
+@both
+def test_usage(streamed: bool):
+    model = ScriptedModel([says("Hi.", usage=Usage(input_tokens=9, output_tokens=2, cached_tokens=4))])
+    reply = exchange(model, stream=streamed, stream_options={"include_usage": True} if streamed else None)
+    usage = reply.chunks[-1]["usage"] if streamed else reply.json["usage"]
+    assert (usage["prompt_tokens"], usage["completion_tokens"]) == (9, 2)
+    assert usage["prompt_tokens_details"] == {"cached_tokens": 4}
+    reply = ask(app([served(model, JSON)]), anthropic_body(stream=streamed), path="/v1/messages")
+    usages = [chunk["usage"] for chunk in reply.chunks if chunk["type"] == "message_delta"] or [reply.json["usage"]]
+    assert (usages[0]["input_tokens"], usages[0]["cache_read_input_tokens"], usages[0]["output_tokens"]) == (5, 4, 2)
+
+
+# History
+
+
+@spoken
+def test_earlier_calls_and_results_reach_the_model_as_its_dialect_tells_them(dialect: str):
+    model = ScriptedModel([says("?"), says("Done.")])
+    call = {"id": "call_x", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}
+    history = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "developer", "content": [{"type": "text", "text": "Be kind."}]},
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_x", "content": "sunny"},
+    ]
+    assert meant(exchange(model, dialect, messages=history))[0] == "Done."
+    shown = model.requests[0].shown
+    assert shown.messages[0].text.startswith("Be brief.")
+    assert shown.messages[1].text == "Be kind."
+    if dialect == "native":
+        assert [made.id for made in shown.messages[3].calls] == ["call_x"]
+        assert shown.messages[4].role == "tool"
+    else:
+        assert "get_weather" in shown.messages[3].text
+        assert "sunny" in shown.messages[4].text
+        assert "get_weather" in shown.messages[0].text
+
+
+@spoken
+def test_ids_are_never_given_twice_in_a_conversation(dialect: str):
+    model = ScriptedModel([calls(PARIS), calls(LONDON), calls(PARIS, LONDON), says("Done.")])
+    history: list[Any] = [{"role": "user", "content": QUESTION}]
+    ids: list[str] = []
+    while (said := message(reply := exchange(model, dialect, messages=history)))["calls"]:
+        ids += said["ids"]
+        history.append(reply.json["choices"][0]["message"])
+        history += [{"role": "tool", "tool_call_id": each, "content": "ok"} for each in said["ids"]]
+    assert len(ids) == len(set(ids)) == 4
+    assert said["text"] == "Done."
+
+
+@spoken
+def test_images_pass_through(dialect: str):
+    data = b"\x89PNG not really"
+    url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": url}}]
+    model = ScriptedModel([says("A picture.")])
+    exchange(model, dialect, messages=[{"role": "user", "content": parts}])
+    shown = model.requests[0].shown.messages[-1].parts
+    assert [part.data for part in shown if isinstance(part, Media)] == [data]
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()}
+    body = anthropic_body(messages=[{"role": "user", "content": [{"type": "image", "source": source}]}])
+    ask(app([served(model, DIALECTS[dialect])]), body, path="/v1/messages")
+    shown = model.requests[1].shown.messages[-1].parts
+    assert [part.data for part in shown if isinstance(part, Media)] == [data]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"messages": []}, "messages: is empty"),
+        ({"messages": "Hi"}, "messages: expected a list"),
+        (
+            {"messages": [{"role": "tool", "tool_call_id": "x", "content": "1"}]},
+            r"messages\[0\].tool_call_id: the mess",
+        ),
+        ({"messages": [{"role": "robot", "content": "1"}]}, r"messages\[0\].role"),
+        ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, r"messages\[0\].content\[0\].type"),
+        ({"tools": [{"type": "web_search"}]}, r"tools\[0\].type"),
+        ({"tools": OPENAI_TOOLS * 2}, "is given twice"),
+        ({"tool_choice": {"type": "function", "function": {"name": "nope"}}}, "there is no tool 'nope'"),
+        ({"n": 3}, "n: only one answer"),
+        ({"temperature": 9}, "temperature"),
+        ({"logprobs": True}, "logprobs"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"best_offer": 1}, "best_offer: is no field of this API"),
+        ({"stream": "yes"}, "stream: expected true or false"),
+        ({"model": None}, "model: is missing"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_as_the_api_would(more: Any, words: str):
+    model = ScriptedModel([])
+    reply = exchange(model, **more)
+    assert reply.status == 400
+    assert reply.json["error"]["type"] == "invalid_request_error"
+    assert re.search(words, reply.error)
+    assert not model.requests
+
+
+def test_fields_that_only_concern_the_client_are_set_aside_and_those_of_drawing_handed_on():
+    model = ScriptedModel([says("Hi.")])
+    asks = {"user": "me", "metadata": {}, "store": False, "logprobs": False, "response_format": {"type": "text"}}
+    reply = exchange(model, **asks, top_k=5, temperature=0, seed=7, stop=["."], max_completion_tokens=9, top_p=0.5)
+    assert reply.status == 200
+    sampling = model.requests[0].sampling
+    assert (sampling.temperature, sampling.seed, sampling.stop, sampling.max_tokens) == (0, 7, (".",), 9)
+    assert sampling.extra == {"top_k": 5}
+    form = {"type": "json_object"}
+    exchange(model, tools=None, response_format=form)
+    assert model.requests[1].sampling.extra == {"response_format": form}
+
+
+# Passing through
+
+
+class Vendor(HttpModel):
+    """A model behind an endpoint that says given pieces."""
+
+    def __init__(self, answer: Answer, vendor: str = "gemini") -> None:
+        endpoint = Endpoint(name="there", base_url="http://127.0.0.1:1/v1", vendor=vendor)
+        super().__init__(endpoint, "m")
+        self.answer = answer
+        self.requests: list[Any] = []
+
+    async def ask(self, request: Any) -> Any:
+        self.requests.append(request)
+        yield [self.answer]
+
+
+@both
+def test_what_a_vendor_wants_back_comes_back(streamed: bool):
+    signed = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+    call = SpokenCall(
+        index=0, id="c1", name="get_weather", arguments='{"city":"Paris"}', extra=Extra(vendor="gemini", data=signed)
+    )
+    model = Vendor(Answer(parts=(Text(text="Hm."), call), finish="tool_calls"))
+    reply = exchange(model, "native", stream=streamed, reasoning_effort="low")
+    assert b"c2ln" in reply.body
+    assert model.requests[0].sampling.extra == {"reasoning_effort": "low"}  # its own API: it knows what that is
+    function = {"name": "get_weather", "arguments": '{"city":"Paris"}'}
+    said = {"role": "assistant", "content": "Hm.", "tool_calls": [{"id": "c1", "function": function, **signed}]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "sunny"}
+    exchange(model, "native", messages=[{"role": "user", "content": "?"}, said, result])
+    (part,) = [part for part in model.requests[1].shown.messages[1].parts if part.kind == "call"]
+    assert part.extra == Extra(vendor="gemini", data=signed)
+
+
+def test_calls_of_the_api_are_told_when_they_are_whole_and_keep_their_ids():
+    pieces = [
+        [CallPiece(index=0, id="a", name="get_weather")],
+        [CallPiece(index=0, arguments='{"city": '), CallPiece(index=1, id="b", name="calculator")],
+        [CallPiece(index=1, arguments='{"expression": "1'), CallPiece(index=0, arguments='"Paris"}')],
+        [CallPiece(index=1, arguments=' + 1"}')],
+        [
+            Answer(
+                parts=(
+                    SpokenCall(index=0, id="a", name="get_weather", arguments='{"city": "Paris"}'),
+                    SpokenCall(index=1, id="b", name="calculator", arguments='{"expression": "1 + 1"}'),
+                ),
+                finish="tool_calls",
+            )
+        ],
+    ]
+    reply = exchange(Piecewise(pieces), "native", stream=True)
+    assert message(reply)["ids"] == ["a", "b"]
+    assert order(reply)[-1] == '1:{"expression": "1 + 1"}'
+
+
+def test_half_a_surrogate_pair_is_no_failure():
+    model = Piecewise([[TextDelta(text="\ud83d")], [Answer(parts=(Text(text="\ud83d"),), finish="stop")]])
+    assert message(exchange(model))["text"] == "\ud83d"
+    assert message(exchange(model, stream=True))["text"] == "\ud83d"
+
+
+def test_thinking_pieces_and_parts_are_one_thing():
+    parts = (Thinking(text="Hm."), Text(text="Hi."))
+    model = Piecewise([[ThinkingDelta(text="Hm.")], [Answer(parts=parts, finish="stop")]])
+    for streamed in (False, True):
+        said = message(exchange(model, "native", stream=streamed))
+        assert (said["thought"], said["text"]) == ("Hm.", "Hi.")

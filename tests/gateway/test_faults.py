@@ -1,0 +1,430 @@
+"""What goes wrong on either side: each gets a clear error, nothing is left behind, and nobody gets what is another's."""
+
+import asyncio
+import contextlib
+import gc
+import json
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak.dialects import DIALECTS, JSON, TYPESCRIPT
+from toolspeak.errors import RateLimited, StreamInterrupted
+from toolspeak.events import TextDelta
+from toolspeak.gateway import Served, app
+from toolspeak.gateway.serving import PatientProtocol
+from toolspeak.models import Patience, model
+from toolspeak.testing import ScriptedModel, breaks, calls, says
+
+from .conversing import OPENAI_TOOLS, QUESTION
+from .hosting import ask, asked, gateway, hosted, served, until
+from .upstream import HEAD, Upstream, drips, event, sends, upstream
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+
+BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": QUESTION}]}
+WITH_TOOLS: dict[str, Any] = {**BODY, "tools": OPENAI_TOOLS}
+
+
+def posted(url: str, body: Any, headers: str = "", path: str = "/v1/chat/completions") -> socket.socket:
+    """A connection on which a request was sent, and its answer is still to be read."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    host, port = url.removeprefix("http://").split(":")
+    client = socket.create_connection((host, int(port)), timeout=10)
+    head = f"POST {path} HTTP/1.1\r\nhost: {host}:{port}\r\ncontent-length: {len(data)}\r\n{headers}\r\n"
+    client.sendall(head.encode() + data)
+    return client
+
+
+def raw(url: str, data: bytes) -> bytes:
+    """All that comes back for some bytes."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        with contextlib.suppress(OSError):
+            client.sendall(data)
+        return everything(client)
+
+
+def everything(client: socket.socket) -> bytes:
+    received = b""
+    with contextlib.suppress(OSError):
+        while chunk := client.recv(65536):
+            received += chunk
+            if received.endswith((b"data: [DONE]\n\n\r\n0\r\n\r\n", b"0\r\n\r\n")):
+                break
+    return received
+
+
+# The endpoint
+
+
+@pytest.fixture
+def behind() -> Iterator[Upstream]:
+    with upstream() as made:
+        yield made
+
+
+BROKEN_OFF = sends(HEAD, event("Once upon"), event(" a time"))
+FAULTS: dict[str, tuple[Any, str]] = {
+    "ends": (BROKEN_OFF, "in the middle of an answer"),
+    "resets": (sends(HEAD, event("Once upon"), reset=True), "in the middle of an answer"),
+    "stalls": (drips(b"", 0.1, HEAD + event("Once upon")), "said nothing more for 0.3 s"),
+    "says nothing": (drips(b"", 0.1, b""), "said nothing for 0.3 s"),
+    "hangs up": (sends(), "broke the connection"),
+    "speaks no http": (sends(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), "broke the connection"),
+    "sends a page": (sends(b"HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n<html>Hi</html>"), "the answer is not JSON"),
+    "refuses": (sends(b'HTTP/1.1 400 Bad\r\ncontent-length: 17\r\n\r\n{"error":"no no"}'), "answered 400: no no"),
+    "fails": (sends(b"HTTP/1.1 500 Oh\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"), "answered 500"),
+    "reports an error": (sends(HEAD, b'data: {"error":{"message":"out of memory"}}\n\n'), "out of memory"),
+    "sends garbage": (sends(HEAD, b"\x00\xff\xfe" * 1000 + b"\n\n"), "the answer is not JSON"),
+    "moves": (
+        sends(b"HTTP/1.1 302 F\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n"),
+        "it has moved",
+    ),
+}
+
+
+@both
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_an_endpoint_that_fails_is_told_in_the_form_of_the_api(behind: Upstream, fault: str, streamed: bool, path: str):
+    behind.plays, words = FAULTS[fault]
+    application = app([served(behind.model(), TYPESCRIPT)])
+    reply = ask(application, {**BODY, "max_tokens": 9, "stream": streamed}, path=path)
+    error = reply.chunks[-1]["error"] if reply.status == 200 else reply.json["error"]
+    assert words in error["message"]
+    assert reply.status == 502 or (reply.status == 200 and b"Once upon" in reply.body)
+    assert error["type"] == ("api_error" if path == "/v1/messages" else "server_error")
+    assert b"[DONE]" not in reply.body
+    assert b"message_stop" not in reply.body
+
+
+@both
+def test_an_endpoint_that_asks_to_slow_down(streamed: bool):
+    reply = ask(app([served(ScriptedModel([breaks(RateLimited("slow down"))]), JSON)]), {**BODY, "stream": streamed})
+    assert (reply.status, reply.json["error"]["type"]) == (429, "rate_limit_error")
+    assert reply.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_half_of_a_call_is_no_call(dialect: str):
+    model = ScriptedModel([breaks(StreamInterrupted("gone"), text='get_weather(city="Par')], chunk=3)
+    reply = ask(app([served(model, DIALECTS[dialect])]), {**WITH_TOOLS, "stream": True})
+    last = reply.chunks[-1] if reply.status == 200 else reply.json
+    assert "gone" in last["error"]["message"]
+    assert b"tool_calls" not in reply.body
+
+
+def test_a_slow_endpoint_is_waited_for(behind: Upstream):
+    behind.plays = sends(HEAD, *(event(f"{number} ") for number in range(20)), b"data: [DONE]\n\n")
+    reply = ask(app([served(behind.model(), JSON)]), {**BODY, "stream": True})
+    text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in reply.chunks)
+    assert text.split() == [str(number) for number in range(20)]
+
+
+# The client leaves
+
+
+class Watched(ScriptedModel):
+    """A model that never ends, and knows whether it still has to speak."""
+
+    speaking = 0
+    heard = 0
+
+    async def ask(self, request: Any) -> Any:
+        self.speaking += 1
+        try:
+            await asyncio.sleep(0 if self.heard >= 0 else 30)
+            while True:
+                self.heard += 1
+                yield [TextDelta(text="more ")]
+                await asyncio.sleep(0.01)
+        finally:
+            self.speaking -= 1
+
+
+@both
+@pytest.mark.parametrize("tools", [False, True], ids=["verbatim", "tools"])
+def test_a_model_is_stopped_when_the_client_has_left(streamed: bool, tools: bool):
+    model = Watched([])
+    with gateway(served(model, TYPESCRIPT)) as url:
+        client = posted(url, {**(WITH_TOOLS if tools else BODY), "stream": streamed})
+        until(lambda: model.heard > 3)
+        assert not streamed or b"200 OK" in client.recv(65536)
+        client.close()
+        assert until(lambda: model.speaking == 0) < 1
+
+
+def test_also_before_the_first_word():
+    model = Watched([])
+    model.heard = -1
+    with gateway(served(model, TYPESCRIPT)) as url:
+        for streamed in (False, True):
+            client = posted(url, {**BODY, "stream": streamed})
+            until(lambda: model.speaking == 1)
+            client.close()
+            assert until(lambda: model.speaking == 0) < 1
+
+
+@both
+@pytest.mark.parametrize("begun", [False, True], ids=["silent", "begun"])
+def test_the_connection_to_the_endpoint_is_closed_when_the_client_has_left(
+    behind: Upstream, streamed: bool, begun: bool
+):
+    behind.plays = drips(event("more") if begun else b"")
+    with gateway(served(behind.model(Patience()), TYPESCRIPT)) as url:
+        client = posted(url, {**BODY, "stream": streamed})
+        until(lambda: behind.asked == 1)
+        time.sleep(0.1)
+        client.close()
+        assert until(lambda: behind.left == 1) < 1
+
+
+def test_a_client_that_takes_nothing_counts_as_gone():
+    class Hasty(PatientProtocol):
+        stalled_seconds = 0.3
+
+    class Endless(Watched):
+        async def ask(self, request: Any) -> Any:
+            self.speaking += 1
+            try:
+                while True:
+                    yield [TextDelta(text="x" * 60_000)]
+                    await asyncio.sleep(0)
+            finally:
+                self.speaking -= 1
+
+    model = Endless([])
+    with hosted(app([served(model, TYPESCRIPT)]), Hasty) as url, posted(url, {**BODY, "stream": True}):
+        until(lambda: model.speaking == 1)
+        until(lambda: model.speaking == 0)
+
+
+# Connections and requests as no client makes them
+
+
+def test_five_hundred_idle_connections_are_borne_and_closed():
+    class Brisk(PatientProtocol):
+        head_seconds = 1.5
+
+    application = app([served(ScriptedModel([says("Hello.")]), JSON)])
+    with hosted(application, Brisk) as url, contextlib.ExitStack() as open_ones:
+        host, port = url.removeprefix("http://").split(":")
+        idle = [open_ones.enter_context(socket.create_connection((host, int(port)))) for _ in range(500)]
+        for number, client in enumerate(idle):
+            if number % 2:
+                client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-slow: ")
+        for _ in range(20):
+            with posted(url, BODY, "connection: close\r\n") as client:
+                assert b"Hello." in everything(client)
+        for client in idle:
+            client.settimeout(10)
+            assert client.recv(100) == b""
+        with posted(url, BODY, "connection: close\r\n") as client:
+            assert b"Hello." in everything(client)
+
+
+def test_a_second_request_may_not_come_in_drops_either():
+    class Brisk(PatientProtocol):
+        head_seconds = 0.3
+
+    with hosted(app([served(ScriptedModel([says("Hello.")]), JSON)]), Brisk) as url, posted(url, BODY) as client:
+        received = b""
+        while b"Hello." not in received:
+            received += client.recv(65536)
+        client.sendall(b"GET /health HTT")
+        assert client.recv(100) == b""
+
+
+def answer(data: bytes) -> bytes:
+    with gateway(served(ScriptedModel([says("Hello.")]), JSON)) as url:
+        return raw(url, data)
+
+
+def request(headers: bytes, body: bytes = b"") -> bytes:
+    return b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n" + headers + b"\r\n" + body
+
+
+def chunked(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)
+
+
+HI = json.dumps(BODY).encode()
+SMUGGLED = b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        request(b"content-length: 5\r\ntransfer-encoding: chunked\r\n", chunked(HI) + SMUGGLED),
+        request(b"transfer-encoding: chunked\r\ncontent-length: 5\r\n", chunked(HI) + SMUGGLED),
+        request(b"content-length: 3\r\ncontent-length: 4\r\n", HI + SMUGGLED),
+        request(b"transfer-encoding: gzip, chunked\r\n", chunked(HI)),
+        request(b"content-length: -1\r\n", HI),
+        request(b"content-length: abc\r\n", HI),
+        request(b"host: evil.example\r\ncontent-length: 0\r\n"),
+        request(b"x-large: " + b"a" * 200_000 + b"\r\n"),
+        request(b"bad header\r\n"),
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_requests_that_are_none_get_one_refusal_and_the_connection_is_closed(data: bytes):
+    received = answer(data + b"\r\n")
+    assert re.match(rb"HTTP/1\.1 (400|501) ", received)
+    assert received.count(b"HTTP/1.1 ") == 1  # nothing that followed was heard as a request
+    assert b"scripted" not in received
+
+
+def test_a_body_that_is_said_to_be_large_is_not_waited_for():
+    received = answer(request(b"content-length: 2147483648\r\n", HI))
+    assert received.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_large_body_in_chunks_is_refused_when_it_has_become_large():
+    received = answer(request(b"transfer-encoding: chunked\r\n", chunked(b" " * 10_100_000)))
+    assert received.startswith(b"HTTP/1.1 413 ") or received == b""  # a client that only sends may see the end alone
+
+
+def test_a_strange_host_over_the_wire():
+    data = b"POST /v1/chat/completions HTTP/1.1\r\nhost: a/?x#\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}"
+    assert answer(data).startswith(b"HTTP/1.1 403 ")
+
+
+# Nothing of another's, and nothing left
+
+
+def echo(request: Any) -> Any:
+    """Says which canary it was told."""
+    canary = re.findall(r"canary-\d{5}", request.shown.messages[-1].text)[-1]
+    return calls(("get_weather", {"city": canary}), text=f"I heard {canary}.")
+
+
+async def canaries(application: Any, numbers: range) -> None:
+    async def one(number: int) -> None:
+        mine = f"canary-{number:05}"
+        body = {**WITH_TOOLS, "messages": [{"role": "user", "content": mine}], "stream": bool(number % 2)}
+        reply = await asked(application, body)
+        assert reply.status == 200
+        assert set(re.findall(r"canary-\d{5}", reply.body.decode())) == {mine}
+        assert reply.body.decode().count("get_weather") == 1
+
+    await asyncio.gather(*(one(number) for number in numbers))
+
+
+def test_nothing_of_another_request_is_in_an_answer():
+    application = app([served(ScriptedModel([echo], chunk=3), TYPESCRIPT)])
+    asyncio.run(canaries(application, range(500)))
+
+
+def test_nor_over_sockets_with_an_endpoint_behind():
+    with gateway(served(ScriptedModel([echo], chunk=3), TYPESCRIPT)) as behind:
+        there = model("scripted", at=f"{behind}/v1", key="none")
+        with gateway(served(there, TYPESCRIPT)) as url:
+            wrong: list[str] = []
+
+            def one(number: int) -> None:
+                for turn in range(5):
+                    mine = f"canary-{number:02}{turn:03}"
+                    body = {**WITH_TOOLS, "messages": [{"role": "user", "content": mine}], "stream": bool(turn % 2)}
+                    with posted(url, body, "connection: close\r\n") as client:
+                        heard = set(re.findall(r"canary-\d{5}", everything(client).decode()))
+                    if heard != {mine}:
+                        wrong.append(f"{mine}: {heard}")
+
+            threads = [threading.Thread(target=one, args=(number,)) for number in range(1, 41)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert wrong == []
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.timeout(120)
+@needs_proc
+def test_ten_thousand_requests_leave_nothing():
+    """All sorts of them: answered, refused, failed, left by their clients; streamed and plain; in both APIs."""
+    cut = says("```typescript\nget_weather({city: \n```")
+    models = {
+        "calls": ScriptedModel([calls(("get_weather", {"city": "Paris"}))], chunk=9),
+        "words": ScriptedModel([says("Hello.")]),
+        "breaks": ScriptedModel([lambda request: breaks(StreamInterrupted("gone"), text="Once")]),
+        "mends": ScriptedModel([cut, cut, calls(("get_weather", {"city": "Paris"}))]),
+        "fails": ScriptedModel([]),
+        "endless": Watched([]),
+    }
+    application = app([_named(name, each) for name, each in models.items()])
+    names = [*list(models)[:-1], "unknown"]
+
+    async def one(number: int) -> None:
+        path = "/v1/messages" if number % 3 == 0 else "/v1/chat/completions"
+        name = names[number % len(names)]
+        tools = [tool["function"] | {"input_schema": {}} for tool in OPENAI_TOOLS] if number % 3 == 0 else OPENAI_TOOLS
+        body = {**BODY, "model": name, "max_tokens": 9, "tools": tools, "stream": bool(number % 2)}
+        leaves = None
+        if number % 10 == 7:
+            body["model"], leaves = "endless", asyncio.Event()
+            asyncio.get_running_loop().call_later(0.002, leaves.set)
+        reply = await asked(application, body, path=path, leaves=leaves)
+        assert leaves or reply.status in (200, 400, 404, 502)
+        for each in models.values():
+            each.requests.clear()
+
+    async def many(count: int) -> None:
+        for start in range(0, count, 20):
+            await asyncio.gather(*(one(number) for number in range(start, start + 20)))
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(many(2_000))
+    gc.collect()
+    before, files, objects = resident(), open_files(), len(gc.get_objects())
+    asyncio.run(many(8_000))
+    gc.collect()
+    assert open_files() <= files
+    assert len(gc.get_objects()) < objects + 2_000
+    assert resident() < before + 8_000_000
+    assert models["endless"].speaking == 0
+
+
+def _named(name: str, model: Any) -> Any:
+    return Served(name=name, model=model, dialect=TYPESCRIPT)
+
+
+@needs_proc
+def test_hundreds_over_sockets_leave_nothing(behind: Upstream):
+    """Also the connections to the endpoint, whether it ends well, breaks off or is left."""
+
+    def play(client: socket.socket, upstream: Upstream) -> None:
+        sort = (BROKEN_OFF, sends(HEAD, event("Hi"), b"data: [DONE]\n\n"), drips(event("more")))[upstream.asked % 3]
+        sort(client, upstream)
+
+    behind.plays = play
+    with gateway(served(behind.model(), TYPESCRIPT)) as url:
+
+        def some(count: int) -> None:
+            for number in range(count):
+                with posted(url, {**BODY, "stream": bool(number % 2)}, "connection: close\r\n") as client:
+                    client.settimeout(0.05)
+                    with contextlib.suppress(TimeoutError):  # there is no end to wait for
+                        for _ in range(5):
+                            client.recv(65536)
+
+        some(30)
+        files = open_files()
+        some(270)
+        until(lambda: open_files() <= files + 2)

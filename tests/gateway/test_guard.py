@@ -1,0 +1,318 @@
+"""Who may ask, and what a request must be before it is looked at."""
+
+import json
+import logging
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolspeak.gateway
+from toolspeak.dialects import JSON
+from toolspeak.errors import UsageError
+from toolspeak.gateway import Rules, Served, app
+from toolspeak.gateway.guard import LARGEST_BODY, is_deeper
+from toolspeak.gateway.serving import check_exposure, is_loopback
+from toolspeak.testing import ScriptedModel, says
+
+from .hosting import Reply, ask, served
+
+KEY = "correct-horse-battery-staple"
+BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}]}
+PATHS = ("/v1/chat/completions", "/v1/messages", "/v1/models", "/health")
+
+
+def method(path: str) -> str:
+    return "GET" if path in ("/v1/models", "/health") else "POST"
+
+
+def guarded(rules: Rules, body: Any = None, headers: Any = (), path: str = PATHS[0], **more: Any) -> Reply:
+    body = {**BODY, "max_tokens": 5} if body is None else body
+    application = app([served(ScriptedModel([says("Hello.")]), JSON)], rules)
+    return ask(application, body, headers=list(headers), path=path, method=method(path), **more)
+
+
+# Keys
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([], 401),
+        ([("authorization", "Bearer wrong")], 401),
+        ([("authorization", f"Bearer {KEY}x")], 401),
+        ([("authorization", f"Bearer {KEY[:-1]}")], 401),
+        ([("authorization", f"Basic {KEY}")], 401),
+        ([("authorization", KEY)], 401),
+        ([("authorization", "Bearer ")], 401),
+        ([("authorization", "Bearer \xff\xfe")], 401),
+        ([("x-api-key", "")], 401),
+        ([("x-api-key", KEY.upper())], 401),
+        ([("authorization", f"Bearer {KEY}")], 200),
+        ([("authorization", f"bearer {KEY}")], 200),
+        ([("x-api-key", KEY)], 200),
+    ],
+)
+def test_every_route_asks_for_the_key(path: str, headers: Any, status: int):
+    reply = guarded(Rules(key=KEY), headers=headers, path=path)
+    assert reply.status == status
+    if status == 401:
+        assert reply.json["error"]["type"] == "authentication_error"
+        assert KEY not in reply.body.decode()
+        assert reply.headers["x-request-id"] == reply.json["request_id"]
+
+
+def test_a_key_may_have_any_letters():
+    assert (
+        guarded(Rules(key="schlüssel"), headers=[("x-api-key", "schlüssel".encode().decode("latin-1"))]).status == 200
+    )
+
+
+@pytest.mark.parametrize("key", ["", "  "])
+def test_an_empty_key_is_none(key: str):
+    with pytest.raises(UsageError, match="the key is empty"):
+        app([served(ScriptedModel([]), JSON)], Rules(key=key))
+
+
+def test_keys_are_compared_in_constant_time():
+    source = Path(toolspeak.gateway.__file__).with_name("guard.py").read_text()
+    assert "compare_digest" in source
+    assert source.count("rules.key") == 2  # whether there is one, and the comparison
+
+
+def test_others_are_served_only_with_a_key():
+    for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8"):
+        assert is_loopback(host)
+        check_exposure(host, None)
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org", ""):
+        assert not is_loopback(host)
+        with pytest.raises(UsageError, match="a key is needed"):
+            check_exposure(host, None)
+        check_exposure(host, KEY)
+
+
+# Names and pages
+
+
+STRANGE = (
+    "a/?x#|localhost/?x#|evil.example|evil@localhost|localhost.evil.example|127.0.0.1.nip.io||[::1|localhost:80:80|"
+    "localhost:|127.0.0.1#|localhost\\evil|2130706433|0x7f000001|[::2]| "
+).split("|")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("host", STRANGE)
+def test_it_answers_only_under_its_own_names(path: str, host: str):
+    application = app([served(ScriptedModel([says("Hello.")]), JSON)])
+    body = {**BODY, "max_tokens": 5}
+    reply = ask(application, body, path=path, method=method(path), host=host)
+    assert reply.status == 403
+    assert "Hello" not in reply.body.decode()
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:65535", "[::1]"])
+def test_its_own_names(host: str):
+    application = app([served(ScriptedModel([says("Hello.")]), JSON)])
+    assert ask(application, BODY, host=host).status == 200
+
+
+def test_with_a_key_any_name_will_do():
+    application = app([served(ScriptedModel([says("Hello.")]), JSON)], Rules(key=KEY))
+    assert ask(application, BODY, host="gateway.example", headers=[("x-api-key", KEY)]).status == 200
+
+
+@pytest.mark.parametrize("key", [None, KEY])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:8080", "http://localhost", ""])
+def test_web_pages_may_not_ask(origin: str, key: str | None):
+    headers = [("origin", origin), *([("x-api-key", key)] if key else [])]
+    assert guarded(Rules(key=key), headers=headers).status == 403
+
+
+def test_but_those_that_are_allowed_may():
+    rules = Rules(origins=frozenset({"https://chat.example"}))
+    assert guarded(rules, headers=[("origin", "https://chat.example")]).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("authorization", "Bearer a"), ("authorization", f"Bearer {KEY}")],
+        [("x-api-key", KEY), ("x-api-key", KEY)],
+        [("origin", "https://a.example"), ("origin", "https://b.example")],
+        [("host", "evil.example")],
+        [("content-length", "3"), ("content-length", "4")],
+        [("content-length", "3"), ("transfer-encoding", "chunked")],
+        [("transfer-encoding", "chunked"), ("transfer-encoding", "identity")],
+    ],
+)
+def test_headers_that_contradict_each_other_are_refused(headers: Any):
+    reply = guarded(Rules(key=KEY), headers=headers)
+    assert (reply.status, reply.headers["connection"]) == (400, "close")
+
+
+# Bodies
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b'"text"', b"null", b"\xff\xfe", b'{"model": NaN}', b'{"a": 1e999}{', b"{'a': 1}", b'{"a": ]'],
+)
+@pytest.mark.parametrize("path", PATHS[:2])
+def test_a_body_that_is_no_json_object(path: str, body: bytes):
+    reply = guarded(Rules(), body=body, path=path)
+    assert reply.status == 400
+    assert reply.json["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize("path", PATHS[:2])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"model":"scripted","messages":' + b"[" * 64 + b"]" * 64 + b"}",
+    ],
+)
+def test_a_deep_body(path: str, body: bytes):
+    assert guarded(Rules(), body=body, path=path).status == 400
+
+
+def test_a_body_as_deep_as_may_be():
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(28):
+        schema = {"type": "object", "properties": {"x": schema}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    assert guarded(Rules(), body={**BODY, "tools": [tool]}).status == 200
+
+
+@pytest.mark.parametrize("path", PATHS[:2])
+def test_a_large_body(path: str):
+    large = json.dumps({**BODY, "messages": [{"role": "user", "content": "x" * LARGEST_BODY}]}).encode()
+    reply = guarded(Rules(), body=large, path=path)
+    assert (reply.status, reply.headers["connection"]) == (413, "close")
+    said = guarded(Rules(), headers=[("content-length", str(2 << 30))], path=path)
+    assert said.status == 413
+
+
+JSONS = st.recursive(
+    st.none() | st.text('"\\[]{}a\u00fc', max_size=8) | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('"\\[]{}', max_size=4), inner, max_size=3),
+    max_leaves=30,
+)
+
+
+@given(JSONS)
+def test_depth_is_told_without_reading(value: Any):
+    def depth(value: Any) -> int:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+        return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+    text = json.dumps(value, ensure_ascii=False)
+    assert not is_deeper(text, depth(value))
+    assert depth(value) == 0 or is_deeper(text, depth(value) - 1)
+
+
+@given(st.text('"\\[]{}', max_size=200))
+def test_depth_of_anything_is_told_at_once(text: str):
+    is_deeper(text, 64)
+
+
+def test_depth_is_told_in_time_that_grows_with_the_text_and_no_faster():
+    # Whatever is not linear runs into the time limit of the test.
+    for text in ('"' + '\\"' * 1_000_000, "[" * 2_000_000, "[]" * 1_000_000, '"a",' * 500_000, '{"a":[]},' * 200_000):
+        is_deeper(text, 64)
+
+
+# Nothing but forwarding
+
+
+INSIDE = [
+    f"{scheme}://{host}{path}"
+    for scheme in ("http", "https", "file", "gopher", "ftp")
+    for host, path in (
+        ("127.0.0.1:1", "/"),
+        ("169.254.169.254", "/latest/meta-data/"),
+        ("[::1]", "/"),
+        ("metadata.google.internal", "/"),
+        ("0", "/"),
+        ("localhost", "/etc/passwd"),
+    )
+]
+
+
+@pytest.mark.parametrize("url", INSIDE)
+def test_addresses_in_a_request_are_never_opened(url: str):
+    """An image's address goes to the model as it is; a model's address is no model. No socket would be allowed here."""
+    model = ScriptedModel([says("Hello.")])
+    application = app([served(model, JSON)])
+    image = [{"type": "image_url", "image_url": {"url": url}}]
+    assert ask(application, {**BODY, "messages": [{"role": "user", "content": image}]}).status == 200
+    assert model.requests[0].shown.messages[-1].parts[0].url == url
+    assert ask(application, {**BODY, "model": f"{url}#gpt"}).status == 404
+    for field in ("base_url", "api_base", "endpoint", "url", "command"):
+        assert ask(application, {**BODY, field: url}).status == 400
+    assert len(model.requests) == 1
+
+
+def test_no_request_starts_a_process():
+    folder = str(Path(toolspeak.gateway.__file__).parent)
+    words = r"subprocess|os\.system|popen|exec\(|eval\(|pickle|__import__|importlib"
+    found = subprocess.run(["grep", "-rnE", words, folder, "--include=*.py"], capture_output=True, text=True)
+    assert found.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["local", "openai:gpt", "local:/etc/passwd", "http://127.0.0.1/v1#x", "../scripted", ""]
+)
+def test_only_what_is_served_can_be_asked(name: str):
+    reply = guarded(Rules(), body={**BODY, "model": name})
+    assert reply.status == 404
+    assert reply.json["error"]["type"] == "not_found_error"
+
+
+def test_a_model_served_as_default_answers_to_any_name():
+    application = app([Served(name="default", model=ScriptedModel([says("Hello.")]), dialect=JSON)])
+    assert ask(application, {**BODY, "model": "gpt-4o\ud800"}).json["model"] == "gpt-4o\ud800"
+
+
+def test_two_of_one_name_and_none_at_all_are_refused():
+    with pytest.raises(UsageError, match="two models are served as 'scripted'"):
+        app([served(ScriptedModel([]), JSON)] * 2)
+    with pytest.raises(UsageError, match="no model to serve"):
+        app([])
+
+
+@pytest.mark.parametrize(("path", "verb"), [("/", "GET"), ("/v1/responses", "POST"), ("/v1/models", "POST")])
+def test_elsewhere_is_nothing(path: str, verb: str):
+    reply = ask(app([served(ScriptedModel([]), JSON)]), BODY, path=path, method=verb)
+    assert reply.status in (404, 405)
+    assert "is not served here" in reply.error
+
+
+# Logs
+
+
+def test_neither_bodies_nor_keys_nor_answers_are_logged(caplog: pytest.LogCaptureFixture):
+    canary = "canary-of-mine"
+    caplog.set_level(logging.DEBUG)
+
+    class Broken(ScriptedModel):
+        async def ask(self, request: Any) -> Any:
+            raise KeyError(request.shown.messages[-1].text)
+            yield
+
+    body = {**BODY, "messages": [{"role": "user", "content": canary}]}
+    for model in (ScriptedModel([says(canary)]), Broken([])):
+        application = app([served(model, JSON)], Rules(key=KEY))
+        for streamed in (False, True):
+            for key in (KEY, f"{KEY}-wrong"):
+                reply = ask(application, {**body, "stream": streamed}, headers=[("x-api-key", key)])
+                assert reply.headers["x-request-id"] in caplog.text
+    assert canary not in caplog.text
+    assert KEY not in caplog.text
+    assert "failed with KeyError" in caplog.text
