@@ -6,25 +6,33 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt bench fuzz clean
+.PHONY: help setup demo chat test test-local check fmt bench fuzz clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
 
 setup: $(STAMP) ## make .venv with all that is needed to run, test and check
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolspeak needs Python 3.11 or later; say which: make setup PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,clients,dev]'
 	@touch $@
 
-demo: setup ## show the example tools and call one
-	$(BIN)/toolspeak tools examples/weather.py
-	$(BIN)/toolspeak call examples/weather.py get_weather city=Oslo unit=Fahrenheit
+demo: setup ## pull the embedded model (1.1 GB, once) and ask it about the weather
+	$(BIN)/toolspeak pull
+	$(BIN)/toolspeak run "What's the weather like in Paris and London? Also convert 20C to Fahrenheit." --tools examples/weather_calculator.py
+
+chat: setup ## talk to the embedded model, which has the tools of the demo
+	$(BIN)/toolspeak pull
+	$(BIN)/toolspeak chat --tools examples/weather_calculator.py
 
 test: setup ## run all tests
 	$(BIN)/python -m pytest
+
+test-local: setup ## run the tests of the embedded model, with its real weights
+	$(BIN)/toolspeak pull
+	$(BIN)/python -m pytest tests_local -n0 --timeout 900
 
 check: setup ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check
@@ -39,7 +47,11 @@ fmt: setup ## format and mend what can be mended
 
 bench: setup ## measure beside peers, which get environments of their own
 	$(BIN)/python bench/reading.py
+	$(BIN)/python bench/gateway.py
+	$(BIN)/python bench/loop.py
+	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/over_http.py
 
 fuzz: setup ## look for texts that break the reader, for some minutes
 	$(BIN)/python -m pytest tests/dialects/test_reading_properties.py -k "chunking or raise or deltas or shown" --hypothesis-profile fuzz --timeout 900

@@ -66,8 +66,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure toolspeak beside its peers.")
     parser.add_argument("--reps", type=int, default=7, help="repetitions (default: %(default)s)")
     reps = parser.parse_args().reps
-    for requirements in sorted(PEERS.glob("*.txt")):
-        prepare(requirements)
+    for peer in sorted({job.peer for row in ROWS for job in (row.ours, row.theirs) if job}):
+        prepare(PEERS / f"{peer}.txt")
     pairs: dict[Row, list[Pair]] = {row: [] for row in ROWS}
     for repetition in range(reps + 1):
         print(f"repetition {repetition} of {reps}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 Needs the weights (`toolspeak pull`) and the extra `local`; without them everything here is skipped.
 """
-# ruff: noqa: S101, S310, S603
 # Tests assert, start programs and ask the loopback.
 
 import importlib.util

@@ -1,0 +1,16 @@
+from toolspeak import Agent
+from toolspeak.models import model as model_at
+
+
+def agent(url, model, tool):
+    made = Agent(model_at(model, at=url, key="key", dialect="native"), tools=[tool])
+
+    async def run(stream):
+        if not stream:
+            return (await made.arun("Go.")).text
+        events = made.astream("Go.")
+        async for _ in events:
+            pass
+        return events.outcome.text
+
+    return run
