@@ -2,27 +2,17 @@
 
 import json
 from dataclasses import replace
-from enum import StrEnum
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from toolspeak.checking import describe
+from toolspeak.cli.options import Form
 from toolspeak.dialects import json_form, python_form, typescript_form
 from toolspeak.spec import ToolSpec, strict_schema
 from toolspeak.tools import Toolbox
 from toolspeak.wire import anthropic_messages, openai_chat
-
-
-class Form(StrEnum):
-    """The forms in which tools can be shown."""
-
-    openai = "openai"
-    anthropic = "anthropic"
-    typescript = "typescript"
-    python = "python"
-    json = "json"
 
 
 def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:

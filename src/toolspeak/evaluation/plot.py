@@ -1,0 +1,119 @@
+"""Figures as a picture: an SVG written by hand, so that nothing needs to be installed to draw it.
+
+Above, a group of bars for each category with a bar for each dialect, and whiskers where the true value lies. Below, the
+tokens of a prompt and of an answer, for each dialect.
+"""
+
+from html import escape
+
+from toolspeak.evaluation.summary import MEAN, Summary, Tally
+
+COLORS = ("#7f8c9b", "#c98a2b", "#2f6db5", "#3a8f5c", "#8d5aa5", "#b5483a")
+INK, FAINT = "#24292f", "#d5dae0"
+
+LEFT, TOP, WIDTH, HEIGHT = 48, 64, 760, 240
+"""Where the upper picture stands, and how large it is."""
+
+BAR = 16
+"""The height of a bar of the lower picture."""
+
+
+def plot(summary: Summary, title: str) -> str:
+    """The picture."""
+    below = _tokens(summary, TOP + HEIGHT + 74)
+    height = TOP + HEIGHT + 60 + (len(summary.dialects) * (BAR + 8) + 40 if below else 0)
+    total = LEFT + WIDTH + 24
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height}" width="{total}" height="{height}"'
+            f' font-family="system-ui, sans-serif" font-size="12" fill="{INK}">',
+            f'<rect width="{total}" height="{height}" fill="#ffffff"/>',
+            _text(LEFT, 24, title, size=15),
+            *_legend(summary),
+            *_scale(),
+            *_groups(summary),
+            *below,
+            "</svg>\n",
+        )
+    )
+
+
+def _legend(summary: Summary) -> list[str]:
+    drawn: list[str] = []
+    for number, dialect in enumerate(summary.dialects):
+        x = LEFT + 110 * number
+        drawn += [_rect(x, 36, 10, 10, _color(number)), _text(x + 15, 45, dialect)]
+    return drawn
+
+
+def _scale() -> list[str]:
+    drawn: list[str] = []
+    for percent in range(0, 101, 20):
+        y = _y(percent / 100)
+        drawn.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + WIDTH}" y2="{y:.1f}" stroke="{FAINT}"/>')
+        drawn.append(_text(LEFT - 8, y + 4, f"{percent}", anchor="end"))
+    return drawn
+
+
+def _groups(summary: Summary) -> list[str]:
+    shown = [*summary.categories, *([MEAN] if len(summary.categories) > 1 else [])]
+    room = WIDTH / len(shown)
+    wide = room * 0.8 / max(len(summary.dialects), 1)
+    drawn: list[str] = []
+    for place, category in enumerate(shown):
+        left = LEFT + room * place
+        drawn.append(_text(left + room / 2, TOP + HEIGHT + 18, category.replace("_", " "), anchor="middle"))
+        for number, dialect in enumerate(summary.dialects):
+            tally = summary.tally(dialect, category)
+            if tally is not None:
+                drawn += _bar(left + room * 0.1 + wide * number, wide * 0.86, tally, _color(number))
+    return drawn
+
+
+def _bar(x: float, wide: float, tally: Tally, color: str) -> list[str]:
+    top, middle = _y(tally.share), x + wide / 2
+    low, high = _y(tally.interval.low), _y(tally.interval.high)
+    return [
+        _rect(x, top, wide, TOP + HEIGHT - top, color),
+        f'<line x1="{middle:.1f}" y1="{low:.1f}" x2="{middle:.1f}" y2="{high:.1f}" stroke="{INK}"/>',
+        _text(middle, high - 4, f"{100 * tally.share:.0f}", anchor="middle", size=10),
+    ]
+
+
+def _tokens(summary: Summary, top: float) -> list[str]:
+    tallies = [(name, summary.tally(name)) for name in summary.dialects]
+    known = [(tally.prompt_tokens or 0, tally.answer_tokens or 0) for _, tally in tallies if tally is not None]
+    most = max((prompt + answer for prompt, answer in known), default=0)
+    if not most:
+        return []
+    drawn = [_text(LEFT, top - 12, "tokens: prompt (full), answer (pale)")]
+    scale = (WIDTH - 200) / most
+    for number, (name, tally) in enumerate(tallies):
+        if tally is None:
+            continue
+        y, prompt, answer = top + number * (BAR + 8), tally.prompt_tokens or 0, tally.answer_tokens or 0
+        left = LEFT + 80
+        drawn += [
+            _text(LEFT, y + BAR - 4, name),
+            _rect(left, y, prompt * scale, BAR, _color(number)),
+            _rect(left + prompt * scale, y, answer * scale, BAR, _color(number), pale=True),
+            _text(left + (prompt + answer) * scale + 8, y + BAR - 4, f"{prompt:,.0f} + {answer:,.0f}"),
+        ]
+    return drawn
+
+
+def _y(share: float) -> float:
+    return TOP + HEIGHT * (1 - share)
+
+
+def _color(number: int) -> str:
+    return COLORS[number % len(COLORS)]
+
+
+def _rect(x: float, y: float, width: float, height: float, color: str, *, pale: bool = False) -> str:
+    opacity = ' fill-opacity="0.45"' if pale else ""
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{color}"{opacity}/>'
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>'

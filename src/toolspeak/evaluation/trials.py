@@ -1,0 +1,140 @@
+"""A trial: one question in one dialect. What the model is shown, and what its answer says.
+
+The id of a trial is `suite/category/dialect/question`, so that one file can hold the answers to all of them.
+
+APIs take no dots in the name of a tool. In `native` such names are spelled with `_`, and calls are brought back to the
+true name; the dialects told in a prompt say every name as it is.
+"""
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolspeak._noun import noun
+from toolspeak.codec import encode_argument
+from toolspeak.dialects import Shown, TurnReader, Understood, dialect, folded
+from toolspeak.errors import UsageError
+from toolspeak.evaluation.nouns import Answered, Question, Result, Suite, Verdict
+from toolspeak.messages import Text, ToolCall
+from toolspeak.pieces import Answer, SpokenCall
+from toolspeak.spec import ToolSpec
+
+UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+"""What APIs do not take in the name of a tool."""
+
+LONGEST = 64
+"""Letters of a name that APIs take."""
+
+
+@noun
+class Trial:
+    """One question in one dialect."""
+
+    suite: Suite
+    question: Question
+    dialect: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.suite.name}/{self.question.category}/{self.dialect}/{self.question.id}"
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools, by the names that the model is told."""
+        if self.dialect != "native":
+            return self.question.tools
+        return tuple(
+            replace(spec, name=name)
+            for name, spec in zip(_spelled(self.question.tools), self.question.tools, strict=True)
+        )
+
+    def shown(self) -> Shown:
+        """What the model is shown."""
+        return dialect(self.dialect).render(self.tools, self.question.messages)
+
+    def mark(self) -> str:
+        """A mark of what the model is shown: another prompt has another one."""
+        shown = self.shown()
+        told: list[Any] = [[message.role, message.text] for message in shown.messages]
+        told += [[spec.name, spec.description, spec.parameters] for spec in shown.tools]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
+
+    def read(self, answered: Answered) -> Understood:
+        """What the answer says, with the true names of the tools."""
+        reader = TurnReader(dialect(self.dialect), self.tools)
+        spoken = [
+            SpokenCall(index=index, id="", name=call.name, arguments=call.arguments)
+            for index, call in enumerate(answered.spoken)
+        ]
+        text = [Text(text=answered.text)] if answered.text else []
+        said = folded(reader.feed([Answer(parts=(*text, *spoken), finish=answered.finish)]))
+        true = dict(zip((spec.name for spec in self.tools), (spec.name for spec in self.question.tools), strict=True))
+        calls = tuple(replace(each, call=replace(each.call, name=true[each.call.name])) for each in said.calls)
+        return replace(said, calls=calls)
+
+    def judged(self, answered: Answered) -> Result:
+        """The answer, read and judged."""
+        said = self.read(answered)
+        calls = tuple(each.call for each in said.calls)
+        verdict = self.suite.judge(self.question, calls)
+        if answered.finish == "error":  # where nothing is to be called, silence would be right
+            verdict = Verdict(right=False, why="the endpoint failed")
+        return Result(
+            answered=answered, calls=calls, malformed=tuple(each.reason for each in said.malformed), verdict=verdict
+        )
+
+
+def _spelled(specs: Sequence[ToolSpec]) -> list[str]:
+    taken: list[str] = []
+    for spec in specs:
+        name = fresh = UNFIT.sub("_", spec.name)[:LONGEST]
+        number = 2
+        while fresh in taken:
+            fresh = f"{name[: LONGEST - 3]}_{number}"
+            number += 1
+        taken.append(fresh)
+    return taken
+
+
+def trials(suite: Suite, dialects: Iterable[str], *, limit: int | None = None, seed: int = 0) -> list[Trial]:
+    """The trials of a suite: each dialect is asked the same questions, in the order of the suite.
+
+    Questions that share tools should stand together in it: what a model has read of them it need not read again.
+
+    Args:
+        suite: The questions.
+        dialects: The dialects.
+        limit: How many questions of each category; all if None.
+        seed: Which ones are drawn.
+    """
+    drawn = {
+        question.id
+        for category in suite.categories
+        for question in _drawn([each for each in suite.questions if each.category == category], limit, seed)
+    }
+    questions = [question for question in suite.questions if question.id in drawn]
+    return [Trial(suite=suite, question=question, dialect=name) for name in dialects for question in questions]
+
+
+def _drawn(questions: list[Question], limit: int | None, seed: int) -> list[Question]:
+    if limit is None or limit >= len(questions):
+        return questions
+    return random.Random(seed).sample(questions, limit)  # noqa: S311 (a sample, and no secret)
+
+
+def parted(trial_id: str) -> tuple[str, str, str, str]:
+    """The suite, category, dialect and question that the id of a trial names."""
+    parts = trial_id.split("/", 3)
+    if len(parts) != 4 or not all(parts):
+        raise UsageError(f"{trial_id!r} is not the id of a trial, which is suite/category/dialect/question")
+    suite, category, spoken, question = parts
+    return suite, category, spoken, question
+
+
+def as_json(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
+    """Calls as they stand in a results file."""
+    return [{"name": call.name, "arguments": encode_argument(call.arguments)} for call in calls]

@@ -1,0 +1,145 @@
+"""A real pseudo-terminal with somebody at it: what is typed goes in, what is drawn is seen as a screen."""
+
+import fcntl
+import os
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyte
+
+ENTER, CTRL_C, CTRL_D, ESCAPE, UP, LEFT, BACKSPACE = "\r", "\x03", "\x04", "\x1b", "\x1b[A", "\x1b[D", "\x7f"
+
+# Makes the terminal that of the program, so that Ctrl-C reaches it as it would reach any other.
+BEGIN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+class _Screen(pyte.HistoryScreen):
+    """A screen that answers when it is asked where the cursor is."""
+
+    def __init__(self, columns: int, lines: int, answer: Any) -> None:
+        super().__init__(columns, lines, history=1000, ratio=0.5)
+        self._answer = answer
+
+    def write_process_input(self, data: str) -> None:
+        self._answer(data)
+
+
+class Terminal:
+    """A program in a terminal.
+
+    Attributes:
+        raw: All that it has written.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], columns: int, lines: int
+    ) -> None:
+        self._master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        command = [sys.executable, "-c", BEGIN, sys.executable, "-m", "toolspeak.cli", *arguments]
+        self._process = subprocess.Popen(
+            command, cwd=folder, env=dict(env), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+        )
+        os.close(slave)
+        self.raw = ""
+        self._screen = _Screen(columns, lines, self.types)
+        self._stream = pyte.ByteStream(self._screen)
+
+    def types(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen, without the spaces at the ends of lines."""
+        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+
+    @property
+    def all_text(self) -> str:
+        """What has left the screen at the top, and what stands on it."""
+        gone = [
+            "".join(line[column].data for column in range(self._screen.columns)) for line in self._screen.history.top
+        ]
+        return "\n".join([*(line.rstrip() for line in gone), self.text])
+
+    def style_of(self, text: str) -> tuple[str, bool]:
+        """The colour of a text on the screen, and whether it is bold."""
+        for number, line in enumerate(self._screen.display):
+            if (column := line.find(text)) >= 0:
+                letter = self._screen.buffer[number][column]
+                return letter.fg, letter.bold
+        raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
+
+    def until(self, text: str, seconds: float = 20) -> str:
+        """Wait until a text is there."""
+        deadline = time.monotonic() + seconds
+        while text not in self.all_text:
+            if not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"{text!r} did not come; there is:\n{self.all_text}")
+        return self.all_text
+
+    def asks(self, prompt: str, seconds: float = 20) -> None:
+        """Wait until the last line is a prompt, with nothing behind it."""
+        deadline = time.monotonic() + seconds
+        while self.text.rpartition("\n")[2].strip() != prompt.strip():
+            if not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"the last line is not {prompt!r}; there is:\n{self.all_text}")
+
+    def says(self, line: str, prompt: str = "You:") -> None:
+        """Wait for the prompt, and answer it."""
+        self.asks(prompt)
+        self.types(line)
+        if line:
+            self.until(f"{prompt} {line}"[: self._screen.columns].rstrip())
+        self.types(ENTER)
+
+    def ends(self, seconds: float = 20) -> int:
+        """Wait for the end of the program, and give its exit code."""
+        deadline = time.monotonic() + seconds
+        while self._read(deadline - time.monotonic()):
+            pass
+        return self._process.wait(max(deadline - time.monotonic(), 0.1))
+
+    def _read(self, seconds: float) -> bool:
+        """Read what there is; whether there was something in time."""
+        if not select.select([self._master], [], [], max(seconds, 0))[0]:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # the program has gone
+            return False
+        self.raw += data.decode("utf-8", "replace")
+        self._stream.feed(data)
+        return bool(data)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+
+@contextmanager
+def terminal(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 40
+) -> Iterator[Terminal]:
+    """`toolspeak` with these arguments, in a terminal of that size."""
+    made = Terminal(arguments, folder, environment(folder) if env is None else env, columns, lines)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    """An environment in which nothing is configured, and all that is kept is kept in `home`."""
+    dropped = ("TOOLSPEAK_", "XDG_", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "TERM")
+    own = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    more = {"HOME": str(home), "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**own, **more, **variables}

@@ -1,0 +1,162 @@
+"""`toolspeak graph`: an agent, and a run that was recorded."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import environment
+from tests.models.server import Server, plays
+from toolspeak import codec
+from toolspeak.cli.drawing import drawn, is_facts, sequence
+from toolspeak.cli.lanes import lanes_of
+from toolspeak.cli.recording import Moment, Recording, recorded
+from toolspeak.cli.svg import agent_picture, run_picture
+from toolspeak.errors import UsageError
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallMalformed,
+    CallReady,
+    Fact,
+    RunEnded,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from toolspeak.messages import Call, Message, ToolCall, ToolResult, assistant, user
+from toolspeak.testing import calls, says
+
+CALL = ToolCall(id="c1", name="launch", arguments={"rocket": "A;#<b>"})
+FACTS: list[tuple[float, Fact]] = [
+    (0.0, RunStarted(run_id="r", model="scripted", dialect="native", messages=(user("Fly\nthere!"),))),
+    (0.1, TurnStarted(turn=1)),
+    (0.5, CallReady(call=CALL)),
+    (0.6, CallMalformed(call_id="c2", name=None, raw="{", reason="it is cut")),
+    (1.1, TurnEnded(message=Message(role="assistant", parts=(Call(call=CALL),)), finish="tool_calls")),
+    (1.2, ApprovalNeeded(call=CALL)),
+    (3.0, ApprovalGiven(call_id="c1", approved=True)),
+    (3.0, ToolStarted(call_id="c1")),
+    (3.25, ToolFinished(result=ToolResult(call_id="c1", output="up"))),
+    (3.3, TurnStarted(turn=2)),
+    (4.3, TurnEnded(message=assistant("It flies."), finish="stop")),
+    (4.3, RunEnded(reason="answered")),
+]
+
+
+def test_a_run_as_a_sequence():
+    assert sequence(lanes_of([Moment(fact, at) for at, fact in FACTS])).splitlines() == [
+        "sequenceDiagram",
+        "    actor p0 as you",
+        "    participant p1 as scripted",
+        "    participant p2 as launch",
+        "    p0->>p1: Fly there!",
+        '    p1->>p2: launch(rocket="A#59;#35;#lt;b#gt;")',
+        "    Note over p1: a call could not be read: it is cut",
+        "    Note over p1: turn: 0 + 0 tokens (1.00 s)",
+        "    p1->>p0: may I call launch?",
+        "    p0-->>p1: yes",
+        "    p2-->>p1: up (0.25 s)",
+        "    p1-->>p0: It flies. (1.00 s)",
+    ]
+
+
+def test_plain_facts_have_no_times(tmp_path: Path):
+    path = tmp_path / "facts.jsonl"
+    path.write_text(codec.dumps(fact for _, fact in FACTS))
+    text = drawn(str(path), None, tmp_path / "run.svg")
+    assert "p2-->>p1: up\n" in text
+    assert "launch" in (tmp_path / "run.svg").read_text()
+
+
+@pytest.mark.parametrize("count", range(1, len(FACTS) + 1))
+def test_a_run_that_was_cut_is_drawn_as_far_as_it_goes(count: int):
+    lanes = lanes_of([Moment(fact, at) for at, fact in FACTS[:count]])
+    assert sequence(lanes)
+    ET.fromstring(run_picture(lanes))
+
+
+def test_pictures_are_svg_in_which_every_text_fits():
+    for picture in (
+        run_picture(lanes_of([Moment(fact, at) for at, fact in FACTS])),
+        agent_picture("a <model>", ["one", "two & three"]),
+        agent_picture("alone", []),
+    ):
+        root = ET.fromstring(picture)
+        wide, high = float(root.attrib["width"]), float(root.attrib["height"])
+        for text in root.iter("{http://www.w3.org/2000/svg}text"):
+            half = len(text.text or "") * 7.2 / 2
+            assert half <= float(text.attrib["x"]) <= wide - half
+            assert 0 < float(text.attrib["y"]) < high
+
+
+def test_a_recording_is_read_back(tmp_path: Path):
+    times = iter([10.0, 10.5])
+    with Recording(tmp_path / "r.jsonl", lambda: next(times)) as recording:
+        recording.note(TurnStarted(turn=1))
+        recording.note(RunEnded(reason="answered"))
+    text = (tmp_path / "r.jsonl").read_text()
+    assert json.loads(text.splitlines()[1]) == {"t": 0.5, "fact": codec.encode(RunEnded(reason="answered"))}
+    assert recorded(text, "r") == [Moment(TurnStarted(turn=1), 0.0), Moment(RunEnded(reason="answered"), 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "line 1: not JSON"),
+        ('{"t": "x", "fact": {}}', "line 1: t is the time in seconds"),
+        (codec.dumps([user("hi")]), "line 1: this is a message"),
+        (codec.dumps([TurnStarted(turn=1)]), "no beginning of a run"),
+        ("", "no beginning of a run"),
+    ],
+)
+def test_what_is_no_run_is_told(tmp_path: Path, text: str, told: str):
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(UsageError, match=told):
+        drawn(str(tmp_path / "x.jsonl"), None, None)
+
+
+def test_targets_and_facts_are_told_apart(folder: Path):
+    (folder / "facts").write_text(codec.dumps([TurnStarted(turn=1)]))
+    assert is_facts(str(folder / "facts"))
+    assert is_facts("nowhere.jsonl")
+    assert not is_facts(str(folder / "sky.py"))
+    assert not is_facts(str(folder))
+    assert not is_facts("package.module")
+
+
+def test_from_a_run_to_its_picture(folder: Path, server: Server):
+    server.plays(plays([calls(("weather", {"city": "Oslo"})), says("Cold.")]))
+    command = [sys.executable, "-m", "toolspeak.cli"]
+    asking = ["run", "Oslo?", "--tools", "sky.py", "--model", f"{server.url}/v1#m", "--record", "run.jsonl"]
+    for arguments in (asking, ["graph", "run.jsonl", "--svg", "run.svg"], ["graph", "sky.py", "--model", "a:b"]):
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=folder,
+            env=environment(folder),
+            capture_output=True,
+            text=True,
+            timeout=25,
+            input="",
+        )
+        assert done.returncode == 0
+        if arguments[0] == "graph" and "run.svg" in arguments:
+            assert done.stdout.startswith("sequenceDiagram\n")
+            assert "weather" in (folder / "run.svg").read_text()
+    assert done.stdout.startswith("flowchart TD\n")
+    assert '"a:b"' in done.stdout
+    assert '"weather"' in done.stdout
+
+
+def test_the_help_loads_nothing_but_typer():
+    code = (
+        "import sys\nfrom toolspeak.cli.app import app\napp(['--help'], standalone_mode=False)\n"
+        "print('LOADED', *{name.partition('.')[0] for name in sys.modules} & {'rich', 'pydantic', 'prompt_toolkit', 'asyncio', 'griffe'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=True)
+    assert done.stdout.splitlines()[-1].strip() == "LOADED"

@@ -1,0 +1,99 @@
+"""Markdown as it arrives: the same however it is cut, in any width, and nothing is lost."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from toolspeak.cli.markdown import LONGEST, Prose, Span
+
+MARKED = st.text(st.sampled_from("ab é語 \n\n\t*_`#->~\\0123.)|"), max_size=120)
+
+
+def drawn(text: str, width: int = 40, size: int | None = None) -> list[Span]:
+    prose = Prose(width)
+    size = size or len(text) or 1
+    spans = [span for at in range(0, len(text), size) for span in prose.feed(text[at : at + size])]
+    return [*spans, *prose.close()]
+
+
+def letters(spans: list[Span]) -> list[tuple[str, str]]:
+    return [(letter, span.style) for span in spans for letter in span.text]
+
+
+def plain(text: str, width: int = 40) -> str:
+    return "".join(span.text for span in drawn(text, width))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a **b** c", "a b c"),
+        ("a __b__ *c* _d_ `e`", "a b c d e"),
+        ("**a `b` c**", "a b c"),
+        ("``a ` b``", "a ` b"),
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("snake_case_name and __init__", "snake_case_name and init"),
+        ("a * b and *c", "a * b and *c"),
+        ("a ` b", "a ` b"),
+        (r"\*a\* \d", r"*a* \d"),
+        ("# Title\ntext", "Title\ntext"),
+        ("#hash", "#hash"),
+        ("- a\n* b\n+ c\n  - d", "• a\n• b\n• c\n  • d"),
+        ("1. a\n2) b", "1. a\n2) b"),
+        ("> a", "│ a"),
+        ("---\na", "───\na"),
+        ("```py\na  b\n\n  c\n```\nd", "  a  b\n\n    c\nd"),
+        ("~~~\n```\n~~~\nd", "  ```\nd"),
+        ("```\nnever closed", "  never closed"),
+        ("a\r\nb", "a\nb"),
+        ("a\n\n\n\nb\n\n", "a\n\n\n\nb"),
+        ("**" + "x" * LONGEST + "**", "**" + "x" * LONGEST + "**"),
+        ("|a|b|\n|-|-|", "|a|b|\n|-|-|"),
+    ],
+)
+def test_what_is_drawn(text: str, shown: str):
+    assert plain(text, 1000) == shown
+
+
+def test_styles():
+    spans = [span for span in drawn("# T\n**b** `c` *i*\n```\nx\n```", 1000) if span.text.strip()]
+    assert spans == [("T", "bold"), ("b", "bold"), ("c", "cyan"), ("i", "italic"), ("x", "cyan")]
+
+
+def test_words_come_out_as_they_end():
+    prose = Prose(40)
+    assert "".join(span.text for span in prose.feed("It is cold in Os")) == "It is cold in"
+    assert "".join(span.text for span in prose.feed("lo")) == ""
+    assert "".join(span.text for span in prose.close()) == " Oslo"
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (9, "one two\nthree\n• four\n  five\n  six"),
+        (4, "one\ntwo\nthre\ne\n•\nfour\nfive\nsix"),
+        (1, "o\nn\ne\nt\nw\no\nt\nh\nr\ne\ne\n•\nf\no\nu\nr\nf\ni\nv\ne\ns\ni\nx"),
+    ],
+)
+def test_lines_are_broken_between_words(width: int, shown: str):
+    text = "\n".join(line.rstrip() for line in plain("one two three\n- four five six", width).split("\n"))
+    assert text == shown
+
+
+@given(MARKED, st.integers(1, 7), st.integers(3, 50))
+def test_how_it_is_cut_makes_no_difference(text: str, size: int, width: int):
+    assert letters(drawn(text, width, size)) == letters(drawn(text, width))
+
+
+@given(MARKED, st.integers(1, 50))
+def test_nothing_is_lost(text: str, width: int):
+    unmarked = str.maketrans("", "", "*_`#->~\\+•│─ \t\n")
+    fences = [line for line in text.split("\n") if line.strip().startswith(("```", "~~~"))]
+    if not fences:  # what stands behind a fence names a language
+        assert plain(text, width).translate(unmarked) == text.translate(unmarked)
+
+
+@given(st.text(st.sampled_from("ab 語é-"), max_size=80), st.integers(2, 30))
+def test_no_line_is_wider_than_the_window(text: str, width: int):
+    assert all(cell_len(line) <= width for line in plain(text, width).split("\n"))

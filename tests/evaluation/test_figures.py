@@ -1,0 +1,100 @@
+"""Figures, the table and the picture."""
+
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolspeak.evaluation.nouns import Answered, Result, Verdict
+from toolspeak.evaluation.plot import plot
+from toolspeak.evaluation.summary import summarized, sureness, wilson
+from toolspeak.evaluation.tables import lines, table
+
+
+def results(dialect: str, category: str, right: int, count: int, *, tokens: int | None = 10) -> list[Result]:
+    return [
+        Result(
+            answered=Answered(id=f"own/{category}/{dialect}/{n}", text="", prompt_tokens=tokens, answer_tokens=tokens),
+            calls=(),
+            malformed=(),
+            verdict=Verdict(right=n < right),
+        )
+        for n in range(count)
+    ]
+
+
+RESULTS = [
+    *results("json", "single", 9, 10),
+    *results("json", "no_ne", 0, 4, tokens=24),
+    *results("python", "single", 10, 10, tokens=None),
+]
+
+
+@pytest.mark.parametrize(
+    ("right", "count", "low", "high"),
+    [(0, 10, 0.0, 0.278), (10, 10, 0.722, 1.0), (5, 10, 0.237, 0.763), (870, 1000, 0.848, 0.889), (0, 0, 0.0, 1.0)],
+)
+def test_wilsons_interval(right: int, count: int, low: float, high: float):
+    found = wilson(right, count)
+    assert (round(found.low, 3), round(found.high, 3)) == (low, high)
+
+
+@given(st.integers(1, 2000).flatmap(lambda count: st.tuples(st.integers(0, count), st.just(count))))
+def test_the_share_lies_in_its_interval(pair: tuple[int, int]):
+    right, count = pair
+    found = wilson(right, count)
+    assert 0 <= found.low <= right / count + 1e-9
+    assert right / count - 1e-9 <= found.high <= 1
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_one_of_two_is_better(better: int, worse: int):
+    assert sureness(better, worse) + sureness(worse, better) == pytest.approx(1)
+    assert sureness(better + 1, worse) >= sureness(better, worse)
+
+
+def test_categories_count_the_same_and_tokens_by_answer():
+    summary = summarized(RESULTS)
+    assert (summary.dialects, summary.categories) == (("json", "python"), ("single", "no_ne"))
+    mean = summary.tally("json")
+    assert (mean.share, mean.count, mean.prompt_tokens) == (0.45, 14, 14)
+    assert mean.interval.low < 0.45 < mean.interval.high
+    assert summary.tally("python", "no_ne") is None
+    assert summary.tally("python").answer_tokens is None
+
+
+def test_the_table():
+    assert lines(table(summarized(RESULTS))).split("\n") == [
+        "percent right\tjson\tpython",
+        "single\t90.0 (60–98)\t100.0 (72–100)",
+        "no_ne\t0.0 (0–49)\t",
+        "mean\t45.0 (30–70)\t100.0 (72–100)",
+        "questions\t14\t10",
+        "prompt tokens\t14\t",
+        "answer tokens\t14\t",
+    ]
+
+
+def test_a_table_of_one_category_has_no_mean():
+    assert [row[0] for row in table(summarized(results("json", "single", 1, 2, tokens=None)))] == [
+        "percent right", "single", "questions",
+    ]  # fmt: skip
+
+
+def test_the_picture_is_sound():
+    svg = ElementTree.fromstring(plot(summarized(RESULTS), "1 < 2 & so on"))
+    texts = [each.text for each in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "1 < 2 & so on"
+    assert {"json", "python", "single", "no ne", "mean", "90", "14 + 14"} <= set(texts)
+    width, height = float(svg.get("width")), float(svg.get("height"))
+    for each in svg.iter("{http://www.w3.org/2000/svg}rect"):
+        x, y, wide, high = (float(each.get(name, 0)) for name in ("x", "y", "width", "height"))
+        assert 0 <= x <= x + wide <= width + 0.1
+        assert 0 <= y <= y + high <= height + 0.1
+
+
+def test_the_picture_without_tokens():
+    svg = plot(summarized(results("json", "single", 1, 2, tokens=None)), "x")
+    assert "tokens" not in svg
+    ElementTree.fromstring(svg)

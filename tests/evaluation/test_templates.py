@@ -1,0 +1,51 @@
+"""Prompts as a server would make them. What Qwen's own template gives, letter by letter."""
+
+import pytest
+
+from toolspeak.dialects import Shown
+from toolspeak.errors import UsageError
+from toolspeak.evaluation.templates import chatml, qwen, template_named
+from toolspeak.messages import assistant, system, user
+
+from .saying import tool
+
+QWEN = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+
+
+def test_messages():
+    shown = Shown(messages=(system("Be brief."), user("Hello."), assistant("Hi."), user("Bye.")))
+    said = (
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHello.<|im_end|>\n"
+        "<|im_start|>assistant\nHi.<|im_end|>\n<|im_start|>user\nBye.<|im_end|>\n<|im_start|>assistant\n"
+    )
+    assert qwen(shown) == chatml(shown) == said
+
+
+def test_qwen_is_told_who_it_is_if_nothing_else_is_said():
+    shown = Shown(messages=(user("Hello."),))
+    assert (
+        qwen(shown)
+        == f"<|im_start|>system\n{QWEN}<|im_end|>\n<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\n"
+    )
+    assert chatml(shown) == "<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.mark.parametrize(("first", "told"), [((), QWEN), ((system("Be brief."),), "Be brief.")])
+def test_qwens_own_tools(first: tuple, told: str):
+    shown = Shown(messages=(*first, user("Grüße!")), tools=(tool("hail", name={"type": "string"}),))
+    assert qwen(shown) == (
+        f"<|im_start|>system\n{told}\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+        "You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n"
+        '{"type": "function", "function": {"name": "hail", "description": "Do hail.", "parameters": {"type": "object", '
+        '"properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}}}\n</tools>\n\n'
+        "For each function call, return a json object with function name and arguments within <tool_call></tool_call> "
+        'XML tags:\n<tool_call>\n{{"name": <function-name>, "arguments": <args-json-object>}}\n</tool_call><|im_end|>\n'
+        "<|im_start|>user\nGrüße!<|im_end|>\n<|im_start|>assistant\n"
+    )
+
+
+def test_what_is_not_there_is_told():
+    with pytest.raises(UsageError, match="chatml has no form for tools"):
+        chatml(Shown(messages=(user("Hello."),), tools=(tool("f"),)))
+    with pytest.raises(UsageError, match=r"there is no template 'llama'; the templates are: qwen2.5, chatml"):
+        template_named("llama")
