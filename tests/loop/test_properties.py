@@ -22,7 +22,7 @@ from toolspeak.events import (
     ToolStarted,
     TurnStarted,
 )
-from toolspeak.loop import State, begin, decide, reduce
+from toolspeak.loop import BrokenReference, State, begin, decide, reduce, resolved
 from toolspeak.messages import Ref, Result, ToolCall
 
 from .folding import SPECS, ended, result, started
@@ -116,6 +116,14 @@ class World:
                 sendable(self.state)
                 self.fold(RunEnded(reason=action.reason, detail=action.detail))
 
+    def leads_nowhere(self, call: ToolCall) -> bool:
+        """Whether it refers to what is not there: such a call is started only to say so, and is never made."""
+        try:
+            resolved(call.arguments, self.state.results)
+        except BrokenReference:
+            return True
+        return False
+
     def start(self, call: ToolCall) -> None:
         spec = BY_NAME.get(call.name)
         assert call.id not in self.running
@@ -125,7 +133,7 @@ class World:
         if spec is not None and spec.effect == "once":
             assert call.id not in self.entered, "it must not be made twice"
         if spec is not None and spec.approve:
-            assert call.id in allowed
+            assert call.id in allowed or self.leads_nowhere(call), "nobody agreed"
         if spec is not None and spec.sequential:
             assert not self.running, "it must be alone"
         alone = [each for each in self.running.values() if each.name in BY_NAME and BY_NAME[each.name].sequential]

@@ -294,3 +294,9 @@ def test_keys_are_never_shown(home: Path):
     assert found.endpoints["a"].key(variables) == SECRET
     assert found.endpoints["b"].key(variables) is None
     assert Endpoint(name="c", base_url="http://c").key(variables) is None
+
+
+def test_a_project_cannot_allow_every_call(tmp_path):
+    (tmp_path / "toolspeak.toml").write_text('approve = "always"')
+    with pytest.raises(UsageError, match="is not taken from a project"):
+        settings(tmp_path, {})

@@ -91,7 +91,7 @@ def _project(folder: Path, environ: _Environ) -> _Place | None:
     for each in (folder, *folder.parents):
         path = each / PROJECT_FILE
         if (text := _read(path)) is not None:
-            return _from_file(_parsed(text, path), path, str(path), environ)
+            return _not_too_trusting(_from_file(_parsed(text, path), path, str(path), environ), path)
         path = each / "pyproject.toml"
         text = _read(path)
         if text is not None and "toolspeak" in text:  # somebody else's file need not even be right
@@ -101,8 +101,18 @@ def _project(folder: Path, environ: _Environ) -> _Place | None:
                 table = cast("Any", tool["toolspeak"])
                 if not isinstance(table, dict):
                     raise UsageError(f"{path}: tool.toolspeak is a table, written as [tool.toolspeak]")
-                return _from_file(cast("dict[str, Any]", table), path, where, environ)
+                return _not_too_trusting(_from_file(cast("dict[str, Any]", table), path, where, environ), path)
     return None
+
+
+def _not_too_trusting(place: _Place, path: Path) -> _Place:
+    """A project may come from anybody: that every call is allowed, only its user can say."""
+    if place.values.get("approve") == "always":
+        raise UsageError(
+            f'{path}: approve = "always" is not taken from a project, which may be somebody else\'s; '
+            f"say it in {user_file()}, by TOOLSPEAK_APPROVE or with --approve"
+        )
+    return place
 
 
 def _read(path: Path) -> str | None:
