@@ -318,7 +318,7 @@ def test_a_paused_run_goes_on_in_another_process(tmp_path: Path):
         ["pay", None, "not run: the user did not allow it: he owes us"],
         ["pay", "paid 3 people", None],
     ]
-    assert (tmp_path / "made.txt").read_text().split("\n") == ["count", "Ann", "3 people", ""]
+    assert sorted((tmp_path / "made.txt").read_text().split()) == ["3", "Ann", "count", "people"]
     assert done.stderr == ""
 
 

@@ -156,7 +156,9 @@ def _next(line: str, before: str, style: str, *, ended: bool) -> tuple[int, list
     marks = re.match(r"(.)\1*", line)
     size = marks.end() if marks else 1
     after = line[size : size + 1]
-    may_open = bool(after) and not after.isspace() and not within_word
+    may_open = (
+        bool(after) and (line[0] == "`" or not after.isspace()) and not within_word
+    )  # code may begin with a space
     if not ended and len(line) < LONGEST and (may_open or not after):
         return 0, []
     return size, [Span(line[:size], style)]
