@@ -9,7 +9,8 @@ from toolspeak.models import Model
 
 QUESTION = (
     "Can you please calculate the area of a circle with a radius of 7.5 and also find the 20th number in the Fibonacci "
-    "sequence? Please provide the Python code to do this."
+    "sequence? Please provide the Python code to do this, where the first two numbers of the sequence are 1. "
+    "Do not round."
 )
 
 
