@@ -1,13 +1,15 @@
 """The scripted model: what users test their own tools with."""
 
 import asyncio
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import ProviderError
-from toolspeak.events import TextDelta, Usage
+from toolspeak.errors import ProviderError, UsageError
+from toolspeak.events import Limits, TextDelta, Usage
 from toolspeak.messages import Ref, ToolCall, assistant, user
 from toolspeak.models import Model, Request
 from toolspeak.pieces import Answer, CallPiece, Piece
@@ -98,3 +100,36 @@ def test_a_call_may_refer_to_another():
     )
     outcome = play(Agent(ScriptedModel([Said(calls=made), says("Done.")]), [look], dialect="python"))
     assert [each.output for each in outcome.calls] == [{"seen": "x"}, {"seen": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: Agent(ScriptedModel([]), approve=True), "approve is a function"),
+        (lambda: Agent(ScriptedModel([]), limits=3), "limits are Limits"),
+        (lambda: Agent(ScriptedModel([]), limits=Limits(turns=-1)), "a number from 0"),
+        (lambda: Agent(ScriptedModel([])).run("?"), "the script has 0 lines"),
+        (lambda: Agent(ScriptedModel([])).run(messages=[{"role": "user", "content": "?"}]), "messages are those of"),
+        (lambda: Agent(ScriptedModel([])).run("?", messages="before"), "messages are those of"),
+        (lambda: Agent(ScriptedModel([])).run(5), "a prompt is text or a message"),
+    ],
+)
+def test_wrong_usage_is_told_in_words(made, words):
+    with pytest.raises(UsageError, match=words):
+        made()
+
+
+def test_a_line_may_be_a_text():
+    assert Agent(ScriptedModel(["Hello."])).run("?").text == "Hello."
+
+
+def test_a_stream_that_is_left_ends_in_silence():
+    program = (
+        "from toolspeak import Agent\n"
+        "from toolspeak.testing import ScriptedModel\n"
+        "stream = Agent(ScriptedModel(['x' * 50], chunk=1, pace=0.05)).stream('?')\n"
+        "for event in stream:\n"
+        "    break\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

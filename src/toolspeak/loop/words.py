@@ -19,7 +19,7 @@ DENIED = "not run: the user did not allow it"
 
 def malformed(fact: CallMalformed) -> str:
     """What is wrong with a call that cannot be understood."""
-    return f"{fact.reason}. {fact.hint}".strip().rstrip(".") + "." if fact.hint else fact.reason
+    return f"{fact.reason}. {fact.hint}".strip() if fact.hint else fact.reason
 
 
 def denied(reason: str) -> str:

@@ -78,13 +78,15 @@ class Agent:
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, where its tool says nothing else.
         """
+        if approve is not None and not callable(approve):
+            raise UsageError(f"approve is a function that is asked about a call, not {approve!r}")
         self.model = find_model(model) if model is None or isinstance(model, str) else model
         self.toolbox = toolbox_of(tools)
         self.dialect = _dialect(dialect, self.model)
         self.system = system
         self.tool_choice = choice_of(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
-        self.limits = limits
+        self.limits = _checked(limits)
         self.sampling = sampling
         self.approve = approve
         self.deps = deps
@@ -251,7 +253,7 @@ class Agent:
             messages=_conversation(self.system, messages, prompt),
             choice=self._first_choice(brief, output),
             parallel=self.parallel_tool_calls,
-            limits=brief.limits or self.limits,
+            limits=_checked(brief.limits or self.limits),
             output=NAME if output else None,
         )
         toolbox = output.toolbox(self.toolbox) if output else self.toolbox
@@ -398,8 +400,23 @@ def _dialect(said: "str | Dialect", model: Model) -> Dialect:
     return dialect(model.dialect if said == "auto" else said)
 
 
-def _conversation(system: str | None, messages: Sequence[Message], prompt: str | Message | None) -> tuple[Message, ...]:
-    begun = list(messages)
+def _checked(limits: Any) -> Limits:
+    """Limits, or what is wrong with what was given for them."""
+    if not isinstance(limits, Limits):
+        raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent"):
+        value = getattr(limits, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
+            raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for none")
+    return limits
+
+
+def _conversation(system: str | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
+    begun: list[Message] = [message for message in messages if isinstance(message, Message)]
+    if len(begun) != len(messages):
+        raise UsageError("messages are those of an outcome, or made by toolspeak.messages: user(…) and the like")
+    if prompt is not None and not isinstance(prompt, str | Message):
+        raise UsageError(f"a prompt is text or a message, not {type(prompt).__name__}")
     if system is not None and not any(message.role == "system" for message in begun):
         begun.insert(0, system_message(system))
     if prompt is not None:

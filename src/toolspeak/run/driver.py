@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolspeak._noun import noun
 from toolspeak.dialects import Dialect, TurnReader
-from toolspeak.errors import ModelError, ProviderError, RunPaused, StreamInterrupted
+from toolspeak.errors import ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -229,7 +229,7 @@ class Driver:
                     self._inbox.put(Heard(turn=turn, pieces=pieces))
             if not pieces or not isinstance(pieces[-1], Answer):
                 raise StreamInterrupted(f"{self._setup.model.name} ended in the middle of a message")
-        except ModelError as error:
+        except (ModelError, UsageError) as error:
             self._inbox.put(Failed(turn=turn, error=error))
         except asyncio.CancelledError:  # if it was not us, somebody must be told; if it was, nobody listens any more
             self._inbox.put(Failed(turn=turn, error=StreamInterrupted(f"{self._setup.model.name} was cancelled")))

@@ -87,8 +87,17 @@ class Portal:
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
-        self.loop.run_until_complete(self.loop.shutdown_asyncgens())  # which closes its connections
+        self.loop.run_until_complete(self._wind_up())
         self.loop.close()
+
+    async def _wind_up(self) -> None:
+        """End what still runs, a stream that was left say, and close the connections."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=PATIENCE / 2)
+        await self.loop.shutdown_asyncgens()
 
     @property
     def is_here(self) -> bool:

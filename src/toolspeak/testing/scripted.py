@@ -47,7 +47,7 @@ class Said:
     usage: Usage | None = None
 
 
-Line: TypeAlias = Said | Callable[[Request], Said]
+Line: TypeAlias = Said | str | Callable[[Request], Said]
 
 
 def says(text: str, *, thinking: str = "", finish: Finish | None = None, usage: Usage | None = None) -> Said:
@@ -122,7 +122,7 @@ class ScriptedModel:
         if answered >= len(self._script):
             raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
         line = self._script[answered]
-        said = line(request) if callable(line) else line
+        said = line(request) if callable(line) else says(line) if isinstance(line, str) else line
         performance = _Performance(said, DIALECTS[request.dialect], self._chunk)
         await asyncio.sleep(said.after)
         if not request.stream:
