@@ -58,3 +58,23 @@ def test_nothing_else_is_a_program(text, functions, finish):
 def test_a_call_that_is_said_counts_alone():
     said = read('```python\nrun_python(code="print(1)")\n```', run_python)
     assert [ready.call.arguments for ready in said.calls] == [{"code": "print(1)"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("```python\nlookup_word(word='x')\n```", ["lookup_word"]),
+        ("```python\nlook_upp(word='x')\n```", ["look_upp"]),
+        ("```typescript\nconst a = await lookUps({word: 'x'});\n```", ["lookUps"]),
+        ("```python\ntools.look_ups('x')\nprint_it('y')\n```", ["tools.look_ups"]),
+        ("Try this:\n```python\nlook_upp(word='x')\n```", []),
+        ("```python\nimport look\nlook_upp(word='x')\n```", []),
+        ("```python\nopen('file')\n```", []),
+        ("look_upp(word='x')", []),
+    ],
+)
+def test_what_nearly_names_a_tool_is_told(text, named):
+    said = read(text, look_up)
+    assert [each.name for each in said.malformed] == named
+    assert said.calls == ()
+    assert all("Did you mean look_up?" in each.hint for each in said.malformed)

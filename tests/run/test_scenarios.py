@@ -135,7 +135,6 @@ SCENARIOS = {
         text="18.",
         turns=3,
         note="there is no tool",
-        spoken=MARKED,
     ),
     "an unknown tool beside a known one": Scenario(
         calls(("get_weather", {"city": "Paris"}), ("launch_rocket", {"speed": 3})),

@@ -12,6 +12,7 @@ from functools import partial
 
 from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.dialects.native_calls import NativeCalls
+from toolspeak.dialects.near_miss import near_miss
 from toolspeak.dialects.program import program_call
 from toolspeak.events import (
     ArgsDelta,
@@ -171,11 +172,21 @@ class TurnReader:
             return []
         call = program_call(self._said.text, self._specs, f"{self._prefix}_1")
         if call is None:
-            return []
+            return self._mistaken()
         ready = CallReady(call=call, repair="shape")
         self._said.note([ready])
         started = CallStarted(call_id=call.id, name=call.name)
         return [started, ArgsDelta(call_id=call.id, text=json.dumps(call.arguments, ensure_ascii=False)), ready]
+
+    def _mistaken(self) -> list[Event]:
+        """A call of a tool that is not there, but nearly."""
+        miss = near_miss(self._said.text, [spec.name for spec in self._specs])
+        if miss is None:
+            return []
+        reason, hint = f"there is no tool {miss.said!r}", f"Did you mean {miss.meant}?"
+        event = CallMalformed(call_id=f"{self._prefix}_1", name=miss.said, raw=miss.raw, reason=reason, hint=hint)
+        self._said.note([event])
+        return [event]
 
     def _message(self, answer: Answer) -> Message:
         raw = "".join(self._raw)
