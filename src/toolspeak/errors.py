@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 
 class ToolspeakError(Exception):
-    """The root of all errors of this library."""
+    """The root of all errors of this library.
+
+    Attributes:
+        outcome: What the run had come to, where one was under way: its messages, its facts, what to resume from.
+    """
+
+    outcome: Any = None
 
 
 class UsageError(ToolspeakError):
@@ -30,13 +36,7 @@ class UsageError(ToolspeakError):
 
 
 class ModelError(ToolspeakError):
-    """The endpoint failed.
-
-    Attributes:
-        outcome: What the run had come to, where a run was under way: its messages, its facts, what to resume from.
-    """
-
-    outcome: Any = None
+    """The endpoint failed."""
 
 
 class RateLimited(ModelError):

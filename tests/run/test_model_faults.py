@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted
+from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted, UsageError
 from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.messages import Text
 from toolspeak.models import Request
@@ -272,6 +272,6 @@ def test_what_is_said_after_the_end_does_not_count(face: str):
 
 
 def test_a_script_that_is_too_short_is_told():
-    with pytest.raises(ProviderError, match="the script has 1 lines") as raised:
+    with pytest.raises(UsageError, match="the script has 1 lines") as raised:
         Agent(ScriptedModel([calls(("note", {"text": "x"}))]), TOOLS).run("Go.")
     check(raised.value.outcome)

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolspeak._noun import noun
 from toolspeak.dialects import Dialect, dialect
-from toolspeak.errors import LimitReached, ModelError, UsageError
+from toolspeak.errors import LimitReached, ToolspeakError, UsageError
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Event, Fact, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import DEPTH, Executor
 from toolspeak.loop import State, begin, reduce
@@ -333,7 +333,7 @@ class AgentPlay(Play[Outcome]):
             await events.aclose()
             self._conclude()
         if (error := self._driver.error) is not None:
-            if isinstance(error, ModelError):
+            if isinstance(error, ToolspeakError):
                 error.outcome = self.outcome
             raise error
 
