@@ -30,6 +30,8 @@ chat: setup ## talk to the embedded model, which has the tools of the demo
 test: setup ## run all tests
 	$(BIN)/python -m pytest
 
+# With a fixed number of threads: how sums are rounded depends on it, and a small model's likeliest word on that.
+test-local: export TOOLSPEAK_LOCAL_THREADS ?= 2
 test-local: setup ## run the tests of the embedded model, with its real weights
 	$(BIN)/toolspeak pull
 	$(BIN)/python -m pytest tests_local -n0 --timeout 900
