@@ -111,12 +111,15 @@ def is_kind(value: Any, kind: Any) -> bool:
             return True
 
 
-def nearest(name: str, options: Iterable[str]) -> str | None:
-    """The option most like `name`, if any is like it at all; letter case and underscores do not count."""
+def nearest(name: str, options: Iterable[str], *, likeness: float = 0.5) -> str | None:
+    """The option most like `name`, if any is like it at all; letter case and underscores do not count.
+
+    `likeness`, from 0 to 1, is how much alike they must be.
+    """
     if len(name) > LONGEST_NAME:
         return None
     plain = {_plain(option): option for option in options}
-    found = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
+    found = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=likeness)
     return plain[found[0]] if found else None
 
 

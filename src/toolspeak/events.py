@@ -13,6 +13,9 @@ from toolspeak.messages import Message, ToolCall, ToolResult
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
 """How a message ended. `closed`: we closed the stream ourselves, having heard enough; it counts as ended well."""
 
+WELL: frozenset[Finish] = frozenset({"stop", "tool_calls", "closed"})
+"""Ways in which a message ends well."""
+
 Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
 """How much of a call had to be mended, from nothing to a reading of its shape."""
 

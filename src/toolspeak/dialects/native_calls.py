@@ -11,7 +11,7 @@ from toolspeak.coercion import coerce_arguments
 from toolspeak.dialects.names import Names
 from toolspeak.dialects.reader import Reader
 from toolspeak.dialects.values import DEPTH
-from toolspeak.events import ArgsDelta, CallMalformed, CallReady, CallStarted, Event, Finish
+from toolspeak.events import WELL, ArgsDelta, CallMalformed, CallReady, CallStarted, Event, Finish
 from toolspeak.messages import ToolCall
 from toolspeak.pieces import CallPiece, SpokenCall
 from toolspeak.spec import ToolSpec
@@ -203,7 +203,7 @@ def _mended(call_id: str, spec: ToolSpec, text: str, finish: Finish) -> CallRead
     reader = Reader([spec])
     events = [*reader.feed(f'{{"name": {json.dumps(spec.name)}, "arguments": {text}}}'), *reader.close(finish)]
     ready = [event for event in events if isinstance(event, CallReady)]
-    if len(ready) == 1 and finish in ("stop", "tool_calls", "closed"):
+    if len(ready) == 1 and finish in WELL:
         call = ToolCall(id=call_id, name=spec.name, arguments=ready[0].call.arguments)
         return CallReady(call=call, repair="syntax" if ready[0].repair == "none" else ready[0].repair)
     reason = "its arguments are not complete" if finish == "length" else "its arguments are not a JSON object"

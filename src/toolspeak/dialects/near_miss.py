@@ -4,11 +4,11 @@ Code that calls what is no tool is code for the user, and stays text. But a mess
 them nearly named like a tool, was meant for us: the model is told the right name.
 """
 
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from toolspeak._noun import noun
+from toolspeak.checking import nearest
 
 LIKE = 0.7
 """How much alike two names must be, from 0 to 1."""
@@ -34,12 +34,6 @@ def near_miss(text: str, tools: Sequence[str]) -> NearMiss | None:
     if not calls or not all(calls):
         return None
     for call in calls:
-        if call is not None and (meant := _meant(call[1].rpartition(".")[2], tools)):
+        if call is not None and (meant := nearest(call[1].rpartition(".")[2], tools, likeness=LIKE)):
             return NearMiss(said=call[1], raw=call[0], meant=meant)
     return None
-
-
-def _meant(said: str, tools: Iterable[str]) -> str | None:
-    plain = {name.replace("_", "").casefold(): name for name in tools}
-    found = difflib.get_close_matches(said.replace("_", "").casefold(), plain, n=1, cutoff=LIKE)
-    return plain[found[0]] if found else None

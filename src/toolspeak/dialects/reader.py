@@ -26,7 +26,7 @@ from toolspeak.dialects.speech import Speech
 from toolspeak.dialects.strings import WIDE, Bad
 from toolspeak.dialects.tokens import ROLES, THOUGHT_ENDS, next_token
 from toolspeak.dialects.values import Values
-from toolspeak.events import Event, Finish, TextDelta
+from toolspeak.events import WELL, Event, Finish, TextDelta
 from toolspeak.spec import ToolSpec
 
 INTERESTING = re.compile(r"[\n<\[{`:：&✿◁}\])]")
@@ -44,7 +44,6 @@ TRANSPARENT = frozenset(
     {"print", "console.log", "asyncio.run", "asyncio.gather", "gather", "Promise.all", "await", "display"}
 )
 ASSIGNED = re.compile(r"call|tool|function|action", re.I)
-WELL_ENDED = ("stop", "tool_calls", "closed")
 
 
 class Reader:
@@ -102,7 +101,7 @@ class Reader:
     def close(self, finish: Finish = "stop") -> list[Event]:
         """The message has ended; all that is left to tell."""
         self._source.ended = True
-        self._source.well = finish in WELL_ENDED
+        self._source.well = finish in WELL
         return self._advanced()
 
     def _advanced(self) -> list[Event]:

@@ -7,10 +7,10 @@ Their results go back to the model, until it answers without a call, or a limit 
 
 from collections.abc import Iterable, Iterator
 
-from toolspeak.events import Limits, RunStarted, StopReason
+from toolspeak.events import WELL, Limits, RunStarted, StopReason
 from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream
 from toolspeak.loop.references import BrokenReference, resolved
-from toolspeak.loop.state import WELL, Spoken, State
+from toolspeak.loop.state import Spoken, State
 from toolspeak.messages import ToolCall
 
 NUDGES = 2

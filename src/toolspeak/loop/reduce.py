@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from toolspeak.events import (
     AUTO,
+    WELL,
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
@@ -23,7 +24,7 @@ from toolspeak.events import (
 )
 from toolspeak.loop import words
 from toolspeak.loop.references import needs
-from toolspeak.loop.state import WELL, Key, Spoken, Stage, State, Turn, key_of
+from toolspeak.loop.state import Key, Spoken, Stage, State, Turn, key_of
 from toolspeak.messages import Message, Result, Text, ToolCall, ToolResult, user
 from toolspeak.tools import output_text
 

@@ -12,9 +12,6 @@ Stage: TypeAlias = Literal["waiting", "asked", "approved", "running", "done"]
 Key: TypeAlias = tuple[str, str]
 """What makes two calls the same: the tool, and its arguments as text."""
 
-WELL: frozenset[Finish] = frozenset({"stop", "tool_calls", "closed"})
-"""Ways in which a message ends well."""
-
 
 class Spoken(NamedTuple):
     """A call of the current turn, and how far it has come.

@@ -65,7 +65,7 @@ def _parameters(kind: Any) -> list[inspect.Parameter] | None:
         for name, field in kind.model_fields.items():
             if field.alias is not None:  # it must be given under another name than it has: as one value, then
                 return None
-            annotation = Annotated[(field.annotation, *field.metadata, Field(description=field.description))]  # pyright: ignore[reportInvalidTypeForm]
+            annotation = Annotated[(field.annotation, *field.metadata, Field(description=field.description))]  # pyright: ignore[reportInvalidTypeForm] (made at run time)
             default = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
             made.append(_parameter(name, annotation, default))
         return made

@@ -47,7 +47,7 @@ def opened() -> dict[str, int]:
 def keep_reachable(folders: dict[str, int]) -> None:
     """Lead imports through open folders where the user of this process has no way to them.
 
-    A Python that lies in somebody's home (`/root/…`) is out of reach for another user, though its files may be read.
+    A Python that lies in somebody's home is out of reach for another user, though its files may be read.
     """
     for path, place in folders.items():
         if os.access(path, os.R_OK | os.X_OK):
