@@ -195,6 +195,7 @@ class Code(Expressions):
         """An assignment or an expression."""
         value = yield from self._several()
         if isinstance(value, Name):
+            value = yield from self._stuttered(value)
             yield from self._annotation()
         if (operator := (yield from self._augmented())) is not None:
             other = (yield from self.expression()) if operator.endswith("=") else 1
@@ -215,6 +216,13 @@ class Code(Expressions):
             *(Bind(target=each, value=targets[-1]) for each in targets[:-1]),
         ]
         return bound[0] if len(bound) == 1 else Both(body=tuple(bound))
+
+    def _stuttered(self, said: Name) -> Reading[Any]:
+        """`l lawsuit_search(…)`: the beginning of a name, and then the name. What was said, if that is all."""
+        if not ((yield from self.blank()).isalpha() and (yield from self.source.starts_with(said.name))):
+            return said
+        self.repaired("syntax")
+        return (yield from self.expression())
 
     def _augmented(self) -> Reading[str | None]:
         """`+=` and its like, or `+` for `++`; None if none comes."""

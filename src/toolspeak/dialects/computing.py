@@ -4,8 +4,10 @@ Only what cannot be mistaken is computed. Everything else is `Unknown`, and a ca
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, cast
 
 from toolspeak._noun import noun
@@ -14,6 +16,13 @@ from toolspeak.messages import Concat, Ref
 
 ROUNDS = 100
 """Rounds of a loop that are unrolled; one that is longer was hardly meant as calls."""
+
+CONSTANTS = {
+    **dict.fromkeys(("math.pi", "np.pi", "numpy.pi", "Math.PI"), math.pi),
+    **dict.fromkeys(("math.e", "np.e", "numpy.e", "Math.E"), math.e),
+    "math.tau": math.tau,
+}
+"""Numbers that libraries have a name for."""
 
 SPEC = re.compile(r"[<>=^]?[+\- ]?0?\d{0,2},?(?:\.\d{1,2})?[deEfFgGsxX%]?")
 """Formats that are followed."""
@@ -109,7 +118,7 @@ def operated(operator: str, left: Any, right: Any) -> Any:
     if not (_is_number(left) and _is_number(right)):
         return Unknown(why="it computes with something that is not a written number")
     try:
-        return _computed(operator, cast("float", left), cast("float", right))
+        return _computed(operator, left, right)
     except (ArithmeticError, ValueError):
         return Unknown(why="the computation has no result")
 
@@ -118,7 +127,14 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-def _computed(operator: str, left: float, right: float) -> Any:
+def _computed(operator: str, left: Any, right: Any) -> Any:
+    if float in (type(left), type(right)) and operator in ("+", "-", "*", "/"):
+        # As decimals, which is how they are written: 100 * 1e-6 is 0.0001, and 0.1 + 0.2 is 0.3.
+        return float(_exactly(operator, Decimal(repr(left)), Decimal(repr(right))))
+    return _exactly(operator, left, right)
+
+
+def _exactly(operator: str, left: Any, right: Any) -> Any:
     if operator in ("%", "//") and (left < 0 or right < 0):
         return Unknown(why="languages differ in what that comes to")
     match operator:

@@ -106,6 +106,7 @@ class Expressions(Values, ABC):
         left = yield from self._operand()
         while (operator := (yield from self._operator())) is not None and PRECEDENCE[operator] >= level:
             self.source.pos += len(operator)
+            yield from self.space()  # an operator at the end of a line: the next one goes on with it
             # A power binds to the right: 2 ** 3 ** 2 is 2 ** 9.
             right = yield from self.expression(PRECEDENCE[operator] + (operator != "**"))
             left = Operation(operator=operator, left=left, right=right)

@@ -11,7 +11,17 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias, cast
 
-from toolspeak.dialects.computing import ROUNDS, Module, Unknown, built_in, formatted, joined, operated, unknown_in
+from toolspeak.dialects.computing import (
+    CONSTANTS,
+    ROUNDS,
+    Module,
+    Unknown,
+    built_in,
+    formatted,
+    joined,
+    operated,
+    unknown_in,
+)
 from toolspeak.dialects.names import LIBRARIES, NAMESPACES, Names
 from toolspeak.dialects.strings import Bad
 from toolspeak.dialects.syntax import (
@@ -233,7 +243,8 @@ class Meaning:
     def _tool(self, dotted: str) -> str | None:
         first = dotted.split(".")[0]
         if isinstance(self._scope.get(first), Module):
-            return None
+            # After `import math`, a tool may still be meant: one that is named `math.gcd`.
+            return dotted if "." in dotted and dotted in self._specs else None
         return self._names.resolve(dotted) or self._names.resolve(dotted.removesuffix(".call"))
 
     # Values
@@ -242,6 +253,8 @@ class Meaning:
         match node:
             case Name(name=name):
                 return self._named(name)
+            case Part() if (constant := CONSTANTS.get(self._dotted(node) or "")) is not None:
+                return constant
             case Part(base=base, key=key):
                 return self._part(self._value(base), key if isinstance(key, str | int) else self._value(key))
             case Invocation():

@@ -28,6 +28,7 @@ NUMBER = re.compile(
     r"[+-]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)n?"
 )
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 GROUPS = re.compile(r"(?:,\d{3})+(?:\.\d+)?(?=\s*[,}\n])(?!\s*,\s*\d)")
 
 
@@ -284,13 +285,15 @@ class Values(Strings):
 def number(token: str) -> int | float:
     """A number from its spelling."""
     plain = token.replace("_", "").removesuffix("n") if not token.lower().startswith(("0x", "-0x")) else token
+    plain = ORDINAL.sub("", plain)
     digits = plain.lstrip("+-")
     if digits[:2].lower() in ("0x", "0o", "0b"):
         return int(plain.replace("_", ""), 0)
     try:
         value = int(plain) if digits.isdecimal() else float(plain)
     except ValueError:
-        raise Bad("a number has too many digits") from None
+        why = "a number has too many digits" if digits.isdecimal() else f"{token[:40]} is not a number"
+        raise Bad(why) from None
     if not math.isfinite(value):
         raise Bad("a number is too large")
     return value
