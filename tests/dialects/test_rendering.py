@@ -61,8 +61,8 @@ def test_typescript_says_all_that_the_schema_says():
     assert typescript_signatures([Tool(book).spec]) == (
         "/** Book a room. */\n"
         "book({\n"
-        "  /** First and last day. */ stay: Record<string, integer>;\n"
-        '  /** Which room. */ room?: string = "any";\n'
+        "  stay: Record<string, integer>; // First and last day.\n"
+        '  room?: string = "any"; // Which room.\n'
         "  nights?: integer;\n"
         "})"
     )
@@ -70,12 +70,12 @@ def test_typescript_says_all_that_the_schema_says():
         "/** Plan a trip.\n"
         " * By train. */\n"
         "plan_trip({\n"
-        "  /** at least 1 items */ stops: {\n"
-        "    /** Its name. */ city: string;\n"
+        "  stops: {\n"
+        "    city: string; // Its name.\n"
         "    nights?: integer;\n"
-        "  }[];\n"
+        "  }[]; // at least 1 items\n"
         '  class?: "first" | "second" = "second";\n'
-        "  /** The first day (format date) */ start: string;\n"
+        "  start: string; // The first day (format date)\n"
         '  "x-id"?: integer;\n'
         "})"
     )

@@ -46,11 +46,11 @@ def _fields(schema: Schema, indent: str = "  ") -> str:
     lines: list[str] = []
     for name, sub in parameters_of(schema):
         optional = is_optional(schema, name)
-        about = _comment(note(sub))
+        about = note(sub)
         default = default_of(sub)
         field = f"{_key(name)}{'?' if optional else ''}: {_type(without_null(sub) if optional else sub, indent)}"
         lines.append(
-            f"{indent}{f'{about} ' if about else ''}{field}{f' = {default}' if default is not None else ''};\n"
+            f"{indent}{field}{f' = {default}' if default is not None else ''};{f' // {about}' if about else ''}\n"
         )
     return "".join(lines)
 
