@@ -1,8 +1,9 @@
 """What the tests of measuring share: a model that answers the questions of a suite rightly, or wrongly where told."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from toolspeak.dialects import PYTHON
 from toolspeak.evaluation.judging import judged
 from toolspeak.evaluation.nouns import Question, Suite
 from toolspeak.evaluation.suites import in_words
@@ -57,7 +58,7 @@ def answering(
     other way round. `wrong` may say in which dialect: `python/oslo`."""
 
     def answer(request: Request) -> Said:
-        asked = next(each for each in suite.questions if each.messages[-1].text in request.shown.messages[-1].text)
+        asked = question_in(suite, request)
         usage = Usage(input_tokens=100, output_tokens=10)
         if asked.id not in wrong and f"{request.dialect}/{asked.id}" not in wrong:
             said = right_calls(asked)
@@ -69,6 +70,29 @@ def answering(
         return Said(text="" if calls else "There is nothing to call.", calls=tuple(calls), usage=usage)
 
     return ScriptedModel([answer], dialect=dialect, name=name)
+
+
+def slipping(suite: Suite, slips: Collection[str], *, times: int = 1) -> ScriptedModel:
+    """A model that malforms its first calls, so many times, where it is asked one of the questions in `slips`, and
+    knows all answers otherwise. It speaks Python, whatever it is asked in."""
+
+    def slip(number: int) -> Callable[[Request], Said]:
+        def answer(request: Request) -> Said:
+            asked = question_in(suite, request)
+            calls = right_calls(asked)
+            text = PYTHON.calls(calls) if calls else "There is nothing to call."
+            if asked.id in slips and number < times:
+                text = f"{asked.tools[0].name}(a={'b' * (number + 1)})"
+            return Said(text=text, usage=Usage(input_tokens=100, output_tokens=10))
+
+        return answer
+
+    return ScriptedModel([slip(number) for number in range(times + 1)], name="sage")
+
+
+def question_in(suite: Suite, request: Request) -> Question:
+    said = "\n".join(message.text for message in request.shown.messages)
+    return next(each for each in suite.questions if each.messages[-1].text in said)
 
 
 def _named(call: ToolCall, request: Request) -> ToolCall:

@@ -187,7 +187,7 @@ def test_the_checker_is_given_floats_and_no_references(package: Path):
     assert category == "parallel_multiple"
     assert [type(side) for side in area["shapes.area"]["sides"]] == [float, float]
     assert type(area["shapes.area"]["style"]["scale"]) is float
-    assert color == {"color": {"name": "the result of call_1['name']", "dark": False}}
+    assert color == {"color": {"name": "the result of call_1_1['name']", "dark": False}}
 
 
 def test_the_package_itself_is_left_as_it_is(package: Path):

@@ -19,7 +19,7 @@ from toolspeak.pieces import Piece
 from toolspeak.settings import remembered_dialect
 from toolspeak.testing import Said, ScriptedModel
 
-from .saying import answering, right_calls
+from .saying import answering, right_calls, slipping
 
 QUICK = suite("quick")
 IDS = [each.id for each in QUICK.questions]
@@ -83,6 +83,73 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path, capsys: pytest.Cap
     assert len(more.requests) == 60
 
 
+SLIPS = {"home-1": "single", "home-3": "none", "home-5": "several"}
+"""Questions, with their categories."""
+
+
+def test_questions_are_asked_again_where_a_call_was_malformed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "results.jsonl"
+    model = slipping(QUICK, SLIPS)
+    asked(model, path, dialects="json,python", again=1, failures=tmp_path / "failures.txt")
+    told = capsys.readouterr()
+    table = {line.split("\t")[0]: line.split("\t")[1:] for line in told.out.splitlines()}
+    assert [table[title][1].split()[0] for title in ("single", "single, asked again")] == ["90.9", "100.0"]
+    assert [table[title][1].split()[0] for title in ("mean", "mean, asked again")] == ["96.8", "100.0"]
+    assert (table["questions"], table["asked again"]) == (["60", "60"], ["3", "3"])
+    assert table["prompt tokens"] == ["105", "105"]
+    assert "parallel, asked again" not in table
+    assert "6 questions are asked again" in told.err
+    assert len(model.requests) == 126
+    assert [row["id"] for row in rows(path)[120:]] == [
+        f"quick/{category}/{name}/{each}#2" for name in ("json", "python") for each, category in SLIPS.items()
+    ]
+    assert "the first answers alone" in (tmp_path / "results.svg").read_text("utf-8")
+    assert (tmp_path / "failures.txt").read_text("utf-8") == ""
+
+
+def test_only_the_answers_that_are_missing_are_asked_again_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "results.jsonl"
+    asked(slipping(QUICK, SLIPS), path, dialects="python")
+    alone = capsys.readouterr().out
+    asked(second := slipping(QUICK, SLIPS), path, dialects="python", again=1)
+    told = capsys.readouterr()
+    assert len(second.requests) == 3
+    assert "60 answers are in" in told.err
+    assert "mean, asked again\t100.0" in told.out
+    asked(nobody := slipping(QUICK, SLIPS), path, dialects="python", again=1)
+    assert nobody.requests == []
+    assert capsys.readouterr().out == told.out
+    asked(nobody, path, dialects="python")
+    assert capsys.readouterr().out == alone
+    evaluate(Options(answers=(path,)))
+    without = capsys.readouterr()
+    assert without.out == alone
+    assert "3 answers to questions asked again were left out; a higher --again counts them" in without.err
+    evaluate(Options(answers=(path,), again=1))
+    assert capsys.readouterr() == (told.out, "")
+
+
+def test_another_first_answer_is_another_second_question(tmp_path: Path):
+    path = tmp_path / "results.jsonl"
+    asked(slipping(QUICK, SLIPS), path, dialects="python", again=1)
+    first, *rest = rows(path)
+    assert first["id"] == "quick/single/python/home-1"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ({**first, "text": f"{first['text']}\nx"}, *rest)))
+    asked(model := slipping(QUICK, SLIPS), path, dialects="python", again=1)
+    assert len(model.requests) == 1
+
+
+def test_asking_ends_where_it_may_not_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "results.jsonl"
+    model = slipping(QUICK, SLIPS, times=3)
+    asked(model, path, dialects="python", again=2)
+    assert len(model.requests) == 60 + 3 + 3
+    asked(last := slipping(QUICK, SLIPS, times=3), path, dialects="python", again=3)
+    assert len(last.requests) == 3
+    assert {row["id"].partition("#")[2] for row in rows(path)} == {"", "2", "3", "4"}
+    assert "mean, asked again\t100.0" in capsys.readouterr().out
+
+
 def test_answers_of_two_models_are_not_mixed(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     asked(answering(QUICK), path, dialects="python", limit=1)
@@ -102,7 +169,7 @@ def test_prompts_out_and_answers_back(tmp_path: Path, capsys: pytest.CaptureFixt
             row["text"] = answer_to(row["id"], row.pop("prompt"))
             file.write(json.dumps({**row, "prompt_tokens": 50, "answer_tokens": 5}) + "\n")
     results = tmp_path / "results.jsonl"
-    evaluate(Options(answers=answers, results=results))
+    evaluate(Options(answers=(answers,), results=results))
     told = capsys.readouterr()
     table = {line.split("\t")[0]: line.split("\t")[1:] for line in told.out.splitlines()}
     assert table["percent right"] == ["native", "json", "typescript", "python"]
@@ -110,7 +177,7 @@ def test_prompts_out_and_answers_back(tmp_path: Path, capsys: pytest.CaptureFixt
     assert table["answer tokens"] == ["5", "5", "5", "5"]
     assert "other prompts" not in told.err
     assert [row["id"] for row in rows(results)] == [row["id"] for row in written]
-    evaluate(Options(answers=results, dialects="python"))
+    evaluate(Options(answers=(results,), dialects="python"))
     assert capsys.readouterr().out.startswith("percent right\tpython\n")
 
 
@@ -135,15 +202,83 @@ def test_answers_to_other_prompts_or_to_no_question_are_told(tmp_path: Path, cap
         {"id": "other/none/python/home-3", "text": "No."},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    evaluate(Options(answers=path))
+    evaluate(Options(answers=(path,)))
     told = capsys.readouterr()
     assert "1 answers were given to other prompts than today's" in told.err
     assert "2 answers are to no question of these" in told.err
     assert "questions\t2" in told.out
-    evaluate(Options(answers=path, categories=("none",)))
+    evaluate(Options(answers=(path,), categories=("none",)))
     assert "questions\t1" in capsys.readouterr().out
-    with pytest.raises(UsageError, match="has no answer to a question of quick"):
-        evaluate(Options(answers=path, dialects="json"))
+    with pytest.raises(UsageError, match="there is no answer to a question of quick in "):
+        evaluate(Options(answers=(path,), dialects="json"))
+
+
+def written(path: Path, *answers: tuple[str, str], **more: Any) -> Path:
+    lines = [json.dumps({"id": f"quick/{each}", "text": text, **more}) for each, text in answers]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    first = written(
+        tmp_path / "first.jsonl",
+        ("several/python/home-5", "set_lock(door='back', locked=True)\nset_temperature(room=bedroom, celsius=17)"),
+        ("single/python/home-1", "set_temperature(room='nursery', celsius=21)"),
+        prompt_tokens=50,
+    )
+    prompts = tmp_path / "prompts.jsonl.gz"
+    evaluate(Options(answers=(first,), again=1, prompts_out=prompts))
+    assert "1 prompts written" in capsys.readouterr().err
+    [prompt] = (json.loads(line) for line in gzip.decompress(prompts.read_bytes()).splitlines())
+    assert prompt["id"] == "quick/several/python/home-5#2"
+    goes_on = "set_temperature(room=bedroom, celsius=17)<|im_end|>\n<|im_start|>user\nResults of your calls:\n"
+    assert goes_on in prompt["prompt"]
+    evaluate(Options(answers=(first,), again=1))
+    assert "1 questions are asked again and lack an answer" in capsys.readouterr().err
+    second = written(
+        tmp_path / "second.jsonl",
+        ("several/python/home-5#2", "set_temperature(room='bedroom', celsius=17)"),
+        prompt_tokens=70,
+        shown=prompt["shown"],
+    )
+    results = tmp_path / "results.jsonl"
+    evaluate(Options(answers=(first, second), again=1, results=results))
+    told = capsys.readouterr()
+    assert "mean\t50.0" in told.out
+    assert "mean, asked again\t100.0" in told.out
+    assert "prompt tokens\t85\n" in told.out
+    assert told.err == f"every answer is in {results}, and a picture in {tmp_path / 'results.svg'}\n"
+    assert [row["id"].removeprefix("quick/") for row in rows(results)] == [
+        "single/python/home-1", "several/python/home-5", "several/python/home-5#2",
+    ]  # fmt: skip
+    evaluate(Options(answers=(results,), again=1, prompts_out=prompts))
+    assert "0 prompts written" in capsys.readouterr().err
+
+
+def test_second_answers_without_a_question_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = written(
+        tmp_path / "answers.jsonl",
+        ("single/python/home-1", "set_temperature(room='nursery', celsius=21)"),
+        ("single/python/home-1#2", "It was understood at once."),
+        ("several/python/home-5#2", "There is no first answer."),
+        ("several/python/office-7", "list_events(day=today)"),
+        ("several/python/office-7#3", "There is no second answer."),
+    )
+    evaluate(Options(answers=(path,), again=2))
+    told = capsys.readouterr()
+    assert "3 answers are to no question of these and were passed over" in told.err
+    assert "asked again\t0" in told.out
+    stale = written(tmp_path / "stale.jsonl", ("several/python/office-7#2", "No."), shown="of old")
+    evaluate(Options(answers=(path, stale), again=1))
+    told = capsys.readouterr()
+    assert "1 answers were given to other prompts than today's" in told.err
+    assert "asked again\t1" in told.out
+
+
+def test_prompts_of_a_second_round_need_to_be_wanted(tmp_path: Path):
+    first = written(tmp_path / "first.jsonl", ("single/python/home-1", "No."))
+    with pytest.raises(UsageError, match="writes the prompts of questions asked again; add --again 1"):
+        evaluate(Options(answers=(first,), prompts_out=tmp_path / "prompts.jsonl"))
 
 
 def test_a_dialect_that_is_not_there():
@@ -201,3 +336,18 @@ def test_the_command_line_takes_it_all(tmp_path: Path):
         ["quick", "none", "python"],
         ["quick", "none", "json"],
     ]
+
+
+def test_the_command_line_takes_several_answers(tmp_path: Path):
+    written(tmp_path / "1.jsonl", ("single/python/home-1", "set_temperature(room=nursery, celsius=21)"))
+    written(tmp_path / "2.jsonl", ("single/python/home-1#2", "set_temperature(room='nursery', celsius=21)"))
+    command = [sys.executable, "-m", "toolspeak.cli", "eval", "--answers", "1.jsonl", "--answers", "2.jsonl"]
+    env = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run([*command, "--again", "1"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=25)
+    assert done.stdout.splitlines() == [
+        "percent right\tpython",
+        "single\t0.0 (0–79)",
+        "single, asked again\t100.0 (21–100)",
+        "questions\t1",
+        "asked again\t1",
+    ], done.stderr

@@ -11,6 +11,8 @@ from toolspeak.evaluation.plot import plot
 from toolspeak.evaluation.summary import summarized, sureness, wilson
 from toolspeak.evaluation.tables import lines, table
 
+SVG = "{http://www.w3.org/2000/svg}"
+
 
 def results(dialect: str, category: str, right: int, count: int, *, tokens: int | None = 10) -> list[Result]:
     return [
@@ -29,6 +31,19 @@ RESULTS = [
     *results("json", "no_ne", 0, 4, tokens=24),
     *results("python", "single", 10, 10, tokens=None),
 ]
+
+
+def asked_again(result: Result, *, right: bool, tokens: int | None = 30) -> Result:
+    answered = Answered(id=f"{result.answered.id}#2", text="", prompt_tokens=tokens, answer_tokens=tokens)
+    return Result(answered=answered, calls=(), malformed=(), verdict=Verdict(right=right), before=(result,))
+
+
+MENDED = [
+    *(asked_again(each, right=True) if not each.verdict.right else each for each in results("json", "single", 7, 10)),
+    *results("json", "none", 2, 2),
+    *results("python", "single", 10, 10),
+]
+FIRST = [result.first for result in MENDED]
 
 
 @pytest.mark.parametrize(
@@ -82,13 +97,48 @@ def test_a_table_of_one_category_has_no_mean():
     ]  # fmt: skip
 
 
+def test_the_table_tells_both_where_something_was_asked_again():
+    assert lines(table(summarized(FIRST), summarized(MENDED))).split("\n") == [
+        "percent right\tjson\tpython",
+        "single\t70.0 (40–89)\t100.0 (72–100)",
+        "single, asked again\t100.0 (72–100)\t100.0 (72–100)",
+        "none\t100.0 (34–100)\t",
+        "mean\t85.0 (49–95)\t100.0 (72–100)",
+        "mean, asked again\t100.0 (64–100)\t100.0 (72–100)",
+        "questions\t12\t10",
+        "asked again\t3\t0",
+        "prompt tokens\t18\t10",
+        "answer tokens\t18\t10",
+    ]
+    nothing = summarized(RESULTS)
+    assert [row[0] for row in table(nothing, nothing)] == [
+        "percent right", "single", "no_ne", "mean", "questions", "asked again", "prompt tokens", "answer tokens",
+    ]  # fmt: skip
+
+
+def test_what_a_question_took_is_known_if_all_its_answers_are():
+    [first] = results("json", "single", 0, 1)
+    assert summarized([asked_again(first, right=True)]).tally("json").prompt_tokens == 40
+    assert summarized([asked_again(first, right=True, tokens=None)]).tally("json").prompt_tokens is None
+
+
+def test_the_picture_has_a_line_across_where_something_was_asked_again():
+    svg = ElementTree.fromstring(plot(summarized(FIRST), "x", summarized(MENDED)))
+    texts = [each.text for each in svg.iter(f"{SVG}text")]
+    assert "the first answers alone" in texts
+    assert "70" not in texts
+    dashed = [float(each.get("y1")) for each in svg.iter(f"{SVG}line") if each.get("stroke-dasharray")]
+    assert dashed == [41.0, 64 + 240 * 0.3, 64 + 240 * 0.15]
+    assert "the first answers alone" not in plot(summarized(FIRST), "x", summarized(FIRST))
+
+
 def test_the_picture_is_sound():
     svg = ElementTree.fromstring(plot(summarized(RESULTS), "1 < 2 & so on"))
-    texts = [each.text for each in svg.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [each.text for each in svg.iter(f"{SVG}text")]
     assert texts[0] == "1 < 2 & so on"
     assert {"json", "python", "single", "no ne", "mean", "90", "14 + 14"} <= set(texts)
     width, height = float(svg.get("width")), float(svg.get("height"))
-    for each in svg.iter("{http://www.w3.org/2000/svg}rect"):
+    for each in svg.iter(f"{SVG}rect"):
         x, y, wide, high = (float(each.get(name, 0)) for name in ("x", "y", "width", "height"))
         assert 0 <= x <= x + wide <= width + 0.1
         assert 0 <= y <= y + high <= height + 0.1

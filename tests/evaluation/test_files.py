@@ -83,6 +83,36 @@ def test_results_are_answers_that_can_be_read_again(tmp_path: Path):
     assert read_answers(path) == []
 
 
+def test_a_question_that_was_asked_again_has_a_line_for_each_answer(tmp_path: Path):
+    path = tmp_path / "results.jsonl"
+    slip = Answered(id=TRIAL.id, text="f(x=y)")
+    again = TRIAL.again(slip)
+    assert again is not None
+    mended = again.judged(Answered(id=again.id, text="f()"))
+    with ResultsFile(path) as file:
+        for each in mended.series:
+            file.add(each)
+    assert [(row["id"], row["right"], row["read"]) for _, row in rows(path)] == [
+        ("own/single/python/é", False, []),
+        ("own/single/python/é#2", True, [{"name": "f", "arguments": {}}]),
+    ]
+    assert read_answers(path) == [slip, mended.answered]
+
+
+def test_failures_tell_the_whole_conversation(tmp_path: Path):
+    path = tmp_path / "failures.txt"
+    native = Trial(suite=SUITE, question=FIRST, dialect="native")
+    spoken = (Spoken(name="f", arguments="{}"), Spoken(name="h", arguments="{}"))
+    again = native.again(Answered(id=native.id, text="So:", spoken=spoken))
+    assert again is not None
+    write_failures(path, [(again, again.judged(Answered(id=again.id, text="", spoken=spoken[:1])))], None)
+    told = path.read_text("utf-8")
+    assert told.startswith("=== own/single/native/é#2\n")
+    assert "user: Do f.\nassistant: So:\nf({})\nh({})\ntool: done\ntool: there is no tool 'h'. " in told
+    assert '--- read\n{"name": "f", "arguments": {}}\n{"name": "f", "arguments": {}}\n--- why\n' in told
+    assert told.endswith("f was not to be called again\n\n")
+
+
 def test_failures_are_there_to_be_read(tmp_path: Path):
     path = tmp_path / "failures.txt"
     wrong = TRIAL.judged(Answered(id=TRIAL.id, text="f(", finish="length"))

@@ -108,6 +108,7 @@ def test_the_file_in_the_docs_is_a_suite(tmp_path: Path):
             "a message has a 'role' (system, user, assistant) and a 'content', a text",
         ),
         ({"expected": None}, "'expected' is a list"),
+        ({"id": "a#2"}, "an 'id' does not end in '#' and a number: such are those of questions asked again"),
         ({"expected": ["f"]}, "an expected call is an object"),
         ({"expected": [{"name": "g"}]}, "'g' is expected, and is none of the tools"),
         ({"expected": [{"name": "f", "arguments": {"y": [1]}}]}, "f has no argument 'y'"),

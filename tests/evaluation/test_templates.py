@@ -5,7 +5,7 @@ import pytest
 from toolspeak.dialects import Shown
 from toolspeak.errors import UsageError
 from toolspeak.evaluation.templates import chatml, qwen, template_named
-from toolspeak.messages import assistant, system, user
+from toolspeak.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
 
 from .saying import tool
 
@@ -41,6 +41,26 @@ def test_qwens_own_tools(first: tuple, told: str):
         "For each function call, return a json object with function name and arguments within <tool_call></tool_call> "
         'XML tags:\n<tool_call>\n{{"name": <function-name>, "arguments": <args-json-object>}}\n</tool_call><|im_end|>\n'
         "<|im_start|>user\nGrüße!<|im_end|>\n<|im_start|>assistant\n"
+    )
+
+
+def test_qwens_own_calls_and_results():
+    calls = [Call(call=ToolCall(id=name, name="hail", arguments={"name": name})) for name in ("Åsa", "Bo")]
+    results = [Result(call_id=name, content=(Text(text=f"{name} is hailed"),)) for name in ("Åsa", "Bo")]
+    said = (
+        user("Grüße!"),
+        Message(role="assistant", parts=(Text(text="So:"), *calls)),
+        Message(role="tool", parts=(*results, Text(text="Enough."))),
+        Message(role="assistant", parts=(calls[1],)),
+    )
+    assert qwen(Shown(messages=said)) == (
+        f"<|im_start|>system\n{QWEN}<|im_end|>\n<|im_start|>user\nGrüße!<|im_end|>\n"
+        '<|im_start|>assistant\nSo:\n<tool_call>\n{"name": "hail", "arguments": {"name": "Åsa"}}\n</tool_call>\n'
+        '<tool_call>\n{"name": "hail", "arguments": {"name": "Bo"}}\n</tool_call><|im_end|>\n'
+        "<|im_start|>user\n<tool_response>\nÅsa is hailed\n</tool_response>\n"
+        "<tool_response>\nBo is hailed\n</tool_response><|im_end|>\n<|im_start|>user\nEnough.<|im_end|>\n"
+        '<|im_start|>assistant\n<tool_call>\n{"name": "hail", "arguments": {"name": "Bo"}}\n</tool_call><|im_end|>\n'
+        "<|im_start|>assistant\n"
     )
 
 

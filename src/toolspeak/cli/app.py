@@ -295,9 +295,16 @@ def eval_command(
         str, typer.Option("--template", metavar="NAME", help="The chat template of these prompts: qwen2.5 or chatml.")
     ] = "qwen2.5",
     answers: Annotated[
-        Path | None,
-        typer.Option("--answers", metavar="FILE", help="Ask nobody: score answers that were made elsewhere."),
+        list[Path] | None,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Ask nobody: score answers that were made elsewhere. May be given several times.",
+        ),
     ] = None,
+    again: Annotated[
+        int, typer.Option("--again", metavar="N", min=0, help="Ask again after a malformed call, so often at most.")
+    ] = 0,
 ) -> None:
     """Measure how well a model calls in each dialect, and what it takes."""
     from toolspeak.cli.evaluating import Options, evaluate
@@ -312,7 +319,8 @@ def eval_command(
             seed=seed,
             results=results,
             prompts_out=prompts_out,
-            answers=answers,
+            answers=tuple(answers or ()),
+            again=again,
             template=template,
             failures=failures,
             concurrency=concurrency,

@@ -33,8 +33,9 @@ from toolspeak.evaluation.files import (
 )
 from toolspeak.evaluation.nouns import Answered, Result, Suite
 from toolspeak.evaluation.plot import plot
+from toolspeak.evaluation.rounds import asked, asked_again, scored
 from toolspeak.evaluation.suites import suite
-from toolspeak.evaluation.summary import summarized
+from toolspeak.evaluation.summary import Summary, summarized
 from toolspeak.evaluation.templates import template_named
 from toolspeak.evaluation.trials import Trial, parted, trials
 from toolspeak.models import EmbeddedModel, HttpModel, Model
@@ -61,7 +62,8 @@ class Options:
         seed: Which of them are drawn.
         results: Where every answer is kept.
         prompts_out: Where prompts are written instead of being asked.
-        answers: Answers that were made elsewhere.
+        answers: Files of answers that were made elsewhere.
+        again: How often a question is asked again after an answer with a malformed call.
         template: The chat template of prompts.
         failures: Where wrong answers are written, to be read.
         concurrency: Questions that are asked at the same time.
@@ -76,7 +78,8 @@ class Options:
     seed: int = 0
     results: Path | None = None
     prompts_out: Path | None = None
-    answers: Path | None = None
+    answers: tuple[Path, ...] = ()
+    again: int = 0
     template: str = "qwen2.5"
     failures: Path | None = None
     concurrency: int = 1
@@ -91,21 +94,22 @@ def evaluate(options: Options, *, find: Callable[[str | None], Model] = find_mod
     told = _told()
     template = template_named(options.template)
     if options.prompts_out is not None:
-        count = write_prompts(options.prompts_out, _trials(options), template)
+        count = write_prompts(options.prompts_out, _to_be_asked(options, told), template)
         told.print(f"{count} prompts written to {options.prompts_out}")
         return
-    if options.answers is not None:
-        scored, path, title = _made_elsewhere(options, told), options.results, options.suite
+    if options.answers:
+        found, path, title = _made_elsewhere(options, told), options.results, options.suite
         if path is not None:
-            _keep(path, scored)
+            _keep(path, found)
     else:
         model = find(options.model)
         path = options.results or _own_results(options.suite, model.name)
-        scored, title = _asked(options, model, path, told), f"{options.suite}, {model.name}"
-    _show([result for _, result in scored], path, title, told)
+        found, title = _asked(options, model, path, told), f"{options.suite}, {model.name}"
+    first = summarized(result.first for _, result in found)
+    _show(first, summarized(result for _, result in found) if options.again else None, path, title, told)
     if options.failures is not None:
-        wrong = [(trial, result) for trial, result in scored if not result.verdict.right]
-        write_failures(options.failures, wrong, None if options.answers is None else template)
+        wrong = [(trial, result) for trial, result in found if not result.verdict.right]
+        write_failures(options.failures, wrong, template if options.answers else None)
         told.print(f"{len(wrong)} wrong answers written to {options.failures}")
 
 
@@ -124,34 +128,69 @@ def _trials(options: Options) -> list[Trial]:
 # Answers made elsewhere
 
 
+def _to_be_asked(options: Options, told: Console) -> list[Trial]:
+    """The questions; where answers are given, those that are asked again after these."""
+    if not options.answers:
+        return _trials(options)
+    if not options.again:
+        raise UsageError("with --answers, --prompts-out writes the prompts of questions asked again; add --again 1")
+    questions, answers = _collected(options, told)
+    return _open(questions, answers)
+
+
 def _made_elsewhere(options: Options, told: Console) -> Scored:
-    read = read_answers(options.answers or Path(), most_tokens=options.max_tokens)
-    answers = {parted(answered.id): answered for answered in read}
-    of_bfcl = dict.fromkeys(category for name, category, _, _ in answers if name == options.suite == "bfcl")
-    asked = suite(options.suite, options.categories or tuple(of_bfcl))
-    found: Scored = []
-    passed, stale = len(answers), 0
-    for trial in trials(asked, DIALECTS):
-        answered = answers.get((asked.name, trial.question.category, trial.dialect, trial.question.id))
-        if answered is None:
-            continue
-        passed -= 1
-        if trial.dialect in dialects_named(options.dialects):
-            stale += answered.shown not in ("", trial.mark())
-            found.append((trial, trial.judged(answered)))
-    if stale:
+    questions, answers = _collected(options, told)
+    if missing := len(_open(questions, answers)):
+        told.print(f"{missing} questions are asked again and lack an answer; --prompts-out writes their prompts")
+    return scored(questions, answers)
+
+
+def _open(questions: Sequence[Sequence[Trial]], answers: Mapping[str, Answered]) -> list[Trial]:
+    """Where an answer is missing. A question ends with the round that has none."""
+    return [rounds[-1] for rounds in questions if rounds[-1].id not in answers]
+
+
+def _collected(options: Options, told: Console) -> tuple[list[list[Trial]], dict[str, Answered]]:
+    """The rounds of each question that has an answer, and the answers."""
+    answers = _read(options)
+    of_bfcl = dict.fromkeys(parted(each)[1] for each in answers if parted(each)[0] == options.suite == "bfcl")
+    whole = suite(options.suite, options.categories or tuple(of_bfcl))
+    first = [trial for trial in trials(whole, dialects_named(options.dialects)) if trial.id in answers]
+    questions = [list(asked(trial, answers, options.again)) for trial in first]
+    _tell_doubts(questions, answers, told)
+    if not questions:
+        where = " or ".join(map(str, options.answers))
+        raise UsageError(f"there is no answer to a question of {whole.name} in {where}")
+    return questions, answers
+
+
+def _read(options: Options) -> dict[str, Answered]:
+    """The answers of all files in the dialects that are wanted. Of two with one id the later holds."""
+    unwanted = set(DIALECTS).difference(dialects_named(options.dialects))
+    found = (each for path in options.answers for each in read_answers(path, most_tokens=options.max_tokens))
+    return {each.id: each for each in found if parted(each.id)[2] not in unwanted}
+
+
+def _tell_doubts(questions: Sequence[Sequence[Trial]], answers: Mapping[str, Answered], told: Console) -> None:
+    """Tell which answers are not what they seem: to other prompts, to further rounds, to nothing at all."""
+    used = {trial.id: trial for rounds in questions for trial in rounds if trial.id in answers}
+    if stale := sum(answers[each].shown not in ("", trial.mark()) for each, trial in used.items()):
         told.print(f"{stale} answers were given to other prompts than today's")
-    if passed:
+    rest = answers.keys() - used.keys()
+    if not rest:
+        return
+    later = rest & {trial.id for rounds in questions for trial in asked(rounds[0], answers)}
+    if later:
+        told.print(f"{len(later)} answers to questions asked again were left out; a higher --again counts them")
+    if passed := len(rest - later):
         told.print(f"{passed} answers are to no question of these and were passed over")
-    if not found:
-        raise UsageError(f"{options.answers} has no answer to a question of {asked.name}")
-    return found
 
 
-def _keep(path: Path, scored: Scored) -> None:
+def _keep(path: Path, found: Scored) -> None:
     with ResultsFile(path, anew=True) as file:
-        for _, result in scored:
-            file.add(result)
+        for _, result in found:
+            for each in result.series:
+                file.add(each)
 
 
 # Asking
@@ -163,30 +202,42 @@ def _own_results(suite_name: str, model: str) -> Path:
 
 
 def _asked(options: Options, model: Model, path: Path, told: Console) -> Scored:
-    chosen = _trials(options)
+    chosen = due = _trials(options)
     kept = {each.id: each for each in _kept(path, model)}
-    missing = unanswered(chosen, kept.values())
-    if len(missing) < len(chosen):
-        told.print(f"{len(chosen) - len(missing)} answers are in {path} already")
-    due = {trial.id for trial in missing}
-    results = {trial.id: trial.judged(kept[trial.id]) for trial in chosen if trial.id not in due}
+    answers: dict[str, Answered] = {}
     asker = Asker(model, concurrency=options.concurrency, max_tokens=options.max_tokens)
-
-    async def ask(report: Report) -> None:
-        async with aclosing(asker.ask_all(missing)) as answers:
-            async for trial, answered in answers:
-                results[trial.id] = result = trial.judged(answered)
-                file.add(result)
-                report(trial.dialect, result.verdict.right)
-
-    if missing:
-        _load(model, told)
-        with ResultsFile(path) as file, _progress(len(missing), told) as report:
-            asyncio.run(ask(report))
+    for number in range(options.again + 1):
+        if number and (due := asked_again(due, answers)):
+            told.print(f"{len(due)} questions are asked again")
+        missing = unanswered(due, kept.values())
+        there = {trial.id for trial in due} - {trial.id for trial in missing}
+        answers |= {each: kept[each] for each in there}
+        if there:
+            told.print(f"{len(there)} answers are in {path} already")
+        if missing:
+            _load(model, told)
+            answers |= _round(asker, missing, path, told)
     for name, error in asker.lost.items():
         told.print(f"{name} was given up: {error}")
     asker.check()
-    return [(trial, results[trial.id]) for trial in chosen if trial.id in results]
+    return scored([list(asked(trial, answers, options.again)) for trial in chosen], answers)
+
+
+def _round(asker: Asker, due: Sequence[Trial], path: Path, told: Console) -> dict[str, Answered]:
+    """Ask them all, and keep each answer as soon as it is there."""
+    answers: dict[str, Answered] = {}
+
+    async def ask(report: Report) -> None:
+        async with aclosing(asker.ask_all(due)) as answering:
+            async for trial, answered in answering:
+                answers[trial.id] = answered
+                result = trial.judged(answered)
+                file.add(result)
+                report(trial.dialect, result.verdict.right)
+
+    with ResultsFile(path) as file, _progress(len(due), told) as report:
+        asyncio.run(ask(report))
+    return answers
 
 
 def _load(model: Model, told: Console) -> None:
@@ -233,12 +284,11 @@ def _told() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-def _show(results: Sequence[Result], path: Path | None, title: str, told: Console) -> None:
-    summary = summarized(results)
-    _print(tables.table(summary))
+def _show(first: Summary, again: Summary | None, path: Path | None, title: str, told: Console) -> None:
+    _print(tables.table(first, again))
     if path is not None:
         picture = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".svg")
-        picture.write_text(plot(summary, title), encoding="utf-8")
+        picture.write_text(plot(first, title, again), encoding="utf-8")
         told.print(f"every answer is in {path}, and a picture in {picture}")
 
 

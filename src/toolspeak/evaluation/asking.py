@@ -1,4 +1,4 @@
-"""Asking a model: each trial once, the likeliest answer, nothing asked again.
+"""Asking a model: each trial once, for the likeliest answer. Asking again after a mistake is a trial of its own.
 
 An endpoint that fails is noted as an answer of no text that ended in an error: it counts as wrong, and is asked again
 when the results are taken up again. A dialect in which an endpoint fails again and again is given up: many a server

@@ -2,7 +2,8 @@
 
 A line of prompts has `id`, `prompt` and `shown`. A line of answers has `id` and `text`, and as far as known
 `prompt_tokens`, `answer_tokens`, `finish` and what else was in the line of the prompt. A line of results is a line of
-answers with the verdict on it, so results can be scored again as answers.
+answers with the verdict on it, so results can be scored again as answers. A question that was asked again has a line
+for each answer; the verdict of each is on all answers up to it.
 """
 
 import gzip
@@ -15,6 +16,7 @@ from typing import Any, Self, TextIO, cast, get_args
 from toolspeak.dialects import Shown
 from toolspeak.errors import UsageError
 from toolspeak.evaluation.nouns import Answered, Result, Spoken
+from toolspeak.evaluation.templates import as_sent
 from toolspeak.evaluation.trials import Trial, as_json
 from toolspeak.events import Finish
 from toolspeak.wire.openai_chat import tool_definitions
@@ -158,23 +160,35 @@ def write_failures(path: Path, failed: Iterable[tuple[Trial, Result]], template:
 
 
 def _failure(trial: Trial, result: Result, template: Callable[[Shown], str] | None) -> str:
-    read = "\n".join(json.dumps(call, ensure_ascii=False) for call in as_json(result.calls)) or "no call"
     parts = {
         "question": _said(trial.shown()) if template is None else template(trial.shown()),
         "answer": "\n".join(
             (result.answered.text, *(f"{call.name}({call.arguments})" for call in result.answered.spoken))
         ),
         "expected": trial.suite.expected(trial.question),
-        "read": "\n".join((read, *(f"malformed: {reason}" for reason in result.malformed))),
+        "read": "\n".join(_read(result)),
         "why": result.verdict.why,
     }
     body = "\n".join(f"--- {title}\n{text.strip()}" for title, text in parts.items())
     return f"=== {trial.id}\n{body}\n\n"
 
 
+def _read(result: Result) -> Iterator[str]:
+    """What was judged: the calls of all answers. Why earlier ones were malformed, the question says."""
+    calls = as_json(call for each in result.series for call in each.calls)
+    yield from (json.dumps(call, ensure_ascii=False) for call in calls)
+    if not calls:
+        yield "no call"
+    yield from (f"malformed: {reason}" for reason in result.malformed)
+
+
 def _said(shown: Shown) -> str:
-    tools = [json.dumps(tool, ensure_ascii=False) for tool in tool_definitions(shown.tools)]
-    return "\n".join([*tools, *(f"{message.role}: {message.text}" for message in shown.messages)])
+    lines = [json.dumps(tool, ensure_ascii=False) for tool in tool_definitions(shown.tools)]
+    for message in as_sent(shown):
+        calls = [call["function"] for call in message.get("tool_calls", ())]
+        spoken = [f"{call['name']}({call['arguments']})" for call in calls]
+        lines.append(f"{message['role']}: " + "\n".join(filter(None, (message["content"], *spoken))))
+    return "\n".join(lines)
 
 
 def _opened(path: Path, mode: str) -> TextIO:

@@ -125,10 +125,22 @@ class Result:
         answered: The answer.
         calls: The calls that were read.
         malformed: Why calls could not be read, where there were such.
-        verdict: Whether it is right.
+        verdict: Whether it is right: its calls together with those of the answers before it.
+        before: The results of the answers before it, if the question was asked again.
     """
 
     answered: Answered
     calls: tuple[ToolCall, ...]
     malformed: tuple[str, ...]
     verdict: Verdict
+    before: tuple["Result", ...] = ()
+
+    @property
+    def series(self) -> tuple["Result", ...]:
+        """The results of all answers to the question so far."""
+        return (*self.before, self)
+
+    @property
+    def first(self) -> "Result":
+        """The result of the first answer alone."""
+        return self.series[0]

@@ -1,7 +1,8 @@
 """Figures as a picture: an SVG written by hand, so that nothing needs to be installed to draw it.
 
-Above, a group of bars for each category with a bar for each dialect, and whiskers where the true value lies. Below, the
-tokens of a prompt and of an answer, for each dialect.
+Above, a group of bars for each category with a bar for each dialect, and whiskers where the true value lies. Where
+questions were asked again, the bar is what came of that, and a line across it what the first answers came to. Below,
+the tokens of prompts and of answers, for each dialect.
 """
 
 from html import escape
@@ -18,8 +19,9 @@ BAR = 16
 """The height of a bar of the lower picture."""
 
 
-def plot(summary: Summary, title: str) -> str:
-    """The picture."""
+def plot(first: Summary, title: str, again: Summary | None = None) -> str:
+    """The picture: of the first answers alone, or beside them what came of asking again."""
+    summary = again or first
     below = _tokens(summary, TOP + HEIGHT + 74)
     height = TOP + HEIGHT + 60 + (len(summary.dialects) * (BAR + 8) + 40 if below else 0)
     total = LEFT + WIDTH + 24
@@ -31,7 +33,7 @@ def plot(summary: Summary, title: str) -> str:
             _text(LEFT, 24, title, size=15),
             *_legend(summary),
             *_scale(),
-            *_groups(summary),
+            *_groups(summary, first),
             *below,
             "</svg>\n",
         )
@@ -43,6 +45,9 @@ def _legend(summary: Summary) -> list[str]:
     for number, dialect in enumerate(summary.dialects):
         x = LEFT + 110 * number
         drawn += [_rect(x, 36, 10, 10, _color(number)), _text(x + 15, 45, dialect)]
+    if summary.asked_again():
+        x = LEFT + 110 * len(summary.dialects)
+        drawn += [_dashes(x, x + 20, 41), _text(x + 26, 45, "the first answers alone")]
     return drawn
 
 
@@ -55,7 +60,7 @@ def _scale() -> list[str]:
     return drawn
 
 
-def _groups(summary: Summary) -> list[str]:
+def _groups(summary: Summary, first: Summary) -> list[str]:
     shown = [*summary.categories, *([MEAN] if len(summary.categories) > 1 else [])]
     room = WIDTH / len(shown)
     wide = room * 0.8 / max(len(summary.dialects), 1)
@@ -64,9 +69,12 @@ def _groups(summary: Summary) -> list[str]:
         left = LEFT + room * place
         drawn.append(_text(left + room / 2, TOP + HEIGHT + 18, category.replace("_", " "), anchor="middle"))
         for number, dialect in enumerate(summary.dialects):
-            tally = summary.tally(dialect, category)
+            tally, alone = summary.tally(dialect, category), first.tally(dialect, category)
+            x = left + room * 0.1 + wide * number
             if tally is not None:
-                drawn += _bar(left + room * 0.1 + wide * number, wide * 0.86, tally, _color(number))
+                drawn += _bar(x, wide * 0.86, tally, _color(number))
+            if tally is not None and alone is not None and tally.asked_again:
+                drawn.append(_dashes(x, x + wide * 0.86, _y(alone.share)))
     return drawn
 
 
@@ -113,6 +121,13 @@ def _color(number: int) -> str:
 def _rect(x: float, y: float, width: float, height: float, color: str, *, pale: bool = False) -> str:
     opacity = ' fill-opacity="0.45"' if pale else ""
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{color}"{opacity}/>'
+
+
+def _dashes(left: float, right: float, y: float) -> str:
+    return (
+        f'<line x1="{left:.1f}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}" stroke="{INK}" stroke-width="1.5"'
+        ' stroke-dasharray="4 2"/>'
+    )
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:

@@ -12,6 +12,7 @@ question:
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -24,6 +25,9 @@ from toolspeak.evaluation.judging import judged
 from toolspeak.evaluation.nouns import ExpectedCall, Question, Suite
 from toolspeak.messages import Message, Text
 from toolspeak.spec import ToolSpec
+
+AGAIN = re.compile(r"#\d+$")
+"""How the id of a trial ends in which a question is asked again."""
 
 ROLES = ("system", "user", "assistant")
 
@@ -92,6 +96,8 @@ def _question(row: Mapping[str, Any], toolsets: Mapping[str, tuple[ToolSpec, ...
     for key in ("id", "category"):
         if not isinstance(row.get(key), str) or not row[key]:
             raise UsageError(f"{where}: a question needs {key!r}, a text")
+    if AGAIN.search(row["id"]):
+        raise UsageError(f"{where}: an 'id' does not end in '#' and a number: such are those of questions asked again")
     if "/" in row["category"]:
         raise UsageError(f"{where}: a category has no '/' in it")
     _known(row, QUESTION, where)

@@ -31,9 +31,10 @@ class Tally:
         count: How many.
         share: The share of them that is right.
         interval: Where the true share lies.
-        prompt_tokens: Tokens of a prompt, on average.
-        answer_tokens: Tokens of an answer, on average.
-        seconds: Seconds an answer took, on average.
+        prompt_tokens: Tokens of the prompts of a question, on average.
+        answer_tokens: Tokens of the answers to a question, on average.
+        seconds: Seconds a question took, on average.
+        asked_again: How many were asked again, for a call was malformed.
     """
 
     count: int
@@ -42,6 +43,7 @@ class Tally:
     prompt_tokens: float | None
     answer_tokens: float | None
     seconds: float | None
+    asked_again: int = 0
 
 
 @noun
@@ -54,6 +56,10 @@ class Summary:
 
     def tally(self, dialect: str, category: str = MEAN) -> Tally | None:
         return self.tallies.get((dialect, category))
+
+    def asked_again(self, category: str = MEAN) -> bool:
+        """Whether a question of the category was asked again, in any dialect."""
+        return any((tally := self.tally(dialect, category)) and tally.asked_again for dialect in self.dialects)
 
 
 def wilson(right: int, count: int) -> Interval:
@@ -107,19 +113,20 @@ def summarized(results: Iterable[Result]) -> Summary:
 def tallied(results: Sequence[Result]) -> Tally:
     """Some results in figures."""
     right = sum(result.verdict.right for result in results)
-    answers = [result.answered for result in results]
+    answers = [[each.answered for each in result.series] for result in results]
     return Tally(
         count=len(results),
         share=right / len(results) if results else 0.0,
         interval=wilson(right, len(results)),
-        prompt_tokens=_average([answer.prompt_tokens for answer in answers]),
-        answer_tokens=_average([answer.answer_tokens for answer in answers]),
-        seconds=_average([answer.seconds for answer in answers]),
+        prompt_tokens=_average([_sum([answer.prompt_tokens for answer in each]) for each in answers]),
+        answer_tokens=_average([_sum([answer.answer_tokens for answer in each]) for each in answers]),
+        seconds=_average([_sum([answer.seconds for answer in each]) for each in answers]),
+        asked_again=sum(len(each) > 1 for each in answers),
     )
 
 
 def _mean(tallies: Sequence[Tally]) -> Tally:
-    """The mean of categories. Tokens and seconds are those of an answer, whatever its category."""
+    """The mean of categories. Tokens and seconds are those of a question, whatever its category."""
     share = fmean(tally.share for tally in tallies)
     # The reach of a mean from the reaches of what it is made of: their squares add up.
     below = sqrt(sum((tally.share - tally.interval.low) ** 2 for tally in tallies)) / len(tallies)
@@ -131,7 +138,13 @@ def _mean(tallies: Sequence[Tally]) -> Tally:
         prompt_tokens=_weighted([(tally.prompt_tokens, tally.count) for tally in tallies]),
         answer_tokens=_weighted([(tally.answer_tokens, tally.count) for tally in tallies]),
         seconds=_weighted([(tally.seconds, tally.count) for tally in tallies]),
+        asked_again=sum(tally.asked_again for tally in tallies),
     )
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _average(values: Sequence[float | None]) -> float | None:

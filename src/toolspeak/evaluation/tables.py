@@ -6,14 +6,26 @@ from toolspeak.evaluation.summary import MEAN, Summary, Tally
 
 Cell = Callable[[Tally], str]
 
+AGAIN = "asked again"
 
-def table(summary: Summary) -> list[list[str]]:
-    """The head and the rows: percent right with its interval, then what it took."""
-    head = ["percent right", *summary.dialects]
-    body = [_row(summary, category, category, share) for category in summary.categories]
-    if len(summary.categories) > 1:
-        body.append(_row(summary, MEAN, MEAN, share))
+
+def table(first: Summary, again: Summary | None = None) -> list[list[str]]:
+    """The head and the rows: percent right with its interval, then what it took.
+
+    Args:
+        first: The figures of the first answers alone.
+        again: The figures with the answers of questions that were asked again, if such were to be.
+    """
+    head = ["percent right", *first.dialects]
+    body: list[list[str]] = []
+    for category in (*first.categories, MEAN) if len(first.categories) > 1 else first.categories:
+        body.append(_row(first, category, category, share))
+        if again is not None and again.asked_again(category):
+            body.append(_row(again, category, f"{category}, {AGAIN}", share))
+    summary = again or first
     body.append(_row(summary, MEAN, "questions", lambda tally: str(tally.count)))
+    if again is not None:
+        body.append(_row(summary, MEAN, AGAIN, lambda tally: str(tally.asked_again)))
     costs: Sequence[tuple[str, Callable[[Tally], float | None], int]] = (
         ("prompt tokens", lambda tally: tally.prompt_tokens, 0),
         ("answer tokens", lambda tally: tally.answer_tokens, 0),

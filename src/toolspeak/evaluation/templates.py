@@ -1,15 +1,17 @@
 """Chat templates: what a server makes of messages before a model reads them.
 
-Needed where answers are made elsewhere, from prompts written out in full. Only text is laid out: the questions of a
-suite hold no calls.
+Needed where answers are made elsewhere, from prompts written out in full. In `native` a conversation that goes on holds
+calls and their results; in the other dialects all is text.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
 
 from toolspeak.dialects import Shown
 from toolspeak.errors import UsageError
-from toolspeak.wire.openai_chat import tool_definitions
+from toolspeak.wire.openai_chat import request_body, tool_definitions
 
 DEFAULT_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
@@ -25,14 +27,36 @@ TOOLS_AFTER = (
 """The doubled braces are the template's own."""
 
 
+def as_sent(shown: Shown) -> list[dict[str, Any]]:
+    """The messages as a server gets them."""
+    return request_body(model="", messages=shown.messages)["messages"]
+
+
 def qwen(shown: Shown) -> str:
     """As Qwen2.5 and Qwen2.5-Coder are asked, with the tools as their template tells them."""
-    messages = [(message.role, message.text) for message in shown.messages]
-    system = messages.pop(0)[1] if messages and messages[0][0] == "system" else DEFAULT_SYSTEM
+    messages = as_sent(shown)
+    system = messages.pop(0)["content"] if messages and messages[0]["role"] == "system" else DEFAULT_SYSTEM
     if shown.tools:
         tools = "".join(f"\n{json.dumps(tool, ensure_ascii=False)}" for tool in tool_definitions(shown.tools))
         system = f"{system}{TOOLS_BEFORE}{tools}{TOOLS_AFTER}"
-    return _laid_out([("system", system), *messages])
+    return _laid_out([("system", system), *_as_qwen_has_them(messages)])
+
+
+def _as_qwen_has_them(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Calls as the model wrote them; results that follow each other are one message of the user."""
+    for role, each in groupby(messages, key=lambda message: message["role"]):
+        if role == "tool":
+            results = [f"<tool_response>\n{message['content']}\n</tool_response>" for message in each]
+            yield "user", "\n".join(results)
+            continue
+        for message in each:
+            calls = [_qwens_call(call["function"]) for call in message.get("tool_calls", ())]
+            yield role, "\n".join(filter(None, (message["content"], *calls)))
+
+
+def _qwens_call(function: Mapping[str, str]) -> str:
+    arguments = json.dumps(json.loads(function["arguments"]), ensure_ascii=False)
+    return f'<tool_call>\n{{"name": "{function["name"]}", "arguments": {arguments}}}\n</tool_call>'
 
 
 def chatml(shown: Shown) -> str:

@@ -1,6 +1,7 @@
 """A trial: one question in one dialect. What the model is shown, and what its answer says.
 
-The id of a trial is `suite/category/dialect/question`, so that one file can hold the answers to all of them.
+The id of a trial is `suite/category/dialect/question`, so that one file can hold the answers to all of them. A trial in
+which the model is asked again, for a call was malformed, has `#2` behind it, or `#3` and so on.
 
 APIs take no dots in the name of a tool. In `native` such names are spelled with `_`, and calls are brought back to the
 true name; the dialects told in a prompt say every name as it is.
@@ -15,12 +16,13 @@ from dataclasses import replace
 from typing import Any
 
 from toolspeak._noun import noun
-from toolspeak.codec import encode_argument
-from toolspeak.dialects import Shown, TurnReader, Understood, dialect, folded
+from toolspeak.codec import encode, encode_argument
+from toolspeak.dialects import Shown, Understood, dialect, folded
 from toolspeak.errors import UsageError
+from toolspeak.evaluation.conversation import begun, continued, goes_on, heard
 from toolspeak.evaluation.nouns import Answered, Question, Result, Suite, Verdict
+from toolspeak.loop import State
 from toolspeak.messages import Text, ToolCall
-from toolspeak.pieces import Answer, SpokenCall
 from toolspeak.spec import ToolSpec
 
 UNFIT = re.compile(r"[^A-Za-z0-9_-]")
@@ -32,15 +34,24 @@ LONGEST = 64
 
 @noun
 class Trial:
-    """One question in one dialect."""
+    """One question in one dialect.
+
+    Attributes:
+        suite: The suite.
+        question: The question.
+        dialect: The dialect.
+        before: The answers that it had already: in each a call was malformed, so it is asked again.
+    """
 
     suite: Suite
     question: Question
     dialect: str
+    before: tuple[Answered, ...] = ()
 
     @property
     def id(self) -> str:
-        return f"{self.suite.name}/{self.question.category}/{self.dialect}/{self.question.id}"
+        first = f"{self.suite.name}/{self.question.category}/{self.dialect}/{self.question.id}"
+        return f"{first}#{len(self.before) + 1}" if self.before else first
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -54,38 +65,53 @@ class Trial:
 
     def shown(self) -> Shown:
         """What the model is shown."""
-        return dialect(self.dialect).render(self.tools, self.question.messages)
+        return dialect(self.dialect).render(self.tools, self._state().history)
 
     def mark(self) -> str:
         """A mark of what the model is shown: another prompt has another one."""
         shown = self.shown()
         told: list[Any] = [[message.role, message.text] for message in shown.messages]
         told += [[spec.name, spec.description, spec.parameters] for spec in shown.tools]
+        told += [encode(message) for message in shown.messages if not all(isinstance(p, Text) for p in message.parts)]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
 
     def read(self, answered: Answered) -> Understood:
         """What the answer says, with the true names of the tools."""
-        reader = TurnReader(dialect(self.dialect), self.tools)
-        spoken = [
-            SpokenCall(index=index, id="", name=call.name, arguments=call.arguments)
-            for index, call in enumerate(answered.spoken)
-        ]
-        text = [Text(text=answered.text)] if answered.text else []
-        said = folded(reader.feed([Answer(parts=(*text, *spoken), finish=answered.finish)]))
+        said = folded(heard(self._state(), self.dialect, answered))
         true = dict(zip((spec.name for spec in self.tools), (spec.name for spec in self.question.tools), strict=True))
         calls = tuple(replace(each, call=replace(each.call, name=true[each.call.name])) for each in said.calls)
         return replace(said, calls=calls)
 
     def judged(self, answered: Answered) -> Result:
-        """The answer, read and judged."""
+        """The answer, read; and the calls of all answers so far, judged together."""
         said = self.read(answered)
+        before = self._results_before()
         calls = tuple(each.call for each in said.calls)
-        verdict = self.suite.judge(self.question, calls)
+        verdict = self.suite.judge(self.question, (*(call for result in before for call in result.calls), *calls))
         if answered.finish == "error":  # where nothing is to be called, silence would be right
             verdict = Verdict(right=False, why="the endpoint failed")
-        return Result(
-            answered=answered, calls=calls, malformed=tuple(each.reason for each in said.malformed), verdict=verdict
-        )
+        malformed = tuple(each.reason for each in said.malformed)
+        return Result(answered=answered, calls=calls, malformed=malformed, verdict=verdict, before=before)
+
+    def again(self, answered: Answered) -> "Trial | None":
+        """The trial that comes after this answer, if a call in it was malformed and the loop would ask again."""
+        if not self.read(answered).malformed:
+            return None
+        further = replace(self, before=(*self.before, answered))
+        return further if goes_on(further._state()) else None
+
+    def _state(self) -> State:
+        """Where the loop stands when it asks."""
+        state = begun(self.tools, self.dialect, self.question.messages)
+        for answered in self.before:
+            state = continued(state, self.dialect, answered)
+        return state
+
+    def _results_before(self) -> tuple[Result, ...]:
+        if not self.before:
+            return ()
+        *earlier, last = self.before
+        return replace(self, before=tuple(earlier)).judged(last).series
 
 
 def _spelled(specs: Sequence[ToolSpec]) -> list[str]:
