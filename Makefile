@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local check fmt bench fuzz clean
+.PHONY: help setup demo chat test test-local check fmt bench bench-full fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -47,13 +47,11 @@ fmt: setup ## format and mend what can be mended
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: setup ## measure beside peers, which get environments of their own
-	$(BIN)/python bench/reading.py
-	$(BIN)/python bench/gateway.py
-	$(BIN)/python bench/loop.py
-	$(BIN)/python bench/startup.py
-	$(BIN)/python bench/run.py
-	$(BIN)/python bench/over_http.py
+bench: setup ## measure beside peers for some minutes, and write docs/benchmarks.md
+	$(BIN)/python bench/all.py --short
+
+bench-full: setup ## the same with all peers and more repetitions
+	$(BIN)/python bench/all.py
 
 fuzz: setup ## look for texts that break the reader, for some minutes
 	$(BIN)/python -m pytest tests/dialects/test_reading_properties.py -k "chunking or raise or deltas or shown" --hypothesis-profile fuzz --timeout 900

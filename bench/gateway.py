@@ -19,11 +19,13 @@ import sys
 import time
 from contextlib import contextmanager
 
-ROUNDS = 7
+from environments import versions_here
+from figures import Figure, asked, told, versus
+
 TOKENS = 2_000
 STREAMS = 200
 PACED = 2.0
-A_TOKEN = 15.0
+A_TOKEN = 15e-6
 ANSWERS = ("prose", "prose and calls", "calls")
 
 WORD = "word "
@@ -211,12 +213,12 @@ async def compared(ports, data, streams=1):
 
 
 async def loaded(port, pace):
-    """Many streams at once: how many were whole, and milliseconds to their first tokens."""
+    """Many streams at once: how many were not whole, and seconds to their first tokens."""
     data = body(30, pace)
     answers = await asyncio.gather(*(_after(random.random(), streamed(port, data)) for _ in range(STREAMS)))
     whole = sum(words(unchunked(received)) == WORD * 30 for _, received in answers)
-    firsts = sorted(first * 1e3 for first, _ in answers)
-    return whole, firsts[len(firsts) // 2], firsts[int(len(firsts) * 0.99) - 1]
+    firsts = sorted(first for first, _ in answers)
+    return STREAMS - whole, firsts[len(firsts) // 2], firsts[int(len(firsts) * 0.99) - 1]
 
 
 async def _after(pause, work):
@@ -235,43 +237,46 @@ def unchunked(received):
     return b"".join(parts)
 
 
-async def measure(ports):
-    held = True
-
-    def row(name, value, bar=None):
-        nonlocal held
-        verdict = "" if bar is None else f"   bar {bar[1]}   {'held' if bar[0] else 'missed'}"
-        held = held and (bar is None or bar[0])
-        print(f"{name:52} {value}{verdict}", flush=True)
-
+async def measure(ports, rounds):
+    """All rows."""
+    figures = []
     await compared(ports, body(200, 0))  # the first of each does what is done once
     for spoken in ANSWERS:
-        pairs = [await compared(ports, body(TOKENS, 0.001, spoken)) for _ in range(ROUNDS)]
-        ratio = statistics.median(pair["gateway"] / pair["relay"] for pair in pairs)
-        each = {name: statistics.median(pair[name] for pair in pairs) / TOKENS * 1e6 for name in ports}
-        told = f"{ratio:5.2f} × ({each['gateway']:.0f} µs a token, relay {each['relay']:.0f})"
-        row(f"paced, a token a millisecond, {spoken}", told, (ratio <= PACED, f"{PACED:g} ×"))
+        print(f"paced, {spoken} …", file=sys.stderr)
+        taken = [await compared(ports, body(TOKENS, 0.001, spoken)) for _ in range(rounds)]
+        pairs = [(pair["gateway"] / TOKENS, pair["relay"] / TOKENS) for pair in taken]
+        figures.append(versus(f"a token, one each millisecond, {spoken}", pairs, "relay", PACED))
     for spoken in ANSWERS:
-        pairs = [await compared(ports, body(TOKENS, 0, spoken), streams=5) for _ in range(ROUNDS)]
-        added = statistics.median(pair["gateway"] - pair["relay"] for pair in pairs) / TOKENS / 5 * 1e6
-        row(f"back to back, CPU added a token, {spoken}", f"{added:5.2f} µs", (added <= A_TOKEN, f"{A_TOKEN:g} µs"))
+        print(f"back to back, {spoken} …", file=sys.stderr)
+        taken = [await compared(ports, body(TOKENS, 0, spoken), streams=5) for _ in range(rounds)]
+        added = statistics.median(pair["gateway"] - pair["relay"] for pair in taken) / TOKENS / 5
+        title = f"a token, back to back, more than the relay, {spoken}"
+        figures.append(Figure(title=title, ours=added, bar=A_TOKEN, times=rounds))
     for pace in (0.1, 0.05):
-        sides = [{name: await loaded(ports[name], pace) for name in random.sample(list(ports), 2)} for _ in range(3)]
-        whole = min(each["gateway"][0] for each in sides)
-        load = f"{STREAMS} streams, a token each {pace * 1e3:g} ms"
-        row(f"{load}: whole", f"{whole} of {STREAMS}", (whole == STREAMS, "all"))
-        for place, name in ((1, "median"), (2, "p99")):
-            ours, bare = (statistics.median(each[side][place] for each in sides) for side in ("gateway", "relay"))
-            # A word at the beginning of a line may begin a call, so the gateway waits for the token that follows it.
-            told = f"{ours:.0f} ms, relay {bare:.0f}; added {ours - bare:.0f}, {pace * 1e3:g} of it one token"
-            row(f"… first token, {name}", told)
-    return held
+        figures += await measure_load(ports, pace, max(rounds // 2, 1))
+    return figures
 
 
-def main():
+async def measure_load(ports, pace, rounds):
+    """The rows of many streams at once."""
+    load = f"{STREAMS} streams, a token each {pace * 1e3:g} ms"
+    print(f"{load} …", file=sys.stderr)
+    sides = [{name: await loaded(ports[name], pace) for name in random.sample(list(ports), 2)} for _ in range(rounds)]
+    lost = max(each["gateway"][0] for each in sides)
+    figures = [Figure(title=f"{load}: not whole", ours=lost, unit=f"of {STREAMS}", bar=0, times=rounds)]
+    for place, name in ((1, "median"), (2, "p99")):
+        ours, bare = (statistics.median(each[side][place] for each in sides) for side in ("gateway", "relay"))
+        # A word at the beginning of a line may begin a call, so the gateway waits for the token that follows it.
+        title = f"{load}: first token, {name}"
+        figures.append(Figure(title=title, ours=ours, beside="relay", theirs=bare, times=rounds))
+    return figures
+
+
+def main() -> int:
+    options = asked("Measure the gateway beside a bare relay.", full=7, short=3)
     with process("endpoint") as behind, process("relay", behind) as bare, process("gateway", behind) as ours:
-        held = asyncio.run(measure({"relay": bare, "gateway": ours}))
-    sys.exit(0 if held else 1)
+        figures = asyncio.run(measure({"relay": bare, "gateway": ours}, options.reps))
+    return told(figures, versions_here("toolspeak", "starlette", "uvicorn", "aiohttp"), options.json)
 
 
 if __name__ == "__main__":
@@ -283,4 +288,4 @@ if __name__ == "__main__":
         case ["gateway", port]:
             gateway(port)
         case _:
-            main()
+            sys.exit(main())

@@ -10,6 +10,8 @@ WARM_UP = 20
 WARM = 200
 MANY = 1_000
 CALLS = 5_000
+READINGS = 50
+PIECE = 4
 
 SEARCH = '''
 def find_rooms{n}(
@@ -53,6 +55,8 @@ ARGUMENTS = {
     "must_have": ["kitchen", "desk"],
     "pets": True,
 }
+
+PROSE = "There are a few houses by the harbour that might do; I look for rooms in the week that you named. " * 4
 
 BOOK = '''
 def book{n}(stay: Stay, note: str = "") -> str:
@@ -124,6 +128,24 @@ def call(check):
     return spent(lambda: [check(ARGUMENTS) for _ in range(CALLS)]) / CALLS
 
 
+def spoken():
+    """A call as models write it if nobody tells them how: JSON in a fence."""
+    import json
+
+    return "```json\n" + json.dumps({"name": "find_rooms0", "arguments": ARGUMENTS}, indent=2) + "\n```"
+
+
+def pieces(text):
+    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+
+
+def read(find, heard):
+    """`find` gives the arguments of the one call."""
+    if find(heard) != ARGUMENTS:
+        raise SystemExit("the call was not found")
+    return spent(lambda: [find(heard) for _ in range(READINGS)]) / READINGS
+
+
 # The peers.
 
 
@@ -159,6 +181,34 @@ def toolspeak(what):
             return many(toolspeak_schema, bookings(dataclasses(MANY)))
         case "call":
             return call(Tool(searches(1)[0]).bind)
+        case "read":
+            return read(toolspeak_find(), [PROSE + "\n\n" + spoken()])
+        case "read in pieces":
+            return read(toolspeak_find(), pieces(spoken()))
+        case "read by hand":
+            return read(found_by_hand, PROSE + "\n\n" + spoken())
+
+
+def toolspeak_find():
+    from toolspeak import Tool
+    from toolspeak.dialects.reader import Reader
+
+    specs = [Tool(searches(1)[0]).spec]
+
+    def find(chunks):
+        reader = Reader(specs)
+        events = [event for chunk in chunks for event in reader.feed(chunk)]
+        (arguments,) = [event.call.arguments for event in (*events, *reader.close()) if event.kind == "call_ready"]
+        return arguments
+
+    return find
+
+
+def found_by_hand(text):
+    import json
+    import re
+
+    return json.loads(re.search(r"```json\n(.*?)\n```", text, re.DOTALL)[1])["arguments"]
 
 
 def pydantic_ai_schema(function):
@@ -184,7 +234,40 @@ def pydantic_ai(what):
             return call(Tool(searches(1)[0]).function_schema.validator.validate_python)
 
 
+def langchain_schema(function):
+    from langchain_core.tools import tool
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+
+    return convert_to_openai_tool(tool(function, parse_docstring=True))
+
+
+def langchain(what):
+    if what == "from nothing":
+        return cold(langchain_schema)
+
+    from langchain_core.output_parsers import JsonOutputParser
+    from langchain_core.tools import tool  # noqa: F401 (so that it is loaded)
+
+    match what:
+        case "cold":
+            return cold(langchain_schema)
+        case "warm":
+            return warm(langchain_schema)
+        case "unmet":
+            return warm(langchain_schema, unmet_searches(WARM_UP + WARM))
+        case "read in pieces":
+            return read(lambda chunks: [*JsonOutputParser().transform(iter(chunks))][-1]["arguments"], pieces(spoken()))
+
+
 def smolagents(what):
+    if what == "read":
+        from smolagents.models import get_tool_call_from_text
+
+        return read(
+            lambda text: get_tool_call_from_text(text, "name", "arguments").function.arguments,
+            PROSE + "\n\n" + spoken(),
+        )
+
     def load():
         from smolagents import OpenAIModel, ToolCallingAgent, tool  # noqa: F401 (importing is what is measured)
 
@@ -223,7 +306,7 @@ def dataclasses(count):
     ]
 
 
-PEERS = {"toolspeak": toolspeak, "pydantic-ai": pydantic_ai, "smolagents": smolagents}
+PEERS = {"toolspeak": toolspeak, "pydantic-ai": pydantic_ai, "langchain": langchain, "smolagents": smolagents}
 
 if __name__ == "__main__":
     peer, what = sys.argv[1:]

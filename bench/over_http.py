@@ -5,7 +5,6 @@ through all rows in random order; in a row the sides run right after each other,
 taken between these two.
 """
 
-import argparse
 import json
 import os
 import random
@@ -14,7 +13,8 @@ import sys
 from dataclasses import asdict, dataclass
 from statistics import median
 
-from run import PEERS, ROOT, prepare, print_table, python, shown
+from environments import ROOT, prepare, python, versions
+from figures import Figure, asked, told, versus
 
 US, BASE = "toolspeak", "httpx"
 FRAMEWORKS = ("pydantic-ai", "langchain")
@@ -59,13 +59,13 @@ class Row:
 
 ROWS = (
     Row("one round of one call", Task("rounds1", 1, 50), 0.6),
-    Row("… streamed", Task("rounds1", 1, 50, stream=True), 0.6),
+    Row("one round of one call, streamed", Task("rounds1", 1, 50, stream=True), 0.6),
     Row("five rounds", Task("rounds5", 5, 20), 0.6),
-    Row("… streamed", Task("rounds5", 5, 20, stream=True), 0.6),
+    Row("five rounds, streamed", Task("rounds5", 5, 20, stream=True), 0.6),
     Row("eight calls at once, async", Task("parallel8", 8, 50, tool="async"), 0.6),
-    Row("… streamed", Task("parallel8", 8, 50, tool="async", stream=True), 0.6),
+    Row("eight calls at once, async, streamed", Task("parallel8", 8, 50, tool="async", stream=True), 0.6),
     Row("eight calls at once, sync", Task("parallel8", 8, 50), 0.9),
-    Row("… streamed", Task("parallel8", 8, 50, stream=True), 0.9),
+    Row("eight calls at once, sync, streamed", Task("parallel8", 8, 50, stream=True), 0.9),
     Row("a token, back to back", Task("tokens2000", 0, 5, stream=True), 0.45, parts=2000),
     Row("a token, one each millisecond", Task("paced400", 0, 1, stream=True), 0.7, parts=400),
     Row("a run, 500 at once", Task("rounds1", 1, 1, at_once=500), 0.3, fresh=True, peers=False),
@@ -74,37 +74,31 @@ ROWS = (
         Task("letters400", 1, 1, tool="keep", stream=True),
         1.3,
         parts=400,
-        beside=("of 100,000", Task("letters100", 1, 3, tool="keep", stream=True), 100),
+        beside=("a call of 100,000", Task("letters100", 1, 3, tool="keep", stream=True), 100),
         peers=False,
     ),
 )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure runs over HTTP beside a loop written by hand.")
-    parser.add_argument("--reps", type=int, default=7, help="repetitions (default: %(default)s)")
-    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="frameworks, too")
-    asked = parser.parse_args()
-    frameworks = FRAMEWORKS if asked.peers else ()
-    for name in (US, BASE, *frameworks):
-        prepare(PEERS / f"{name}.txt")
+    options = asked("Measure runs over HTTP beside a loop written by hand.", full=11, short=5, peers=True)
+    names = (US, BASE, *(FRAMEWORKS if options.peers else ()))
+    prepare(names)
     seconds: dict[Row, list[dict[str, float]]] = {row: [] for row in ROWS}
     with Endpoint() as endpoint:
-        sides = {name: Side(name, endpoint.url) for name in (US, BASE, *frameworks)}
+        sides = {name: Side(name, endpoint.url) for name in names}
         try:
-            for repetition in range(asked.reps + 1):
-                print(f"repetition {repetition} of {asked.reps}", file=sys.stderr)
+            for repetition in range(options.reps + 1):
+                print(f"repetition {repetition} of {options.reps}", file=sys.stderr)
+                present = {name: sides[name] for name in names if name in (US, BASE) or repetition <= ENOUGH}
                 for row in random.sample(ROWS, len(ROWS)):
-                    names = [name for name in sides if name in (US, BASE) or repetition <= ENOUGH]
-                    taken = measured(row, {name: sides[name] for name in names})
+                    taken = measured(row, present)
                     if repetition:  # the first round only warms up
                         seconds[row].append(taken)
         finally:
             for side in sides.values():
                 side.end()
-    lines = [line(row, seconds[row], frameworks) for row in ROWS]
-    print_table([("CPU time", US, "beside", "ratio", "bar", "", *frameworks), *lines])
-    return int(any("MISSED" in line for line in lines))
+    return told([figure(row, seconds[row]) for row in ROWS], versions(names), options.json)
 
 
 def measured(row: Row, sides: "dict[str, Side]") -> dict[str, float]:
@@ -174,16 +168,14 @@ class Side:
             self._process = None
 
 
-def line(row: Row, seconds: list[dict[str, float]], frameworks: tuple[str, ...]) -> tuple[str, ...]:
+def figure(row: Row, seconds: list[dict[str, float]]) -> Figure:
     base = row.beside[0] if row.beside is not None else BASE
-
-    def ratio(name: str) -> float:
-        return median(taken[name] / taken[base] for taken in seconds if name in taken)
-
-    ours, theirs = (shown(median(taken[name] for taken in seconds)) for name in (US, base))
-    verdict = "ok" if ratio(US) <= row.bar else "MISSED"
-    beside = [f"{ratio(name):.2f}" if name in seconds[0] else "" for name in frameworks]
-    return row.title, ours, f"{base} {theirs}", f"{ratio(US):.2f}", f"≤ {row.bar}", verdict, *beside
+    ratios: dict[str, list[float]] = {}
+    for taken in seconds:
+        for name in taken.keys() - {US, base}:
+            ratios.setdefault(name, []).append(taken[name] / taken[base])
+    others = {name: median(ratios[name]) for name in FRAMEWORKS if name in ratios}
+    return versus(row.title, [(taken[US], taken[base]) for taken in seconds], base, row.bar, others=others)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,20 @@
-"""`make bench`: toolspeak beside its peers, each in an environment of its own; README.md says what the rows mean.
+"""Schemas, imports and checks beside peers, each in an environment of its own; README.md says what the rows mean.
 
-The two sides of a row are measured right after each other, in random order, and the ratio is taken between these two.
-A machine that is slow for a while is then slow for both, and the median over the repetitions forgets it.
+The sides of a row are measured right after each other, in random order, and the ratio is taken between these. A machine
+that is slow for a while is then slow for all, and the median over the repetitions forgets it.
 """
 
-import argparse
 import random
 import subprocess
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import TypeAlias
 
-ROOT = Path(__file__).resolve().parent.parent
-PEERS = ROOT / "bench" / "peers"
-VENVS = ROOT / "bench" / ".venvs"
-HEAD = ("CPU time", "toolspeak", "beside", "ratio", "bar", "")
+from environments import ROOT, prepare, python, versions
+from figures import Figure, asked, told, versus
 
-Pair: TypeAlias = tuple[float, float | None]
-"""Seconds of our side and of theirs, measured together."""
+US = "toolspeak"
 
 
 @dataclass(frozen=True)
@@ -32,81 +27,70 @@ class Job:
 
 @dataclass(frozen=True)
 class Row:
-    """What is compared. The bar is a ratio, or seconds where nobody stands beside us; None: only to be seen."""
+    """What is compared.
+
+    Attributes:
+        theirs: Who stands beside us, under the name `beside`.
+        bar: The highest ratio, or seconds where nobody stands beside us; None: only to be seen.
+        others: More peers, which the short form leaves out.
+    """
 
     title: str
     ours: Job
     theirs: Job | None
+    beside: str
     bar: float | None
+    others: tuple[Job, ...] = ()
+
+    @property
+    def jobs(self) -> list[Job]:
+        return [self.ours, *([self.theirs] if self.theirs else []), *self.others]
 
 
-def versus(title: str, what: str, peer: str, bar: float | None) -> Row:
-    return Row(title, Job("toolspeak", what), Job(peer, what), bar)
+def beside(title: str, what: str, peer: str, bar: float | None, *others: str) -> Row:
+    return Row(title, Job(US, what), Job(peer, what), peer, bar, tuple(Job(other, what) for other in others))
 
 
 def alone(title: str, what: str, seconds: float | None) -> Row:
-    return Row(title, Job("toolspeak", what), None, seconds)
+    return Row(title, Job(US, what), None, "", seconds)
 
 
 ROWS = (
-    versus("schema, 8 parameters, warm", "warm", "pydantic-ai", 0.5),
-    versus("the same, cold", "cold", "pydantic-ai", 1.0),
-    versus("the same, with all imports", "from nothing", "pydantic-ai", 1.0),
-    versus("the same, types never met", "unmet", "pydantic-ai", None),
+    beside("schema, 8 parameters, warm", "warm", "pydantic-ai", 0.5, "langchain"),
+    beside("schema, 8 parameters, cold", "cold", "pydantic-ai", 1.0, "langchain"),
+    beside("schema, 8 parameters, with all imports", "from nothing", "pydantic-ai", 1.0, "langchain"),
+    beside("schema, 8 parameters, types never met", "unmet", "pydantic-ai", None, "langchain"),
     alone("1,000 tools", "many", 1.0),
     alone("1,000 tools, 1,000 models", "many models", 1.0),
     alone("1,000 tools, 1,000 dataclasses", "many dataclasses", None),
-    Row("import", Job("toolspeak", "import"), Job("toolspeak", "import asyncio"), 1.5),
-    Row("import and define one tool", Job("toolspeak", "from nothing"), Job("smolagents", "import"), 0.5),
-    versus("check a call, 8 arguments", "call", "pydantic-ai", None),
+    Row("import", Job(US, "import"), Job(US, "import asyncio"), "import asyncio", 1.5),
+    Row("import and define one tool", Job(US, "from nothing"), Job("smolagents", "import"), "import smolagents", 0.5),
+    beside("check a call, 8 arguments", "call", "pydantic-ai", None),
 )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure toolspeak beside its peers.")
-    parser.add_argument("--reps", type=int, default=7, help="repetitions (default: %(default)s)")
-    reps = parser.parse_args().reps
-    for peer in sorted({job.peer for row in ROWS for job in (row.ours, row.theirs) if job}):
-        prepare(PEERS / f"{peer}.txt")
-    pairs: dict[Row, list[Pair]] = {row: [] for row in ROWS}
+    options = asked("Measure schemas, imports and checks beside peers.", full=11, short=5, peers=True)
+    rows = ROWS if options.peers else tuple(replace(row, others=()) for row in ROWS)
+    return told(measured(rows, options.reps), versions(peers(rows)), options.json)
+
+
+def peers(rows: Sequence[Row]) -> list[str]:
+    """Those in whose environments something is measured."""
+    return sorted({job.peer for row in rows for job in row.jobs})
+
+
+def measured(rows: Sequence[Row], reps: int) -> list[Figure]:
+    """What rows come to; the environments are made before."""
+    prepare(peers(rows))
+    seconds: dict[Row, list[dict[Job, float]]] = {row: [] for row in rows}
     for repetition in range(reps + 1):
         print(f"repetition {repetition} of {reps}", file=sys.stderr)
-        for row in random.sample(ROWS, len(ROWS)):
-            pair = measured(row)
+        for row in random.sample(rows, len(rows)):
+            taken = {job: cpu(job) for job in random.sample(row.jobs, len(row.jobs))}
             if repetition:  # the first round only writes .pyc files and fills the disk cache
-                pairs[row].append(pair)
-    lines = [line(row, pairs[row]) for row in ROWS]
-    print_table([HEAD, *lines])
-    return int(any("MISSED" in line for line in lines))
-
-
-def prepare(requirements: Path) -> None:
-    """Make the environment of a peer, unless it is there and up to date."""
-    name = requirements.stem
-    sources = [requirements, ROOT / "constraints.txt"]
-    if name == "toolspeak":
-        sources.append(ROOT / "pyproject.toml")
-    wanted = "\n".join([sys.version, *(source.read_text() for source in sources)])
-    stamp = VENVS / name / "stamp"
-    if stamp.is_file() and stamp.read_text() == wanted:
-        return
-    print(f"installing {name} …", file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "venv", "--clear", VENVS / name], check=True)
-    # One set of constraints for all: nobody is measured with another pydantic.
-    pip = [python(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-c", "constraints.txt", "-r", requirements], cwd=ROOT, check=True)
-    stamp.write_text(wanted)
-
-
-def python(name: str) -> Path:
-    return VENVS / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-
-
-def measured(row: Row) -> Pair:
-    """Both sides of a row, in random order."""
-    jobs = [job for job in (row.ours, row.theirs) if job]
-    seconds = {job: cpu(job) for job in random.sample(jobs, len(jobs))}
-    return seconds[row.ours], seconds[row.theirs] if row.theirs else None
+                seconds[row].append(taken)
+    return [figure(row, seconds[row]) for row in rows]
 
 
 def cpu(job: Job) -> float:
@@ -115,31 +99,14 @@ def cpu(job: Job) -> float:
     return float(done.stdout)
 
 
-def line(row: Row, pairs: list[Pair]) -> tuple[str, ...]:
-    ours = median(mine for mine, _ in pairs)
-    if row.theirs is None:
-        theirs, ratio, value, unit = "", "", ours, " s"
-    else:
-        peer = row.theirs.peer if row.theirs.peer != "toolspeak" else row.theirs.what
-        theirs = f"{peer} {shown(median(their for _, their in pairs if their))}"
-        value, unit = median(mine / their for mine, their in pairs if their), ""
-        ratio = f"{value:.2f}"
-    if row.bar is None:
-        return row.title, shown(ours), theirs, ratio, "", ""
-    return row.title, shown(ours), theirs, ratio, f"≤ {row.bar}{unit}", "ok" if value <= row.bar else "MISSED"
-
-
-def shown(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
-
-
-def print_table(lines: list[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for cells in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+def figure(row: Row, seconds: list[dict[Job, float]]) -> Figure:
+    theirs = row.theirs
+    if theirs is None:
+        ours = median(taken[row.ours] for taken in seconds)
+        return Figure(title=row.title, ours=ours, bar=row.bar, times=len(seconds))
+    pairs = [(taken[row.ours], taken[theirs]) for taken in seconds]
+    others = {other.peer: median(taken[other] / taken[theirs] for taken in seconds) for other in row.others}
+    return versus(row.title, pairs, row.beside, row.bar, others=others)
 
 
 if __name__ == "__main__":

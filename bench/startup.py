@@ -4,12 +4,13 @@
 random order; the ratio is taken within a round, and the table shows medians. The first round is thrown away.
 """
 
-import argparse
 import random
 import subprocess
 import sys
 from resource import RUSAGE_CHILDREN, getrusage
-from statistics import median
+
+from environments import versions_here
+from figures import asked, told, versus
 
 BESIDE = [sys.executable, "-c", "import click, rich"]
 ROWS = {"toolspeak --help": (["--help"], 2.0), "toolspeak chat --help": (["chat", "--help"], None)}
@@ -30,19 +31,12 @@ def pair(arguments):
 
 
 def main() -> int:
-    options = argparse.ArgumentParser()
-    options.add_argument("--reps", type=int, default=15)
-    reps = options.parse_args().reps
-    missed = False
+    options = asked("Measure what it costs to start.", full=15, short=7)
+    figures = []
     for title, (arguments, bar) in ROWS.items():
-        pairs = [pair(arguments) for _ in range(reps + 1)][1:]
-        ours, beside = (median(side) for side in zip(*pairs, strict=True))
-        ratio = median(mine / other for mine, other in pairs)
-        missed |= bar is not None and ratio > bar
-        value = f"{ratio:.2f} of import click, rich ({ours * 1000:.0f} and {beside * 1000:.0f} ms)"
-        held = "" if bar is None else f"≤ {bar:g}  {'ok' if ratio <= bar else 'MISSED'}"
-        print(f"{title:24} {value:50} {held}".rstrip())
-    return int(missed)
+        pairs = [pair(arguments) for _ in range(options.reps + 1)][1:]
+        figures.append(versus(title, pairs, "import click, rich", bar))
+    return told(figures, versions_here("toolspeak", "typer", "click", "rich"), options.json)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+"""The environments of the peers, `.venvs/NAME`, each made from `peers/NAME.txt` when it is first needed."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / "bench" / "peers"
+VENVS = ROOT / "bench" / ".venvs"
+
+PACKAGES = {
+    "toolspeak": ("toolspeak", "pydantic", "aiohttp"),
+    "pydantic-ai": ("pydantic-ai-slim", "openai"),
+    "langchain": ("langchain", "langchain-core", "langchain-openai", "openai"),
+}
+"""What is measured in an environment that is not named for it, or has more than that."""
+
+TELL = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+
+
+def prepare(names: Iterable[str]) -> None:
+    """Make the environments of peers, unless they are there and up to date."""
+    for name in sorted(names):
+        requirements = PEERS / f"{name}.txt"
+        sources = [requirements, ROOT / "constraints.txt"]
+        if name == "toolspeak":
+            sources.append(ROOT / "pyproject.toml")
+        wanted = "\n".join([sys.version, *(source.read_text() for source in sources)])
+        stamp = VENVS / name / "stamp"
+        if stamp.is_file() and stamp.read_text() == wanted:
+            continue
+        print(f"installing {name} …", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", VENVS / name], check=True)
+        # One set of constraints for all: nobody is measured with another pydantic.
+        pip = [python(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-c", "constraints.txt", "-r", requirements], cwd=ROOT, check=True)
+        stamp.write_text(wanted)
+
+
+def python(name: str) -> Path:
+    return VENVS / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+def versions(names: Iterable[str]) -> dict[str, str]:
+    """The versions of what is measured in these environments."""
+    found: dict[str, str] = {}
+    for name in names:
+        packages = PACKAGES.get(name, (name,))
+        command = [python(name), "-I", "-c", TELL, *packages]
+        told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        found |= zip(packages, told.split(), strict=True)
+    return found
+
+
+def versions_here(*packages: str) -> dict[str, str]:
+    """The versions of packages in the environment of this process."""
+    return {package: version(package) for package in packages}
