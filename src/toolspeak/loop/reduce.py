@@ -24,7 +24,7 @@ from toolspeak.events import (
 )
 from toolspeak.loop import words
 from toolspeak.loop.references import needs
-from toolspeak.loop.state import Key, Spoken, Stage, State, Turn, key_of
+from toolspeak.loop.state import Key, Spoken, Stage, State, Turn, but, key_of
 from toolspeak.messages import Message, Result, Text, ToolCall, ToolResult, user
 from toolspeak.tools import output_text
 
@@ -36,9 +36,9 @@ def reduce(state: State, fact: Fact) -> State:
     """The state after one more fact."""
     match fact:
         case RunStarted():
-            return state._replace(run=fact, history=fact.messages, demand=_demand(fact.choice), asking=True)
+            return but(state, run=fact, history=fact.messages, demand=_demand(fact.choice), asking=True)
         case TurnStarted(turn=number):
-            return state._replace(turn=Turn(number=number, open=True, before=len(state.history)), asking=False)
+            return but(state, turn=Turn(number=number, open=True, before=len(state.history)), asking=False)
         case CallReady(call=call):
             return _with(state, _said(state, call))
         case CallMalformed():
@@ -46,7 +46,7 @@ def reduce(state: State, fact: Fact) -> State:
             return _with(state, _ended(state, Spoken(fact.call_id, (fact.name or "", fact.raw), None), result))
         case SaidInThought():
             turn = state.turn
-            return state._replace(turn=turn._replace(calls={}, running=(), stray=turn.stray + turn.running))
+            return but(state, turn=but(turn, calls={}, running=(), stray=turn.stray + turn.running))
         case TurnEnded():
             return _settled(_heard(state, fact))
         case ApprovalNeeded(call=call):
@@ -65,7 +65,7 @@ def reduce(state: State, fact: Fact) -> State:
         case RunResumed():
             return _settled(_resumed(state))
         case RunEnded():
-            return state._replace(ended=fact, asking=False)
+            return but(state, ended=fact, asking=False)
         case _:  # the name of a call alone changes nothing
             return state
 
@@ -83,18 +83,18 @@ def _said(state: State, call: ToolCall) -> Spoken:
 
 def _with(state: State, *changed: Spoken) -> State:
     calls = {**state.turn.calls, **{spoken.id: spoken for spoken in changed}}
-    return state._replace(turn=state.turn._replace(calls=calls))
+    return but(state, turn=but(state.turn, calls=calls))
 
 
 def _staged(state: State, call_id: str, stage: Stage) -> State:
     spoken = state.turn.calls.get(call_id)
-    return state if spoken is None or spoken.stage == "done" else _with(state, spoken._replace(stage=stage))
+    return state if spoken is None or spoken.stage == "done" else _with(state, but(spoken, stage=stage))
 
 
 def _started(state: State, call_id: str) -> State:
     turn = state.turn
-    calls = {**turn.calls, call_id: turn.calls[call_id]._replace(stage="running")}
-    return state._replace(turn=turn._replace(calls=calls, running=(*turn.running, call_id)), made=state.made + 1)
+    calls = {**turn.calls, call_id: but(turn.calls[call_id], stage="running")}
+    return but(state, turn=but(turn, calls=calls, running=(*turn.running, call_id)), made=state.made + 1)
 
 
 def _finished(state: State, result: ToolResult) -> State:
@@ -104,7 +104,7 @@ def _finished(state: State, result: ToolResult) -> State:
         calls = {**calls, spoken.id: _ended(state, spoken, result)}
     running = tuple(call_id for call_id in turn.running if call_id != result.call_id)
     stray = tuple(call_id for call_id in turn.stray if call_id != result.call_id) if turn.stray else ()
-    return state._replace(turn=turn._replace(calls=calls, running=running, stray=stray))
+    return but(state, turn=but(turn, calls=calls, running=running, stray=stray))
 
 
 def _ended(state: State, spoken: Spoken, result: ToolResult) -> Spoken:
@@ -112,7 +112,7 @@ def _ended(state: State, spoken: Spoken, result: ToolResult) -> Spoken:
     spec = state.specs.get(spoken.key[0])
     limit = (spec.max_output if spec else None) or SHOWN
     text = output_text(result.output) if result.error is None else result.error
-    return spoken._replace(stage="done", result=result, shown=words.cut(text, limit))
+    return but(spoken, stage="done", result=result, shown=words.cut(text, limit))
 
 
 def _not_run(state: State, calls: Iterable[Spoken], why: str) -> State:
@@ -125,8 +125,8 @@ def _not_run(state: State, calls: Iterable[Spoken], why: str) -> State:
 def _heard(state: State, fact: TurnEnded) -> State:
     """The message is whole: it joins the history, and what in it must not run gets its result."""
     history = (*state.history, fact.message) if fact.message.parts else state.history
-    turn = state.turn._replace(open=False, finish=fact.finish, calls=_in_order(state.turn.calls, fact.message))
-    state = state._replace(history=history, turn=turn, usage=state.usage + fact.usage, kept={})
+    turn = but(state.turn, open=False, finish=fact.finish, calls=_in_order(state.turn.calls, fact.message))
+    state = but(state, history=history, turn=turn, usage=state.usage + fact.usage, kept={})
     waiting = [spoken for spoken in turn.calls.values() if spoken.stage == "waiting"]
     if fact.finish not in WELL:
         return _not_run(state, waiting, _why_cut(fact.finish))
@@ -138,7 +138,7 @@ def _heard(state: State, fact: TurnEnded) -> State:
         waiting = one
     if (left := _calls_left(state)) is not None and len(waiting) > left:
         state = _not_run(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
-        state = state._replace(turn=state.turn._replace(over=True))
+        state = but(state, turn=but(state.turn, over=True))
     return state if turn.calls else _answered(state)
 
 
@@ -160,14 +160,14 @@ def _calls_left(state: State) -> int | None:
 def _answered(state: State) -> State:
     """A message without calls is the answer, unless a call was asked for."""
     if state.demand.mode in ("required", "named"):
-        return _asked_again(state._replace(nudges=state.nudges + 1), words.demanded(state.demand))
+        return _asked_again(but(state, nudges=state.nudges + 1), words.demanded(state.demand))
     if output := state.run.output if state.run else None:
-        return _asked_again(state._replace(demand=ToolChoice(mode="named", names=(output,))), words.wanted(output))
+        return _asked_again(but(state, demand=ToolChoice(mode="named", names=(output,))), words.wanted(output))
     return state
 
 
 def _asked_again(state: State, note: str) -> State:
-    return state._replace(asking=True, history=(*state.history, user(note)))
+    return but(state, asking=True, history=(*state.history, user(note)))
 
 
 # The end of a turn
@@ -182,12 +182,13 @@ def _settled(state: State) -> State:
     done = (*state.done, *calls.values())
     if state.turn.finish not in WELL:  # the run ends here; if it is resumed, it is as if this had not been said
         message = Message(role="tool", parts=tuple(map(_result, calls.values())))
-        return state._replace(history=(*state.history, message), done=done)
+        return but(state, history=(*state.history, message), done=done)
     ran = [each for each in calls.values() if _ran(each)]
     # A call is counted with what came of it, once a turn however often it stands in it.
     count = {(each.key, each.shown): state.seen.get((each.key, each.shown), 0) + 1 for each in calls.values()}
     message = Message(role="tool", parts=(*map(_result, calls.values()), *_notes(state, count)))
-    return state._replace(
+    return but(
+        state,
         history=(*state.history, message),
         done=done,
         asking=state.halted is None,
@@ -236,14 +237,14 @@ def _after(demand: ToolChoice, ran: list[Spoken]) -> ToolChoice:
 def _excused(state: State, call_id: str) -> State:
     """A call that somebody refused is not demanded again."""
     spoken = state.turn.calls.get(call_id)
-    return state if spoken is None else state._replace(demand=_after(state.demand, [spoken]))
+    return state if spoken is None else but(state, demand=_after(state.demand, [spoken]))
 
 
 # Interrupted, resumed
 
 
 def _halted(state: State, fact: Interrupted) -> State:
-    state = state._replace(halted=fact, asking=False)
+    state = but(state, halted=fact, asking=False)
     if state.turn.open:  # the message is closed first, with what there is
         return state
     waiting = [each for each in state.turn.calls.values() if each.stage in ("waiting", "asked", "approved")]
@@ -256,13 +257,13 @@ def _resumed(state: State) -> State:
     if state.ended is not None and state.ended.reason not in ("cancelled", "error") and state.halted is None:
         return state
     if turn.open or turn.finish == "error":
-        return _unsaid(state)._replace(halted=None, ended=None)
+        return but(_unsaid(state), halted=None, ended=None)
     if state.halted is not None:
         done = all(each.result is not None for each in turn.calls.values())
-        state = state._replace(halted=None, asking=turn.number == 0 or (bool(turn.calls) and done))
+        state = but(state, halted=None, asking=turn.number == 0 or (bool(turn.calls) and done))
     revived = [_revived(state, each) for each in turn.calls.values()]
     again = sum(each.id in turn.running and each.stage != "done" for each in revived)
-    state = state._replace(ended=None, made=state.made - again, turn=turn._replace(running=(), stray=()))
+    state = but(state, ended=None, made=state.made - again, turn=but(turn, running=(), stray=()))
     cut = () if turn.finish in WELL else [each for each in revived if each.stage == "waiting"]
     return _not_run(_with(state, *revived), cut, _why_cut(turn.finish))
 
@@ -274,7 +275,8 @@ def _unsaid(state: State) -> State:
     found = [each for each in calls if _ran(each) and (state.halted is None or not (each.result and each.result.error))]
     kept = {**state.kept, **{each.key: each.result for each in found if each.result}}
     lost = sum(each.key not in kept and (each.stage == "running" or _ran(each)) for each in calls)
-    return state._replace(
+    return but(
+        state,
         kept=kept,
         made=state.made - lost,
         turn=Turn(number=turn.number - 1, before=turn.before),
@@ -286,10 +288,10 @@ def _unsaid(state: State) -> State:
 
 def _revived(state: State, spoken: Spoken) -> Spoken:
     if spoken.stage == "asked":
-        return spoken._replace(stage="waiting")
+        return but(spoken, stage="waiting")
     if spoken.stage != "running":
         return spoken
     spec = state.specs.get(spoken.key[0])
     if spec is not None and spec.effect != "once":
-        return spoken._replace(stage="approved" if spec.approve else "waiting")
+        return but(spoken, stage="approved" if spec.approve else "waiting")
     return _ended(state, spoken, ToolResult(call_id=spoken.id, error=words.UNKNOWN))

@@ -1,7 +1,7 @@
 """Where a run stands: everything that `decide` may look at, folded from the facts."""
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from toolspeak.events import AUTO, Finish, Interrupted, RunEnded, RunStarted, ToolChoice, Usage
 from toolspeak.messages import Message, ToolCall, ToolResult
@@ -102,6 +102,20 @@ class State(NamedTuple):
     def results(self) -> dict[str, ToolResult]:
         """What calls of this turn may refer to."""
         return {spoken.id: spoken.result for spoken in self.turn.calls.values() if spoken.result is not None}
+
+
+R = TypeVar("R", Spoken, Turn, State)
+
+PLACES = {kind: {name: place for place, name in enumerate(kind._fields)} for kind in (Spoken, Turn, State)}
+
+
+def but(record: R, **changes: Any) -> R:
+    """The same record, but for these fields: what `_replace` does, at half its price."""
+    kind = type(record)
+    places, values = PLACES[kind], list(record)
+    for name, value in changes.items():
+        values[places[name]] = value
+    return tuple.__new__(kind, values)  # pyright: ignore[reportUnknownMemberType]
 
 
 def begin(specs: Iterable[ToolSpec]) -> State:
