@@ -31,14 +31,20 @@ pytestmark = [
 QUESTION = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
 
 
-def tool(name: str, about: str, argument: str) -> Any:
-    parameters = {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]}
+def tool(name: str, about: str, argument: str, meaning: str) -> Any:
+    properties = {argument: {"type": "string", "description": meaning}}
+    parameters = {"type": "object", "properties": properties, "required": [argument]}
     return {"type": "function", "function": {"name": name, "description": about, "parameters": parameters}}
 
 
-TOOLS = [
-    tool("get_weather", "Get the current weather for a given city.", "city"),
-    tool("calculator", "Evaluate an arithmetic expression.", "expression"),
+TOOLS = [  # those of the demo
+    tool("get_weather", "Get the current weather for a given city.", "city", "The name of the city."),
+    tool(
+        "calculator",
+        "Evaluate an arithmetic expression.",
+        "expression",
+        "Numbers and + - * / ( ), such as 20 * 9/5 + 32.",
+    ),
 ]
 
 

@@ -73,9 +73,7 @@ def test_tools_are_shown_in_every_dialect():
     assert run("tools", WEATHER, "--as", "typescript").stdout.startswith(
         "/** Get the current temperature in a city. */\nget_weather({"
     )
-    assert run("tools", WEATHER, "--as", "python").stdout.startswith(
-        "# Get the current temperature in a city.\ndef get_weather(\n  city: str,"
-    )
+    assert run("tools", WEATHER, "--as", "python").stdout.startswith("def get_weather(*, city: str, unit: Literal[")
     assert [tool["name"] for tool in json.loads(run("tools", WEATHER, "--as", "json").stdout)] == [
         "get_weather",
         "list_cities",

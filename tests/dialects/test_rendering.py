@@ -83,12 +83,12 @@ def test_typescript_says_all_that_the_schema_says():
 
 def test_python_says_all_that_the_schema_says():
     assert python_signatures([Tool(book).spec]) == (
-        "# Book a room.\n"
-        "def book(\n"
-        "  stay: dict[str, int],  # First and last day.\n"
-        '  room: str = "any",  # Which room.\n'
-        "  nights: int = None,\n"
-        ")"
+        'def book(*, stay: dict[str, int], room: str = "any", nights: int = None):\n'
+        '  """Book a room.\n'
+        "  Args:\n"
+        "    stay: First and last day.\n"
+        "    room: Which room.\n"
+        '  """'
     )
     stub = python_signatures([NESTED])
     for said in ('{"city": str (Its name.), "nights"?: int}', 'Literal["first", "second"] = "second"', "(format date)"):

@@ -1,4 +1,4 @@
-"""Python: tools as `def` stubs with comments, calls with keyword arguments."""
+"""Python: tools as `def` stubs with docstrings, calls with keyword arguments."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -22,21 +22,24 @@ PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 
 def signatures(specs: Sequence[ToolSpec]) -> str:
     """The tools, one stub each."""
-    return "\n".join(_stub(spec) for spec in specs)
+    return "\n\n".join(_stub(spec) for spec in specs)
 
 
 def _stub(spec: ToolSpec) -> str:
     types = "".join(f"{name} = {_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items())
-    about = "".join(f"# {line.strip()}\n" for line in spec.description.strip().split("\n") if line.strip())
+    parameters = ", ".join(_parameter(spec.parameters, name, sub) for name, sub in parameters_of(spec.parameters))
+    parameters = f"*, {parameters}" if parameters else ""  # told that only keywords will do, models write keywords
     returns = f" -> {_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
-    lines = [_line(spec.parameters, name, sub) for name, sub in parameters_of(spec.parameters)]
-    parameters = "\n".join(["", *lines, ""]) if lines else ""
-    return f"{types}{about}def {identifier(spec.name)}({parameters}){returns}"
-
-
-def _line(schema: Schema, name: str, sub: Schema) -> str:
-    about = note(sub)
-    return f"  {_parameter(schema, name, sub)},{f'  # {about}' if about else ''}"
+    head = f"{types}def {identifier(spec.name)}({parameters}){returns}:"
+    notes = [(name, note(sub)) for name, sub in parameters_of(spec.parameters)]
+    documented = [f"    {name}: {text}" for name, text in notes if text]
+    about = spec.description.strip().replace('"""', "'''")
+    body = [f'  """{about}'] if about else ['  """']
+    if documented:
+        body += ["  Args:", *documented, '  """']
+    else:
+        body[0] += '"""'
+    return "\n".join([head, *("\n  ".join(line.split("\n")) for line in body)])
 
 
 def _parameter(schema: Schema, name: str, sub: Schema) -> str:
