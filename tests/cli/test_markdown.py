@@ -1,7 +1,7 @@
 """Markdown as it arrives: the same however it is cut, in any width, and nothing is lost."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -82,6 +82,8 @@ def test_lines_are_broken_between_words(width: int, shown: str):
 
 
 @given(MARKED, st.integers(1, 7), st.integers(3, 50))
+@example("\\ \t0", 1, 6)
+@example("```\na\tb\n```", 1, 20)
 def test_how_it_is_cut_makes_no_difference(text: str, size: int, width: int):
     assert letters(drawn(text, width, size)) == letters(drawn(text, width))
 

@@ -23,6 +23,9 @@ CODE = "cyan"
 HEADING = "bold"
 QUOTE = "dim italic"
 
+TAB = "    "
+"""How a tab is drawn, wherever it stands: where the next stop would be depends on how the text was cut."""
+
 LONGEST = 200
 """Letters after which emphasis that was not closed is none."""
 
@@ -126,7 +129,7 @@ class Markdown:
         if self.is_code:
             line, self._line = self._line, ""
             if line:
-                yield Span(line.expandtabs(4), self._style)
+                yield Span(line.replace("\t", TAB), self._style)
             return
         while self._line:
             taken, spans = _next(self._line, self._before, self._style, ended=ended)
@@ -206,7 +209,7 @@ class Column:
         for piece in re.findall(r"\s+|\S+", span.text):
             if piece.isspace():
                 yield from self._word_out(indent)
-                self._space += piece.expandtabs(4)
+                self._space += piece.replace("\t", TAB)
             else:
                 self._word.append(Span(piece, span.style))
 
