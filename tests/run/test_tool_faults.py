@@ -394,7 +394,7 @@ def test_a_deadline_ends_a_run_whose_tool_hangs(function: Callable[[], Any]):
     clock = Clock()
     model = ScriptedModel([calls(("sibling", {}), (function.__name__, {})), says("Done.")])
     outcome = play(Agent(model, [sibling, function]), limits=Limits(seconds=0.15))
-    assert clock() < 5  # the tool would take for ever, and a busy machine takes its time
+    assert clock() < 1.0
     assert (outcome.stop_reason, outcome.detail) == ("limit", "the run may take 0.15 seconds, and they are over")
     assert outcome.calls[0].output == "fine"
     assert "cancelled before it was done" in (outcome.calls[1].error or "")
