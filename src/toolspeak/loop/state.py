@@ -115,7 +115,7 @@ def but(record: R, **changes: Any) -> R:
     places, values = PLACES[kind], list(record)
     for name, value in changes.items():
         values[places[name]] = value
-    return tuple.__new__(kind, values)  # pyright: ignore[reportUnknownMemberType]
+    return tuple.__new__(kind, values)  # pyright: ignore[reportUnknownMemberType] (any values)
 
 
 def begin(specs: Iterable[ToolSpec]) -> State:
