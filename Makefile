@@ -34,7 +34,7 @@ test: setup ## run all tests
 test-local: export TOOLSPEAK_LOCAL_THREADS ?= 2
 test-local: setup ## run the tests of the embedded model, with its real weights
 	$(BIN)/toolspeak pull
-	$(BIN)/python -m pytest tests_local -n0 --timeout 900
+	$(BIN)/python -m pytest tests/local -n0 --timeout 900
 
 check: setup ## format, lint, types, layers, tests
 	$(BIN)/ruff format --check
@@ -54,7 +54,7 @@ bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
 
 fuzz: setup ## look for texts that break the reader, for some minutes
-	$(BIN)/python -m pytest tests/dialects/test_reading_properties.py -k "chunking or raise or deltas or shown" --hypothesis-profile fuzz --timeout 900
+	$(BIN)/python -m pytest tests/reading/test_reading_properties.py -k "chunking or raise or deltas or shown" --hypothesis-profile fuzz --timeout 900
 
 clean: ## remove what was made
 	rm -rf $(VENV) bench/.venvs

@@ -105,7 +105,7 @@ def measured(application):
     from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
-    from toolspeak.gateway.serving import server
+    from toolspeak.gateway.server import server
 
     async def cpu(request):
         return PlainTextResponse(str(time.process_time()))
@@ -145,9 +145,9 @@ def relay(port):
 def gateway(port):
     from toolspeak.dialects import TYPESCRIPT
     from toolspeak.gateway import Served, app
-    from toolspeak.models import model
+    from toolspeak.models import connect
 
-    there = model("m", at=f"http://127.0.0.1:{port}/v1", key="none")
+    there = connect("m", at=f"http://127.0.0.1:{port}/v1", key="none")
     measured(app([Served(name="m", model=there, dialect=TYPESCRIPT)]))
 
 

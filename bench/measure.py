@@ -191,7 +191,7 @@ def toolspeak(what):
 
 def toolspeak_find():
     from toolspeak import Tool
-    from toolspeak.dialects.reader import Reader
+    from toolspeak.reading.reader import Reader
 
     specs = [Tool(searches(1)[0]).spec]
 

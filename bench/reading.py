@@ -14,7 +14,7 @@ from figures import Figure, asked, told
 from pydantic_core import from_json
 
 from run import US, Job, Row, measured, peers
-from toolspeak.dialects.reader import Reader
+from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
 CHUNK = 4

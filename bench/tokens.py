@@ -8,7 +8,7 @@ import sys
 import tiktoken
 
 from toolspeak import discover
-from toolspeak.dialects import json_form, python_form, typescript_form
+from toolspeak.dialects import json_notation, python_notation, typescript_notation
 
 BARS = {"typescript": 0.60, "python": 0.72}
 
@@ -16,7 +16,7 @@ BARS = {"typescript": 0.60, "python": 0.72}
 def main() -> int:
     encoding = tiktoken.get_encoding("o200k_base")
     specs = discover(sys.argv[1] if len(sys.argv) > 1 else "examples/weather.py").specs
-    forms = {"json": json_form, "typescript": typescript_form, "python": python_form}
+    forms = {"json": json_notation, "typescript": typescript_notation, "python": python_notation}
     counts = {name: len(encoding.encode(form.signatures(specs))) for name, form in forms.items()}
     held = True
     for name, count in counts.items():

@@ -274,7 +274,7 @@ def test_a_message_gives_its_text_and_its_calls():
 
 @pytest.mark.parametrize("noun", [Message, Text, TurnStarted, Ref], ids=lambda noun: noun.__name__)
 def test_nouns_are_frozen_slotted_and_keyword_only(noun: type[Any]):
-    assert noun.__dataclass_params__.frozen
+    assert noun.__dataclass_params__.noun
     assert "__slots__" in vars(noun)
     with pytest.raises(TypeError):
         noun("positional")

@@ -54,7 +54,7 @@ def test_importing_loads_nothing_heavy(tmp_path: Path):
 
 def test_the_nouns_need_no_pydantic(tmp_path: Path):
     code = (
-        "import toolspeak.codec, toolspeak.coercion, toolspeak.checking, toolspeak.events, toolspeak.spec\n"
+        "import toolspeak.codec, toolspeak.coercion, toolspeak.validation, toolspeak.events, toolspeak.spec\n"
         "import sys, json; print(json.dumps(sorted(name for name in sys.modules if '.' not in name)))"
     )
     assert not set(report(code, tmp_path)) & {"pydantic", "pydantic_core", "griffe", "typer", "rich"}

@@ -1,9 +1,9 @@
 from toolspeak import Agent
-from toolspeak.models import model as model_at
+from toolspeak.models import connect
 
 
 def agent(url, model, tool):
-    made = Agent(model_at(model, at=url, key="key", dialect="native"), tools=[tool])
+    made = Agent(connect(model, at=url, key="key", dialect="native"), tools=[tool])
 
     async def run(stream):
         if not stream:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from toolspeak.events import Limits, ToolChoice
     from toolspeak.messages import Media, Message, ToolCall, ToolResult, system, user
-    from toolspeak.models import Sampling, model
+    from toolspeak.models import Sampling, connect
     from toolspeak.run import Agent, Chain, Outcome, previous
     from toolspeak.spec import ToolSpec
     from toolspeak.tools import Context, Tool, Toolbox, discover, tool
@@ -48,8 +48,8 @@ __all__ = [
     "ToolspeakError",
     "UsageError",
     "__version__",
+    "connect",
     "discover",
-    "model",
     "previous",
     "system",
     "tool",
@@ -79,7 +79,7 @@ _HOMES = {
     "ToolspeakError": "toolspeak.errors",
     "UsageError": "toolspeak.errors",
     "discover": "toolspeak.tools",
-    "model": "toolspeak.models",
+    "connect": "toolspeak.models",
     "previous": "toolspeak.run",
     "system": "toolspeak.messages",
     "tool": "toolspeak.tools",

@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolspeak.checking import alternatives, enumerated, fits, item_schema, resolve
 from toolspeak.messages import Concat, Ref
 from toolspeak.spec import Schema
+from toolspeak.validation import alternatives, enumerated, fits, item_schema, resolve
 
 ENUM_NAMES = "x-enum-names"
 """Schema keyword of our own: the names of an enum's members, with their values. Never shown to a model."""

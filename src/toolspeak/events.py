@@ -7,13 +7,13 @@ run: the loop is a fold over them, and a run is resumed from them. A thing that 
 
 from typing import ClassVar, Literal, TypeAlias
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.messages import Message, ToolCall, ToolResult
 
-Finish: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
+FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
 """How a message ended. `closed`: we closed the stream ourselves, having heard enough; it counts as ended well."""
 
-WELL: frozenset[Finish] = frozenset({"stop", "tool_calls", "closed"})
+ENDED_WELL: frozenset[FinishReason] = frozenset({"stop", "tool_calls", "closed"})
 """Ways in which a message ends well."""
 
 Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
@@ -22,7 +22,7 @@ Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
 StopReason: TypeAlias = Literal["answered", "length", "refused", "limit", "loop", "cancelled", "error"]
 
 
-@noun
+@frozen
 class Usage:
     """Tokens of a turn or of a run. `estimated` marks figures that the endpoint did not give."""
 
@@ -40,7 +40,7 @@ class Usage:
         )
 
 
-@noun
+@frozen
 class Limits:
     """Where a run stops by itself. `None` is no limit.
 
@@ -61,7 +61,7 @@ class Limits:
     concurrent: int = 8
 
 
-@noun
+@frozen
 class ToolChoice:
     """Which tools may or must be called. With `named`, all of `names` must be."""
 
@@ -76,19 +76,19 @@ AUTO = ToolChoice()
 # Deltas
 
 
-@noun
+@frozen
 class TextDelta:
     kind: ClassVar = "text_delta"
     text: str
 
 
-@noun
+@frozen
 class ThinkingDelta:
     kind: ClassVar = "thinking_delta"
     text: str
 
 
-@noun
+@frozen
 class ArgsDelta:
     """A piece of the canonical JSON of a call's arguments; joined, the pieces are the arguments of its `CallReady`."""
 
@@ -100,7 +100,7 @@ class ArgsDelta:
 # Facts: the run
 
 
-@noun
+@frozen
 class RunStarted:
     """What the run was told. `output` names the tool by which the answer must be given, if it must be."""
 
@@ -115,14 +115,14 @@ class RunStarted:
     output: str | None = None
 
 
-@noun
+@frozen
 class RunResumed:
     """The facts so far were read back, by a process that knows nothing else of the run."""
 
     kind: ClassVar = "run_resumed"
 
 
-@noun
+@frozen
 class Interrupted:
     """What the loop cannot see by itself: a cancellation, a deadline, a dead endpoint."""
 
@@ -131,7 +131,7 @@ class Interrupted:
     detail: str = ""
 
 
-@noun
+@frozen
 class RunEnded:
     kind: ClassVar = "run_ended"
     reason: StopReason
@@ -141,13 +141,13 @@ class RunEnded:
 # Facts: a turn of the model
 
 
-@noun
+@frozen
 class TurnStarted:
     kind: ClassVar = "turn_started"
     turn: int
 
 
-@noun
+@frozen
 class CallStarted:
     """The name of a call is known; its arguments are still being said."""
 
@@ -156,7 +156,7 @@ class CallStarted:
     name: str
 
 
-@noun
+@frozen
 class CallReady:
     """A call is complete."""
 
@@ -165,7 +165,7 @@ class CallReady:
     repair: Repair = "none"
 
 
-@noun
+@frozen
 class CallMalformed:
     """Something was meant as a call and cannot be one. It gets a result like any call: bad grammar is data."""
 
@@ -177,31 +177,31 @@ class CallMalformed:
     hint: str = ""
 
 
-@noun
+@frozen
 class SaidInThought:
     """All text and calls of this turn so far turned out to be reasoning."""
 
     kind: ClassVar = "said_in_thought"
 
 
-@noun
+@frozen
 class TurnEnded:
     kind: ClassVar = "turn_ended"
     message: Message
-    finish: Finish
+    finish: FinishReason
     usage: Usage = Usage()
 
 
 # Facts: tools
 
 
-@noun
+@frozen
 class ApprovalNeeded:
     kind: ClassVar = "approval_needed"
     call: ToolCall
 
 
-@noun
+@frozen
 class ApprovalGiven:
     kind: ClassVar = "approval_given"
     call_id: str
@@ -209,13 +209,13 @@ class ApprovalGiven:
     reason: str = ""
 
 
-@noun
+@frozen
 class ToolStarted:
     kind: ClassVar = "tool_started"
     call_id: str
 
 
-@noun
+@frozen
 class ToolFinished:
     kind: ClassVar = "tool_finished"
     result: ToolResult

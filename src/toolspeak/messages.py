@@ -7,7 +7,7 @@ turn holds all results in call order, and may end with a note to the model; each
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 Json: TypeAlias = Annotated[Any, "JSON"]
 """A plain JSON value: never read for type tags, whatever it looks like."""
@@ -18,7 +18,7 @@ Arguments: TypeAlias = Annotated[dict[str, Any], "arguments"]
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
-@noun
+@frozen
 class Ref:
     """The result of an earlier call, or a part of it: `w["days"][0]` is `Ref(call="call_1", path=("days", 0))`."""
 
@@ -26,14 +26,14 @@ class Ref:
     path: tuple[str | int, ...] = ()
 
 
-@noun
+@frozen
 class Concat:
     """Text joined from parts, where a part is text or a `Ref`."""
 
     parts: tuple[str | Ref, ...]
 
 
-@noun
+@frozen
 class ToolCall:
     """A call that the model has finished saying."""
 
@@ -42,7 +42,7 @@ class ToolCall:
     arguments: Arguments
 
 
-@noun
+@frozen
 class Extra:
     """Data of one vendor that must go back to that vendor as it came."""
 
@@ -50,21 +50,21 @@ class Extra:
     data: Json
 
 
-@noun
+@frozen
 class Text:
     kind: ClassVar = "text"
     text: str
     extra: Extra | None = None
 
 
-@noun
+@frozen
 class Thinking:
     kind: ClassVar = "thinking"
     text: str
     extra: Extra | None = None
 
 
-@noun
+@frozen
 class Media:
     """An image, a sound or a document: its bytes or its address."""
 
@@ -75,7 +75,7 @@ class Media:
     extra: Extra | None = None
 
 
-@noun
+@frozen
 class ToolResult:
     """What came of a call.
 
@@ -94,14 +94,14 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
-@noun
+@frozen
 class Call:
     kind: ClassVar = "call"
     call: ToolCall
     extra: Extra | None = None
 
 
-@noun
+@frozen
 class Result:
     """A result as the model is shown it (cut to the tool's output limit, if it has one)."""
 
@@ -112,7 +112,7 @@ class Result:
     extra: Extra | None = None
 
 
-@noun
+@frozen
 class Opaque:
     """A block of a vendor that we carry and do not read."""
 
@@ -124,7 +124,7 @@ class Opaque:
 Part: TypeAlias = Text | Thinking | Call | Result | Media | Opaque
 
 
-@noun
+@frozen
 class Raw:
     """The text a message was read from. Its own dialect sends it back byte for byte; another renders the parts anew."""
 
@@ -132,7 +132,7 @@ class Raw:
     text: str
 
 
-@noun
+@frozen
 class Message:
     kind: ClassVar = "message"
     role: Role

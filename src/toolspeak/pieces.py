@@ -7,12 +7,12 @@ text may hold calls that nobody has looked for.
 
 from typing import ClassVar, TypeAlias
 
-from toolspeak._noun import noun
-from toolspeak.events import Finish, TextDelta, ThinkingDelta, Usage
+from toolspeak._frozen import frozen
+from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Extra, Part
 
 
-@noun
+@frozen
 class CallPiece:
     """A piece of a call that the API itself marks as one.
 
@@ -30,8 +30,8 @@ class CallPiece:
     arguments: str = ""
 
 
-@noun
-class SpokenCall:
+@frozen
+class ApiCall:
     """A whole call as the API gave it: its arguments are text and may not be JSON at all."""
 
     kind: ClassVar = "spoken_call"
@@ -42,7 +42,7 @@ class SpokenCall:
     extra: Extra | None = None
 
 
-@noun
+@frozen
 class Answer:
     """The end of a message, and all of it: its parts in order, how it ended, and what it took.
 
@@ -50,8 +50,8 @@ class Answer:
     """
 
     kind: ClassVar = "answer"
-    parts: tuple[Part | SpokenCall, ...]
-    finish: Finish
+    parts: tuple[Part | ApiCall, ...]
+    finish: FinishReason
     usage: Usage | None = None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, cast
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """`read` changes nothing; `idempotent` may be repeated; `once` must not be repeated (the careful default)."""
@@ -12,7 +12,7 @@ Schema: TypeAlias = Mapping[str, Any]
 """A JSON schema. Schemas are shared and never changed in place."""
 
 
-@noun
+@frozen
 class ToolSpec:
     """A tool, without the function behind it.
 

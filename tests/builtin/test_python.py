@@ -6,7 +6,7 @@ import pytest
 
 from toolspeak.builtin.python import PythonTool, run_python
 from toolspeak.errors import ToolError, UsageError
-from toolspeak.execution.sandbox import Limits, has_monty, walls_here
+from toolspeak.execution.sandbox import SandboxLimits, has_monty, walls_here
 from toolspeak.tools import discover
 
 needs_both = pytest.mark.skipif(
@@ -26,7 +26,7 @@ def test_it_is_discovered_and_its_maker_is_not():
 @needs_both
 @pytest.mark.parametrize("mode", ["monty", "full", "auto"])
 def test_the_description_says_the_mode_and_what_is_missing(mode: Any):
-    described = PythonTool(mode=mode, limits=Limits(seconds=2)).spec.description
+    described = PythonTool(mode=mode, limits=SandboxLimits(seconds=2)).spec.description
     assert f"Mode: {mode}" in described
     assert "Not available: " in described
     assert "network" in described

@@ -11,9 +11,9 @@ import pytest
 from tests.cli.terminal import environment
 from tests.models.server import Server, plays
 from toolspeak import codec
-from toolspeak.cli.drawing import drawn, is_facts, sequence
+from toolspeak.cli.graph import drawn, is_facts, sequence
 from toolspeak.cli.lanes import lanes_of
-from toolspeak.cli.recording import Moment, Recording, recorded
+from toolspeak.cli.record import Moment, Recording, recorded
 from toolspeak.cli.svg import agent_picture, run_picture
 from toolspeak.errors import UsageError
 from toolspeak.events import (

@@ -5,13 +5,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from toolspeak.cli.markdown import LONGEST, Prose, Span
+from toolspeak.cli.markdown import LONGEST, Span, WrappedMarkdown
 
 MARKED = st.text(st.sampled_from("ab é語 \n\n\t*_`#->~\\0123.)|"), max_size=120)
 
 
 def drawn(text: str, width: int = 40, size: int | None = None) -> list[Span]:
-    prose = Prose(width)
+    prose = WrappedMarkdown(width)
     size = size or len(text) or 1
     spans = [span for at in range(0, len(text), size) for span in prose.feed(text[at : at + size])]
     return [*spans, *prose.close()]
@@ -62,7 +62,7 @@ def test_styles():
 
 
 def test_words_come_out_as_they_end():
-    prose = Prose(40)
+    prose = WrappedMarkdown(40)
     assert "".join(span.text for span in prose.feed("It is cold in Os")) == "It is cold in"
     assert "".join(span.text for span in prose.feed("lo")) == ""
     assert "".join(span.text for span in prose.close()) == " Oslo"

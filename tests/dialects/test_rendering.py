@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolspeak import Tool
-from toolspeak.dialects import DIALECTS, JSON, NATIVE, PYTHON, TYPESCRIPT, dialect, folded
-from toolspeak.dialects.python_form import signatures as python_signatures
-from toolspeak.dialects.typescript_form import signatures as typescript_signatures
+from toolspeak.dialects import DIALECTS, JSON, NATIVE, PYTHON, TYPESCRIPT, dialect, fold
+from toolspeak.dialects.python_notation import signatures as python_signatures
+from toolspeak.dialects.typescript_notation import signatures as typescript_signatures
 from toolspeak.errors import UsageError
 from toolspeak.events import ToolChoice
 from toolspeak.messages import Call, Concat, Message, Raw, Ref, Result, Text, ToolCall, assistant, system, user
@@ -29,7 +29,7 @@ def book(stay: dict[str, int], room: str = "any", nights: int | None = None) -> 
     """
 
 
-NESTED = ToolSpec(
+MAX_NESTING = ToolSpec(
     name="plan-trip",
     description="Plan a trip.\nBy train.",
     parameters={
@@ -66,7 +66,7 @@ def test_typescript_says_all_that_the_schema_says():
         "  nights?: integer;\n"
         "})"
     )
-    assert typescript_signatures([NESTED]) == (
+    assert typescript_signatures([MAX_NESTING]) == (
         "/** Plan a trip.\n"
         " * By train. */\n"
         "plan_trip({\n"
@@ -90,14 +90,14 @@ def test_python_says_all_that_the_schema_says():
         "    room: Which room.\n"
         '  """'
     )
-    stub = python_signatures([NESTED])
+    stub = python_signatures([MAX_NESTING])
     for said in ('{"city": str (Its name.), "nights"?: int}', 'Literal["first", "second"] = "second"', "(format date)"):
         assert said in stub
 
 
 def test_json_shows_signatures_and_a_call_with_values():
-    prompt = JSON.prompt([NESTED])
-    assert typescript_signatures([NESTED]) in prompt
+    prompt = JSON.prompt([MAX_NESTING])
+    assert typescript_signatures([MAX_NESTING]) in prompt
     assert '{"name": "plan-trip", "arguments": {"stops": [{"city": "some text"}], "start": "some text"}}' in prompt
 
 
@@ -143,7 +143,7 @@ def test_calls_in_history_are_said_as_the_dialect_says_them(speaking):
     shown = speaking.render([WEATHER], HISTORY).messages
     said = next(message for message in shown if message.role == "assistant")
     parser = speaking.parser([WEATHER])
-    understood = folded(parser.feed(said.text) + parser.close())
+    understood = fold(parser.feed(said.text) + parser.close())
     assert [ready.call for ready in understood.calls] == [CALL]
     assert understood.text.strip() == "Let me see."
     results = next(message for message in shown if "21}" in message.text)
@@ -170,7 +170,7 @@ def test_results_that_flow_between_calls_survive_being_said_and_read(speaking):
         },
     )
     parser = speaking.parser([WEATHER])
-    understood = folded(parser.feed(speaking.calls([CALL, later])) + parser.close())
+    understood = fold(parser.feed(speaking.calls([CALL, later])) + parser.close())
     assert [ready.call for ready in understood.calls] == [CALL, later]
 
 

@@ -2,29 +2,29 @@
 
 import pytest
 
-from toolspeak.evaluation.nouns import Answered, ExpectedCall, Spoken
+from toolspeak.evaluation.records import ExpectedCall, RecordedAnswer, RecordedCall
 from toolspeak.evaluation.rounds import asked, asked_again, scored
 from toolspeak.evaluation.templates import qwen
 from toolspeak.evaluation.trials import Trial
 from toolspeak.messages import Text
-from toolspeak.pieces import SpokenCall
+from toolspeak.pieces import ApiCall
 from toolspeak.run import Agent
 from toolspeak.testing import Said, ScriptedModel, says
 
-from .saying import question, suite_of, tool
+from .questions import question, suite_of, tool
 
 INTEGER = {"type": "integer"}
 BOTH = [ExpectedCall(name=name, arguments={"x": [1]}, optional={}) for name in ("f", "g")]
 ASKED = question("q", "Do f and g.", [tool("f", x=INTEGER), tool("g", x=INTEGER)], *BOTH)
 TRIAL = Trial(suite=suite_of(ASKED), question=ASKED, dialect="python")
 
-HALF = Answered(id=TRIAL.id, text="f(x=1)\ng(x=one)", prompt_tokens=10, answer_tokens=5, seconds=1.0)
-REST = Answered(id=f"{TRIAL.id}#2", text="g(x=1)", prompt_tokens=20, answer_tokens=3, seconds=0.5)
-WORSE = Answered(id=f"{TRIAL.id}#2", text="g(x=eins)")
-LAST = Answered(id=f"{TRIAL.id}#3", text="g(x=1)")
+HALF = RecordedAnswer(id=TRIAL.id, text="f(x=1)\ng(x=one)", prompt_tokens=10, answer_tokens=5, seconds=1.0)
+REST = RecordedAnswer(id=f"{TRIAL.id}#2", text="g(x=1)", prompt_tokens=20, answer_tokens=3, seconds=0.5)
+WORSE = RecordedAnswer(id=f"{TRIAL.id}#2", text="g(x=eins)")
+LAST = RecordedAnswer(id=f"{TRIAL.id}#3", text="g(x=1)")
 
 
-def by_id(*answers: Answered) -> dict[str, Answered]:
+def by_id(*answers: RecordedAnswer) -> dict[str, RecordedAnswer]:
     return {each.id: each for each in answers}
 
 
@@ -35,8 +35,8 @@ def f(x: int) -> str:
 SLIPS = {
     "native": Said(
         calls=(
-            SpokenCall(index=0, id="", name="f", arguments='{"x": 1}'),
-            SpokenCall(index=1, id="", name="h", arguments='{"x": 1}'),
+            ApiCall(index=0, id="", name="f", arguments='{"x": 1}'),
+            ApiCall(index=1, id="", name="h", arguments='{"x": 1}'),
         )
     ),
     "json": says('{"name": "f", "arguments": {"x": 1}}\n{"name": "f", "arguments": {"x": }}'),
@@ -53,8 +53,10 @@ def test_it_is_asked_as_the_loop_asks(dialect: str):
     agent.run("Do f.")
     asked = question("q", "Do f.", tuple(agent.toolbox.specs))
     trial = Trial(suite=suite_of(asked), question=asked, dialect=dialect)
-    spoken = [Spoken(name=call.name, arguments=call.arguments) for call in slip.calls if isinstance(call, SpokenCall)]
-    again = trial.again(Answered(id=trial.id, text=slip.text, spoken=tuple(spoken)))
+    spoken = [
+        RecordedCall(name=call.name, arguments=call.arguments) for call in slip.calls if isinstance(call, ApiCall)
+    ]
+    again = trial.again(RecordedAnswer(id=trial.id, text=slip.text, spoken=tuple(spoken)))
     assert again is not None
     first, second = model.requests
     assert (qwen(trial.shown()), qwen(again.shown())) == (qwen(first.shown), qwen(second.shown))
@@ -76,20 +78,22 @@ def test_an_answer_stands_in_the_conversation_as_it_was_given():
 @pytest.mark.parametrize(
     "answered",
     [
-        Answered(id=TRIAL.id, text="f(x=1)"),
-        Answered(id=TRIAL.id, text="No."),
-        Answered(id=TRIAL.id, text="", finish="error"),
-        Answered(id=TRIAL.id, text="f(x=1)\ng(x=o", finish="length"),  # the loop ends with a message that was cut
+        RecordedAnswer(id=TRIAL.id, text="f(x=1)"),
+        RecordedAnswer(id=TRIAL.id, text="No."),
+        RecordedAnswer(id=TRIAL.id, text="", finish="error"),
+        RecordedAnswer(id=TRIAL.id, text="f(x=1)\ng(x=o", finish="length"),  # the loop ends with a message that was cut
     ],
     ids=["right", "prose", "failed", "cut"],
 )
-def test_what_is_not_asked_again(answered: Answered):
+def test_what_is_not_asked_again(answered: RecordedAnswer):
     assert TRIAL.again(answered) is None
 
 
 def test_the_mark_is_of_the_whole_conversation():
     native = Trial(suite=suite_of(ASKED), question=ASKED, dialect="native")
-    slips = [Answered(id=native.id, text="", spoken=(Spoken(name=name, arguments="{}"),)) for name in ("h", "i")]
+    slips = [
+        RecordedAnswer(id=native.id, text="", spoken=(RecordedCall(name=name, arguments="{}"),)) for name in ("h", "i")
+    ]
     one, other = (native.again(slip) for slip in slips)
     assert one is not None
     assert other is not None
@@ -97,7 +101,7 @@ def test_the_mark_is_of_the_whole_conversation():
     assert one.mark() == replayed(native, slips[0]).mark()
 
 
-def replayed(trial: Trial, answered: Answered) -> Trial:
+def replayed(trial: Trial, answered: RecordedAnswer) -> Trial:
     return Trial(suite=trial.suite, question=trial.question, dialect=trial.dialect, before=(answered,))
 
 
@@ -108,15 +112,15 @@ def test_the_calls_of_all_answers_are_judged_together():
     assert [call.name for call in result.calls] == ["g"]
     assert result.first == TRIAL.judged(HALF)
     assert result.first.verdict.why == "g was not called"
-    twice = Answered(id=REST.id, text="f(x=1)\ng(x=1)")
+    twice = RecordedAnswer(id=REST.id, text="f(x=1)\ng(x=1)")
     [(_, wrong)] = scored([list(asked(TRIAL, by_id(HALF, twice)))], by_id(HALF, twice))
     assert wrong.verdict.why == "f was not to be called again"
 
 
 def test_an_endpoint_that_fails_when_it_is_asked_again_is_wrong():
-    again = replayed(TRIAL, Answered(id=TRIAL.id, text="f(x=1)\ng(x=1)\ng(x=one)"))
-    assert again.judged(Answered(id=again.id, text="No.")).verdict.right
-    assert again.judged(Answered(id=again.id, text="", finish="error")).verdict.why == "the endpoint failed"
+    again = replayed(TRIAL, RecordedAnswer(id=TRIAL.id, text="f(x=1)\ng(x=1)\ng(x=one)"))
+    assert again.judged(RecordedAnswer(id=again.id, text="No.")).verdict.right
+    assert again.judged(RecordedAnswer(id=again.id, text="", finish="error")).verdict.why == "the endpoint failed"
 
 
 def test_calls_of_later_answers_have_names_of_their_own():
@@ -126,8 +130,10 @@ def test_calls_of_later_answers_have_names_of_their_own():
         ExpectedCall(name="g", arguments={"x": [7]}, optional={}, after=(0,)),
     )
     steps = question("q", "Do f, and g with what it gives.", ASKED.tools, *expected)
-    trial = Trial(suite=suite_of(steps), question=steps, dialect="python", before=(Answered(id="…", text="g(x=y)"),))
-    assert trial.judged(Answered(id=trial.id, text="y = f(x=1)\ng(x=y)")).verdict.right
+    trial = Trial(
+        suite=suite_of(steps), question=steps, dialect="python", before=(RecordedAnswer(id="…", text="g(x=y)"),)
+    )
+    assert trial.judged(RecordedAnswer(id=trial.id, text="y = f(x=1)\ng(x=y)")).verdict.right
 
 
 def test_rounds_go_as_far_as_the_answers_and_no_further_than_they_may():
@@ -151,6 +157,6 @@ def test_the_next_round():
 
 def test_the_loop_does_not_ask_for_ever():
     trial, count = TRIAL, 0
-    while further := trial.again(Answered(id=trial.id, text="g(x=one)")):
+    while further := trial.again(RecordedAnswer(id=trial.id, text="g(x=one)")):
         trial, count = further, count + 1
     assert count == 3

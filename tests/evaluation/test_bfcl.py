@@ -10,7 +10,7 @@ import pytest
 
 from toolspeak.errors import UsageError
 from toolspeak.evaluation.bfcl import bfcl, package_checker, schema_of
-from toolspeak.evaluation.nouns import Answered, Result, Suite, Verdict
+from toolspeak.evaluation.records import RecordedAnswer, Suite, TrialResult, Verdict
 from toolspeak.evaluation.templates import qwen
 from toolspeak.evaluation.trials import Trial
 
@@ -109,9 +109,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def result(asked: Suite, dialect: str, text: str) -> Result:
+def result(asked: Suite, dialect: str, text: str) -> TrialResult:
     [question] = asked.questions
-    return Trial(suite=asked, question=question, dialect=dialect).judged(Answered(id="…", text=text))
+    return Trial(suite=asked, question=question, dialect=dialect).judged(RecordedAnswer(id="…", text=text))
 
 
 def test_its_types_become_json_schema():

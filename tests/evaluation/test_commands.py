@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.cli.evaluating import Options, calibrate, evaluate
+from toolspeak.cli.eval import Options, calibrate, evaluate
 from toolspeak.errors import ProviderError, UsageError
 from toolspeak.evaluation.suites import suite
 from toolspeak.models import Endpoint, HttpModel, Request
@@ -19,7 +19,7 @@ from toolspeak.pieces import Piece
 from toolspeak.settings import remembered_dialect
 from toolspeak.testing import Said, ScriptedModel
 
-from .saying import answering, right_calls, slipping
+from .questions import answering, right_calls, slipping
 
 QUICK = suite("quick")
 IDS = [each.id for each in QUICK.questions]

@@ -6,18 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.evaluation.nouns import Answered, Result, Verdict
 from toolspeak.evaluation.plot import plot
+from toolspeak.evaluation.records import RecordedAnswer, TrialResult, Verdict
 from toolspeak.evaluation.summary import summarized, sureness, wilson
 from toolspeak.evaluation.tables import lines, table
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def results(dialect: str, category: str, right: int, count: int, *, tokens: int | None = 10) -> list[Result]:
+def results(dialect: str, category: str, right: int, count: int, *, tokens: int | None = 10) -> list[TrialResult]:
     return [
-        Result(
-            answered=Answered(id=f"own/{category}/{dialect}/{n}", text="", prompt_tokens=tokens, answer_tokens=tokens),
+        TrialResult(
+            answered=RecordedAnswer(
+                id=f"own/{category}/{dialect}/{n}", text="", prompt_tokens=tokens, answer_tokens=tokens
+            ),
             calls=(),
             malformed=(),
             verdict=Verdict(right=n < right),
@@ -33,9 +35,9 @@ RESULTS = [
 ]
 
 
-def asked_again(result: Result, *, right: bool, tokens: int | None = 30) -> Result:
-    answered = Answered(id=f"{result.answered.id}#2", text="", prompt_tokens=tokens, answer_tokens=tokens)
-    return Result(answered=answered, calls=(), malformed=(), verdict=Verdict(right=right), before=(result,))
+def asked_again(result: TrialResult, *, right: bool, tokens: int | None = 30) -> TrialResult:
+    answered = RecordedAnswer(id=f"{result.answered.id}#2", text="", prompt_tokens=tokens, answer_tokens=tokens)
+    return TrialResult(answered=answered, calls=(), malformed=(), verdict=Verdict(right=right), before=(result,))
 
 
 MENDED = [

@@ -8,20 +8,20 @@ import pytest
 
 from toolspeak.errors import UsageError
 from toolspeak.evaluation.files import ResultsFile, read_answers, rows, write_failures, write_prompts
-from toolspeak.evaluation.nouns import Answered, ExpectedCall, Spoken
+from toolspeak.evaluation.records import ExpectedCall, RecordedAnswer, RecordedCall
 from toolspeak.evaluation.templates import qwen
 from toolspeak.evaluation.trials import Trial, trials
 
-from .saying import question, suite_of, tool
+from .questions import question, suite_of, tool
 
 FIRST = question("é", "Do f.", [tool("f")], ExpectedCall(name="f", arguments={}, optional={}))
 SUITE = suite_of(FIRST, question("b", "Do nothing.", [tool("f")], category="none"))
 TRIAL = Trial(suite=SUITE, question=FIRST, dialect="python")
 
-WHOLE = Answered(
+WHOLE = RecordedAnswer(
     id=TRIAL.id,
     text="ü",
-    spoken=(Spoken(name="f", arguments="{}"),),
+    spoken=(RecordedCall(name="f", arguments="{}"),),
     finish="tool_calls",
     prompt_tokens=10,
     answer_tokens=256,
@@ -52,14 +52,14 @@ def test_answers_made_elsewhere(tmp_path: Path):
     ]
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
     assert read_answers(path) == [
-        Answered(id="a/b/python/1", text="y", finish="length"),
-        Answered(id="a/b/python/2", text="x", finish="length", answer_tokens=256, shown="abc"),
+        RecordedAnswer(id="a/b/python/1", text="y", finish="length"),
+        RecordedAnswer(id="a/b/python/2", text="x", finish="length", answer_tokens=256, shown="abc"),
     ]
 
 
 def test_results_are_answers_that_can_be_read_again(tmp_path: Path):
     path = tmp_path / "results.jsonl"
-    plain = Answered(id="own/none/python/b", text="f()")
+    plain = RecordedAnswer(id="own/none/python/b", text="f()")
     with ResultsFile(path) as file:
         file.add(TRIAL.judged(WHOLE))
         assert len(path.read_text("utf-8").splitlines()) == 1  # there at once, whatever happens next
@@ -85,10 +85,10 @@ def test_results_are_answers_that_can_be_read_again(tmp_path: Path):
 
 def test_a_question_that_was_asked_again_has_a_line_for_each_answer(tmp_path: Path):
     path = tmp_path / "results.jsonl"
-    slip = Answered(id=TRIAL.id, text="f(x=y)")
+    slip = RecordedAnswer(id=TRIAL.id, text="f(x=y)")
     again = TRIAL.again(slip)
     assert again is not None
-    mended = again.judged(Answered(id=again.id, text="f()"))
+    mended = again.judged(RecordedAnswer(id=again.id, text="f()"))
     with ResultsFile(path) as file:
         for each in mended.series:
             file.add(each)
@@ -102,10 +102,10 @@ def test_a_question_that_was_asked_again_has_a_line_for_each_answer(tmp_path: Pa
 def test_failures_tell_the_whole_conversation(tmp_path: Path):
     path = tmp_path / "failures.txt"
     native = Trial(suite=SUITE, question=FIRST, dialect="native")
-    spoken = (Spoken(name="f", arguments="{}"), Spoken(name="h", arguments="{}"))
-    again = native.again(Answered(id=native.id, text="So:", spoken=spoken))
+    spoken = (RecordedCall(name="f", arguments="{}"), RecordedCall(name="h", arguments="{}"))
+    again = native.again(RecordedAnswer(id=native.id, text="So:", spoken=spoken))
     assert again is not None
-    write_failures(path, [(again, again.judged(Answered(id=again.id, text="", spoken=spoken[:1])))], None)
+    write_failures(path, [(again, again.judged(RecordedAnswer(id=again.id, text="", spoken=spoken[:1])))], None)
     told = path.read_text("utf-8")
     assert told.startswith("=== own/single/native/é#2\n")
     assert "user: Do f.\nassistant: So:\nf({})\nh({})\ntool: done\ntool: there is no tool 'h'. " in told
@@ -115,7 +115,7 @@ def test_failures_tell_the_whole_conversation(tmp_path: Path):
 
 def test_failures_are_there_to_be_read(tmp_path: Path):
     path = tmp_path / "failures.txt"
-    wrong = TRIAL.judged(Answered(id=TRIAL.id, text="f(", finish="length"))
+    wrong = TRIAL.judged(RecordedAnswer(id=TRIAL.id, text="f(", finish="length"))
     assert write_failures(path, [(TRIAL, wrong)], qwen) == 1
     told = path.read_text("utf-8")
     assert told.startswith(f"=== {TRIAL.id}\n--- question\n<|im_start|>system\n")
@@ -125,7 +125,7 @@ def test_failures_are_there_to_be_read(tmp_path: Path):
     write_failures(path, [(TRIAL, wrong)], None)
     assert "\nuser: Do f.\n--- answer" in path.read_text("utf-8")
     native = Trial(suite=SUITE, question=FIRST, dialect="native")
-    write_failures(path, [(native, native.judged(Answered(id="…", text="No.")))], None)
+    write_failures(path, [(native, native.judged(RecordedAnswer(id="…", text="No.")))], None)
     assert '--- question\n{"type": "function", "function": {"name": "f", ' in path.read_text("utf-8")
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from toolspeak.checking import fits
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.asking import Asker
-from toolspeak.evaluation.nouns import Question
+from toolspeak.evaluation.asker import Asker
+from toolspeak.evaluation.records import Question
 from toolspeak.evaluation.suites import from_file, suite
 from toolspeak.evaluation.trials import trials
+from toolspeak.validation import fits
 
-from .saying import answering, meant, right_calls
+from .questions import answering, meant, right_calls
 
 ROOT = Path(__file__).parent.parent.parent
 QUICK = suite("quick")

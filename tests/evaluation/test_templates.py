@@ -7,7 +7,7 @@ from toolspeak.errors import UsageError
 from toolspeak.evaluation.templates import chatml, qwen, template_named
 from toolspeak.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
 
-from .saying import tool
+from .questions import tool
 
 QWEN = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 

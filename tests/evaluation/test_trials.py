@@ -3,11 +3,11 @@
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.nouns import Answered, ExpectedCall, Spoken, Verdict
+from toolspeak.evaluation.records import ExpectedCall, RecordedAnswer, RecordedCall, Verdict
 from toolspeak.evaluation.suites import suite
 from toolspeak.evaluation.trials import Trial, parted, trials
 
-from .saying import question, suite_of, tool
+from .questions import question, suite_of, tool
 
 DOTTED = [tool("a.b"), tool("a_b", x={"type": "integer"}), tool("müll eimer"), tool("long" * 30)]
 
@@ -35,16 +35,16 @@ def test_apis_are_told_names_that_they_take():
 
 
 def test_calls_come_back_to_the_true_name():
-    spoken = (Spoken(name="a_b", arguments="{}"), Spoken(name="a_b_2", arguments='{"x": 1}'))
-    read = trial("native").read(Answered(id="…", text="", spoken=spoken, finish="tool_calls"))
+    spoken = (RecordedCall(name="a_b", arguments="{}"), RecordedCall(name="a_b_2", arguments='{"x": 1}'))
+    read = trial("native").read(RecordedAnswer(id="…", text="", spoken=spoken, finish="tool_calls"))
     assert [(each.call.name, each.call.arguments) for each in read.calls] == [("a.b", {}), ("a_b", {"x": 1})]
-    assert trial("native").judged(Answered(id="…", text="", spoken=spoken[:1])).verdict.right
+    assert trial("native").judged(RecordedAnswer(id="…", text="", spoken=spoken[:1])).verdict.right
 
 
 def test_a_call_that_was_cut_is_none():
-    whole = Answered(id="…", text="a_b(x=1)")
+    whole = RecordedAnswer(id="…", text="a_b(x=1)")
     assert [each.call.name for each in trial("python").read(whole).calls] == ["a_b"]
-    cut = Answered(id="…", text="a_b(x=1", finish="length")
+    cut = RecordedAnswer(id="…", text="a_b(x=1", finish="length")
     result = trial("python").judged(cut)
     assert result.calls == ()
     assert len(result.malformed) == 1
@@ -53,8 +53,8 @@ def test_a_call_that_was_cut_is_none():
 def test_an_endpoint_that_failed_is_wrong_even_where_silence_is_right():
     asked = question("q", "Sing.", [tool("f")])
     silent = Trial(suite=suite_of(asked), question=asked, dialect="python")
-    assert silent.judged(Answered(id="…", text="")).verdict.right
-    failed = silent.judged(Answered(id="…", text="", finish="error"))
+    assert silent.judged(RecordedAnswer(id="…", text="")).verdict.right
+    failed = silent.judged(RecordedAnswer(id="…", text="", finish="error"))
     assert failed.verdict == Verdict(right=False, why="the endpoint failed")
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from tests.run.playing import until
-from toolspeak.execution.outcome import Outcome, Raised, Returned
+from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 from toolspeak.execution.threads import MOST_STUCK, Threads, TooManyStuck
 
 
-def outcome_in(threads: Threads, function: Callable[[], Any]) -> Outcome:
-    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+def outcome_in(threads: Threads, function: Callable[[], Any]) -> CallOutcome:
+    outcomes: SimpleQueue[CallOutcome] = SimpleQueue()
     threads.start(function, outcomes.put)
     return outcomes.get(timeout=5)
 
@@ -56,7 +56,7 @@ def test_threads_are_daemons_and_see_the_context_of_the_caller():
 def test_what_hangs_is_counted_and_capped():
     threads = Threads(most_stuck=3)
     let_go = threading.Event()
-    ended: list[Outcome] = []
+    ended: list[CallOutcome] = []
     jobs = [threads.start(lambda: let_go.wait(10), ended.append) for _ in range(3)]
     assert threads.stuck == 0
     for count, job in enumerate(jobs, 1):
@@ -73,7 +73,7 @@ def test_what_hangs_is_counted_and_capped():
 
 def test_what_has_ended_cannot_be_stuck():
     threads = Threads()
-    outcomes: SimpleQueue[Outcome] = SimpleQueue()
+    outcomes: SimpleQueue[CallOutcome] = SimpleQueue()
     job = threads.start(lambda: 1, outcomes.put)
     outcomes.get(timeout=5)
     job.abandon()

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.types import Message
 
 from toolspeak.gateway import Rules, Served, app
-from toolspeak.gateway.serving import PatientProtocol, server
+from toolspeak.gateway.server import PatientProtocol, server
 from toolspeak.models import Model
 
 OPEN = Rules()

@@ -13,7 +13,7 @@ from toolspeak.events import TextDelta, ThinkingDelta, Usage
 from toolspeak.gateway import app
 from toolspeak.messages import Extra, Media, Ref, Text, Thinking, ToolCall
 from toolspeak.models import Endpoint, HttpModel
-from toolspeak.pieces import Answer, CallPiece, SpokenCall
+from toolspeak.pieces import Answer, ApiCall, CallPiece
 from toolspeak.testing import Said, ScriptedModel, calls, says
 
 from .conversing import ANTHROPIC_TOOLS, OPENAI_TOOLS, QUESTION
@@ -281,7 +281,7 @@ def test_once_a_call_is_on_its_way_there_is_no_second_try():
 
 @both
 def test_a_call_of_the_api_that_nobody_offered_is_asked_for_again(streamed: bool):
-    odd = Said(calls=(SpokenCall(index=0, id="x", name="launch_rocket", arguments="{}"),))
+    odd = Said(calls=(ApiCall(index=0, id="x", name="launch_rocket", arguments="{}"),))
     model = ScriptedModel([odd, calls(PARIS)], chunk=4)
     assert meant(exchange(model, "native", stream=streamed)) == ("", [PARIS], "tool_calls")
 
@@ -513,7 +513,7 @@ class Vendor(HttpModel):
 @both
 def test_what_a_vendor_wants_back_comes_back(streamed: bool):
     signed = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
-    call = SpokenCall(
+    call = ApiCall(
         index=0, id="c1", name="get_weather", arguments='{"city":"Paris"}', extra=Extra(vendor="gemini", data=signed)
     )
     model = Vendor(Answer(parts=(Text(text="Hm."), call), finish="tool_calls"))
@@ -537,8 +537,8 @@ def test_calls_of_the_api_are_told_when_they_are_whole_and_keep_their_ids():
         [
             Answer(
                 parts=(
-                    SpokenCall(index=0, id="a", name="get_weather", arguments='{"city": "Paris"}'),
-                    SpokenCall(index=1, id="b", name="calculator", arguments='{"expression": "1 + 1"}'),
+                    ApiCall(index=0, id="a", name="get_weather", arguments='{"city": "Paris"}'),
+                    ApiCall(index=1, id="b", name="calculator", arguments='{"expression": "1 + 1"}'),
                 ),
                 finish="tool_calls",
             )

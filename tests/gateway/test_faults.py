@@ -19,8 +19,8 @@ from toolspeak.dialects import DIALECTS, JSON, TYPESCRIPT
 from toolspeak.errors import RateLimited, StreamInterrupted
 from toolspeak.events import TextDelta
 from toolspeak.gateway import Served, app
-from toolspeak.gateway.serving import PatientProtocol
-from toolspeak.models import Patience, model
+from toolspeak.gateway.server import PatientProtocol
+from toolspeak.models import RetryPolicy, connect
 from toolspeak.testing import ScriptedModel, breaks, calls, says
 
 from .conversing import OPENAI_TOOLS, QUESTION
@@ -180,7 +180,7 @@ def test_the_connection_to_the_endpoint_is_closed_when_the_client_has_left(
     behind: Upstream, streamed: bool, begun: bool
 ):
     behind.plays = drips(event("more") if begun else b"")
-    with gateway(served(behind.model(Patience()), TYPESCRIPT)) as url:
+    with gateway(served(behind.model(RetryPolicy()), TYPESCRIPT)) as url:
         client = posted(url, {**BODY, "stream": streamed})
         until(lambda: behind.asked == 1)
         time.sleep(0.1)
@@ -326,7 +326,7 @@ def test_nothing_of_another_request_is_in_an_answer():
 
 def test_nor_over_sockets_with_an_endpoint_behind():
     with gateway(served(ScriptedModel([echo], chunk=3), TYPESCRIPT)) as behind:
-        there = model("scripted", at=f"{behind}/v1", key="none")
+        there = connect("scripted", at=f"{behind}/v1", key="none")
         with gateway(served(there, TYPESCRIPT)) as url:
             wrong: list[str] = []
 

@@ -15,7 +15,7 @@ from toolspeak.dialects import JSON
 from toolspeak.errors import UsageError
 from toolspeak.gateway import Rules, Served, app
 from toolspeak.gateway.guard import LARGEST_BODY, is_deeper
-from toolspeak.gateway.serving import check_exposure, is_loopback
+from toolspeak.gateway.server import check_exposure, is_loopback
 from toolspeak.testing import ScriptedModel, says
 
 from .hosting import Reply, ask, served

@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from toolspeak.dialects import TYPESCRIPT
-from toolspeak.models import model
+from toolspeak.models import connect
 
 from .conversing import ANSWER, ANTHROPIC_TOOLS, BEFORE, MADE, OPENAI_TOOLS, QUESTION, Tools, scripted
 from .hosting import gateway, served
@@ -28,7 +28,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
             yield address
         return
     with gateway(served(scripted(), TYPESCRIPT)) as upstream:
-        there = model("scripted", at=f"{upstream}/v1", api=request.param, key="none")
+        there = connect("scripted", at=f"{upstream}/v1", api=request.param, key="none")
         with gateway(served(there, TYPESCRIPT)) as address:
             yield address
 

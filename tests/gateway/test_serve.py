@@ -13,7 +13,7 @@ from typing import Any
 import openai
 import pytest
 
-from toolspeak.cli.serving import Wishes, served_models
+from toolspeak.cli.serve import ServeOptions, served_models
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.errors import UsageError
 from toolspeak.settings import settings
@@ -136,13 +136,17 @@ def test_what_is_wrong_is_one_line(home: Path):
 
 def test_which_dialect_is_spoken(home: Path):
     configured = settings(home, environ={"HOME": str(home), "TOOLSPEAK_DIALECT": "json"})
-    spoken = {each.name: each.dialect.name for each in served_models(Wishes(models=("there", "nowhere")), configured)}
+    spoken = {
+        each.name: each.dialect.name for each in served_models(ServeOptions(models=("there", "nowhere")), configured)
+    }
     assert spoken == {"there": "typescript", "nowhere": "json"}
-    all_python = served_models(Wishes(models=("there", "nowhere"), dialect="python", mends=0, thinks=True), configured)
+    all_python = served_models(
+        ServeOptions(models=("there", "nowhere"), dialect="python", mends=0, thinks=True), configured
+    )
     assert {(each.dialect.name, each.mends, each.thinks) for each in all_python} == {("python", 0, True)}
 
 
 def test_a_default_model_that_was_asked_for_must_be_there(home: Path):
     configured = settings(home, environ={"HOME": str(home), "TOOLSPEAK_MODEL": "local:/nowhere.gguf"})
     with pytest.raises(UsageError, match="there is no such file"):
-        served_models(Wishes(), configured)
+        served_models(ServeOptions(), configured)

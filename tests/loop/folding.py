@@ -3,7 +3,16 @@
 from collections.abc import Iterable
 from typing import Any
 
-from toolspeak.events import CallReady, Fact, Finish, RunStarted, ToolFinished, ToolStarted, TurnEnded, TurnStarted
+from toolspeak.events import (
+    CallReady,
+    Fact,
+    FinishReason,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from toolspeak.loop import Action, State, begin, decide, reduce
 from toolspeak.messages import Call, Message, Part, Text, ToolCall, ToolResult, user
 from toolspeak.spec import ToolSpec
@@ -41,13 +50,13 @@ def ready(which: str, x: Any = None) -> CallReady:
     return CallReady(call=call(which, x))
 
 
-def ended(*calls: ToolCall, text: str = "", finish: Finish = "stop", **options: Any) -> TurnEnded:
+def ended(*calls: ToolCall, text: str = "", finish: FinishReason = "stop", **options: Any) -> TurnEnded:
     parts: list[Part] = [Text(text=text)] if text else []
     message = Message(role="assistant", parts=(*parts, *(Call(call=each) for each in calls)))
     return TurnEnded(message=message, finish=finish, **options)
 
 
-def turn(*which: str, number: int = 1, finish: Finish = "stop", text: str = "", x: Any = None) -> list[Fact]:
+def turn(*which: str, number: int = 1, finish: FinishReason = "stop", text: str = "", x: Any = None) -> list[Fact]:
     """A whole message that calls these."""
     made = [call(each, x) for each in which]
     return [TurnStarted(turn=number), *(CallReady(call=each) for each in made), ended(*made, text=text, finish=finish)]

@@ -8,14 +8,14 @@ from typing import Any
 
 from toolspeak.dialects import NATIVE
 from toolspeak.messages import user
-from toolspeak.models import Endpoint, HttpModel, Patience, Request
+from toolspeak.models import Endpoint, HttpModel, Request, RetryPolicy
 from toolspeak.pieces import Piece
 
 from .server import Api, Server
 
 import_module("toolspeak.models.transport")  # or the first question would take as long as it takes to load
 
-QUICK = Patience(connect=2, silence=0.3, total=8, first_wait=0.002, longest_wait=0.05)
+QUICK = RetryPolicy(connect=2, silence=0.3, total=8, first_wait=0.002, longest_wait=0.05)
 """Patience for tests: all that the faults need, a hundredth of the time."""
 
 KEY = "sk-canary-7Qx9/Zt+4mRb"

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 from .server import Api
 
@@ -119,7 +119,7 @@ RECORDED: dict[Api, dict[str, bytes]] = {
 STREAMS = [(api, name) for api, by_name in RECORDED.items() for name in by_name]
 
 
-@noun
+@frozen
 class Told:
     """What a beginning of a stream tells."""
 

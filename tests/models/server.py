@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.dialects import Shown
 from toolspeak.events import ArgsDelta, CallStarted, Event, TurnEnded, Usage
 from toolspeak.messages import Call, Message, ToolCall
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, CallPiece, SpokenCall
+from toolspeak.pieces import Answer, ApiCall, CallPiece
 from toolspeak.testing import Said, ScriptedModel
 from toolspeak.wire import anthropic_messages, openai_chat
 
@@ -29,7 +29,7 @@ WIRES: dict[Api, Any] = {"openai": openai_chat, "anthropic": anthropic_messages}
 PATHS: dict[str, Api] = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
 
 
-@noun
+@frozen
 class Post:
     """A request as it arrived."""
 
@@ -306,6 +306,6 @@ class _Telling:
 
 
 def _said(part: Any) -> Any:
-    if isinstance(part, SpokenCall):
+    if isinstance(part, ApiCall):
         return Call(call=ToolCall(id=part.id, name=part.name, arguments=json.loads(part.arguments)))
     return part

@@ -9,7 +9,7 @@ import pytest
 from tests.run.playing import check
 from toolspeak.errors import StreamInterrupted
 from toolspeak.messages import Text, Thinking
-from toolspeak.models import Patience
+from toolspeak.models import RetryPolicy
 from toolspeak.run import Agent, Outcome
 from toolspeak.tools import tool
 
@@ -17,7 +17,7 @@ from .asking import answer, at, heard, within
 from .recorded import DONE, RECORDED, STREAMS, told
 from .server import Act, Api, Connection, Ending, Post, Server, streams
 
-ONCE = Patience(connect=5, silence=5, total=9, tries=1)
+ONCE = RetryPolicy(connect=5, silence=5, total=9, tries=1)
 AT_ONCE = 40
 """Runs at the same time."""
 

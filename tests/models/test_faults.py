@@ -13,7 +13,7 @@ import pytest
 from tests.run.playing import Clock, play
 from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted
 from toolspeak.messages import Message, Text
-from toolspeak.models import HttpModel, Patience
+from toolspeak.models import HttpModel, RetryPolicy
 from toolspeak.pieces import Answer
 from toolspeak.run import Agent
 from toolspeak.testing import says
@@ -122,7 +122,7 @@ def test_what_passes_is_waited_out(server: Server, api: Api, status: int, manner
     ids=repr,
 )
 def test_waits_are_those_that_were_asked_for(server: Server, said: str, least: float, most: float):
-    patience = Patience(tries=2, first_wait=0.001, longest_wait=0.6, silence=2, total=5)
+    patience = RetryPolicy(tries=2, first_wait=0.001, longest_wait=0.6, silence=2, total=5)
     server.plays(answers(429, {}, retry_after=said))
     clock = Clock()
     failure(at(server, patience=patience))
@@ -138,7 +138,7 @@ def test_waits_grow_and_differ(server: Server):
         await answers(503, b"")(post, connection)
 
     server.plays(act)
-    failure(at(server, patience=Patience(first_wait=0.1, total=5)))
+    failure(at(server, patience=RetryPolicy(first_wait=0.1, total=5)))
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert len(waits) == 3
     for number, wait in enumerate(waits):
@@ -218,7 +218,7 @@ def test_tls_that_is_not_agreed_on():
     with socket.create_server(("127.0.0.1", 0)) as listening:  # which takes connections and never speaks
         url = f"https://127.0.0.1:{listening.getsockname()[1]}"
         clock = Clock()
-        error = failure(at(url, patience=Patience(connect=0.2, tries=2, first_wait=0.01)))
+        error = failure(at(url, patience=RetryPolicy(connect=0.2, tries=2, first_wait=0.01)))
         assert 0.4 <= clock() < 0.9
         assert "gave no connection within 0.2 s (2 tries)" in str(error)
 
@@ -309,7 +309,7 @@ def test_broken_after_the_last_token(server: Server, api: Api, ending: Ending):
     """All was said: how the connection ends is no matter, and it is not waited for."""
     server.plays(streams(RECORDED[api]["text"], ending=ending))
     clock = Clock()
-    assert play(Agent(at(server, api, patience=Patience(silence=60))), "arun").text.startswith("Grüße aus Köln")
+    assert play(Agent(at(server, api, patience=RetryPolicy(silence=60))), "arun").text.startswith("Grüße aus Köln")
     assert clock() < 3
 
 
@@ -341,8 +341,8 @@ def said(text: str) -> Message:
 # The deadline over all of it
 
 
-def hurried(total: float) -> Patience:
-    return Patience(connect=5, silence=5, total=total, first_wait=0.05, longest_wait=60)
+def hurried(total: float) -> RetryPolicy:
+    return RetryPolicy(connect=5, silence=5, total=total, first_wait=0.05, longest_wait=60)
 
 
 async def drips(post: Post, connection: Connection) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from toolspeak.codec import dumps
 from toolspeak.errors import ModelError, UsageError
-from toolspeak.models import Endpoint, model
+from toolspeak.models import Endpoint, connect
 from toolspeak.run import Agent
 from toolspeak.testing import says
 
@@ -159,7 +159,7 @@ def _no_clients_left() -> Iterator[None]:
 def test_client_objects(server: Server, which: str):
     server.plays(plays([says("Hello.")]))
     client = CLIENTS[which](server.url)
-    asked = model("some-model", at=client, patience=QUICK)
+    asked = connect("some-model", at=client, patience=QUICK)
     assert answer(asked).parts[0].text == "Hello."
     post = server.posts[0]
     assert post.body["model"] == "some-model"
@@ -184,10 +184,10 @@ def test_a_key_beside_a_client(server: Server):
     server.plays(plays([says("Hello.")]))
     client = openai.AsyncOpenAI(api_key=a_key, base_url=f"{server.url}/v1")
     with pytest.raises(UsageError, match="does not hold its key"):
-        model("m", at=client)
-    answer(model("m", at=client, key="sk-mine", patience=QUICK))
+        connect("m", at=client)
+    answer(connect("m", at=client, key="sk-mine", patience=QUICK))
     assert server.posts[0].headers["authorization"] == "Bearer sk-mine"
-    answer(model("m", at=openai.OpenAI(api_key="theirs", base_url=f"{server.url}/v1"), key="sk-mine", patience=QUICK))
+    answer(connect("m", at=openai.OpenAI(api_key="theirs", base_url=f"{server.url}/v1"), key="sk-mine", patience=QUICK))
     assert server.posts[1].headers["authorization"] == "Bearer sk-mine"
 
 
@@ -207,4 +207,4 @@ async def a_key() -> str:
 )
 def test_client_objects_that_cannot_be_used(client: Any):
     with pytest.raises(UsageError, match="at="):
-        model("m", at=client)
+        connect("m", at=client)

@@ -1,6 +1,6 @@
 """The process of the embedded model: started once, reused, seen to crash, gone with the program.
 
-A small program stands in for the server; `tests_local/` has the real one.
+A small program stands in for the server; `tests/local/` has the real one.
 """
 
 import os

@@ -18,7 +18,7 @@ import pytest
 
 from tests.run.playing import Clock, left, until
 from toolspeak.events import TextDelta
-from toolspeak.models import Patience
+from toolspeak.models import RetryPolicy
 from toolspeak.run import Agent
 from toolspeak.testing import calls, says
 
@@ -26,7 +26,7 @@ from .asking import answer, at, heard, question, within
 from .recorded import RECORDED, delta, events
 from .server import APIS, Api, Connection, Post, Server, answers, plays, serving, silence, streams
 
-CALM = Patience(silence=20, total=25)
+CALM = RetryPolicy(silence=20, total=25)
 
 
 def test_many_models_share_one_pool(server: Server):
@@ -58,7 +58,7 @@ def test_a_connection_that_died_while_idle_is_replaced(server: Server):
 
     async def three_times() -> None:
         for _ in range(3):
-            await heard(at(server, patience=Patience(tries=2, first_wait=0.001)))
+            await heard(at(server, patience=RetryPolicy(tries=2, first_wait=0.001)))
             await asyncio.sleep(0.02)
 
     within(three_times())
@@ -345,7 +345,7 @@ def test_what_is_loaded_and_when(server: Server, tmp_path: Path):
         from toolspeak import Agent
         Agent("openai:x"), Agent("anthropic:x"), Agent("http://127.0.0.1/v1#x")
         import toolspeak.models
-        toolspeak.models.model("x", at="http://127.0.0.1/v1", key="k")
+        toolspeak.models.connect("x", at="http://127.0.0.1/v1", key="k")
         steps.append(loaded())
         Agent({server.url + "/v1#m"!r}, dialect="native").run("Go on.")
         steps.append(loaded())

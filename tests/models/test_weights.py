@@ -19,8 +19,8 @@ import pytest
 
 from toolspeak.errors import ModelError, UsageError
 from toolspeak.models.weights import QWEN_CODER, Parts, Progress, SourceFailed, Weights, found, intact, pull
+from toolspeak.models.weights.catalogue import Report
 from toolspeak.models.weights.hub import Hub
-from toolspeak.models.weights.nouns import Report
 from toolspeak.models.weights.packages import Packages
 
 DATA = bytes(hashlib.shake_128(b"weights").digest(250_000))

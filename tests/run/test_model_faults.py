@@ -11,7 +11,7 @@ from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInter
 from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.messages import Text
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, CallPiece, Piece, SpokenCall
+from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.run import Agent
 from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
 from toolspeak.tools import tool
@@ -45,7 +45,7 @@ TOOLS = [note, look]
 def speaking(*spoken: tuple[str, str, str], finish: Any = None) -> Said:
     """Calls as an API may give them: id, name, arguments."""
     made = [
-        SpokenCall(index=index, id=call_id, name=name, arguments=arguments)
+        ApiCall(index=index, id=call_id, name=name, arguments=arguments)
         for index, (call_id, name, arguments) in enumerate(spoken)
     ]
     return Said(calls=tuple(made), finish=finish)
@@ -109,8 +109,8 @@ def test_a_bad_call_is_told_what_was_wrong():
 
 def test_calls_that_arrive_interleaved_are_answered_in_their_order():
     parts = (
-        SpokenCall(index=0, id="a", name="look", arguments=X),
-        SpokenCall(index=1, id="b", name="look", arguments=Y),
+        ApiCall(index=0, id="a", name="look", arguments=X),
+        ApiCall(index=1, id="b", name="look", arguments=Y),
     )
     model = Piecewise(
         [

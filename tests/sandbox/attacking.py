@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolspeak.execution.sandbox import Evaluated, Limits, run_full, run_monty
+from toolspeak.execution.sandbox import Evaluation, SandboxLimits, run_full, run_monty
 from toolspeak.execution.sandbox.walls import NONE, Walls
 
 ATTACKS: dict[str, dict[str, Any]] = {
@@ -25,8 +25,8 @@ ATTACKS: dict[str, dict[str, Any]] = {
 }
 FAMILIES = sorted({name.partition("/")[0] for name in ATTACKS})
 
-QUICK = Limits(seconds=0.25, memory=128 * 2**20, output=5000, disk=8 * 2**20)
-PATIENT = Limits(seconds=4.0, memory=128 * 2**20, output=5000, disk=8 * 2**20)
+QUICK = SandboxLimits(seconds=0.25, memory=128 * 2**20, output=5000, disk=8 * 2**20)
+PATIENT = SandboxLimits(seconds=4.0, memory=128 * 2**20, output=5000, disk=8 * 2**20)
 
 SECRET = "TOOLSPEAK_SECRET"
 IN_FILE, IN_ENVIRONMENT = "stolen-from-the-file", "stolen-from-the-environment"
@@ -78,7 +78,7 @@ def scene() -> Generator[Scene]:
         shutil.rmtree(folder)
 
 
-def run(mode: str, code: str, limits: Limits, walls: Walls | None = None) -> Evaluated:
+def run(mode: str, code: str, limits: SandboxLimits, walls: Walls | None = None) -> Evaluation:
     if mode == "monty":
         return run_monty(code, limits)
     if mode == "bare":
@@ -105,7 +105,7 @@ def got_out(name: str, mode: str, walls: Walls | None = None) -> str | None:
         )
 
 
-def _told(done: Evaluated) -> str | None:
+def _told(done: Evaluation) -> str | None:
     shown = f"{done.stdout}\n{done.value}"
     if "ESCAPED" in shown:
         return f"it got out: {shown[:200]}"
@@ -113,7 +113,7 @@ def _told(done: Evaluated) -> str | None:
     return next((f"{secret}" for secret in (IN_FILE, IN_ENVIRONMENT) if secret in everything), None)
 
 
-def _too_much(done: Evaluated, limits: Limits) -> str | None:
+def _too_much(done: Evaluation, limits: SandboxLimits) -> str | None:
     sizes = [len(done.stdout), len(done.value or ""), len(done.error or "")]
     return f"it told too much: {sizes}" if max(sizes) > limits.output + 100 else None
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.execution.sandbox import Evaluated, Limits, Walls, evaluate, has_monty, run_full, walls_here
+from toolspeak.execution.sandbox import Evaluation, SandboxLimits, Walls, evaluate, has_monty, run_full, walls_here
+from toolspeak.execution.sandbox.display import shown
 from toolspeak.execution.sandbox.full import CONFINED
-from toolspeak.execution.sandbox.showing import shown
 from toolspeak.execution.sandbox.walls import NONE, inside_bubblewrap
 
 SNIPPETS: dict[str, dict[str, Any]] = {
@@ -38,7 +38,7 @@ def test_there_are_at_least_fifty():
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_it_works(name: str, mode: Any):
     snippet = SNIPPETS[name]
-    done = evaluate(snippet["code"], mode=mode, limits=Limits(seconds=10))
+    done = evaluate(snippet["code"], mode=mode, limits=SandboxLimits(seconds=10))
     assert done.error is None
     assert lines(done.stdout + (done.value or "")) == lines(snippet["shows"])
 
@@ -51,17 +51,17 @@ def lines(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("1 + 1", Evaluated(mode="full", value="2")),
-        ("x = 1", Evaluated(mode="full")),
-        ("None", Evaluated(mode="full")),
-        ("", Evaluated(mode="full")),
-        ("'a'", Evaluated(mode="full", value="'a'")),
-        ("print('a')\n[1, (2,), {'b': {3}}, set()]", Evaluated(mode="full", value="[1, (2,), {'b': {3}}, set()]", stdout="a\n")),
-        ("print('ä€😀', end='')", Evaluated(mode="full", stdout="ä€😀")),
-        ("b'x', 1.5, True, frozenset({1})", Evaluated(mode="full", value="(b'x', 1.5, True, frozenset({1}))")),
+        ("1 + 1", Evaluation(mode="full", value="2")),
+        ("x = 1", Evaluation(mode="full")),
+        ("None", Evaluation(mode="full")),
+        ("", Evaluation(mode="full")),
+        ("'a'", Evaluation(mode="full", value="'a'")),
+        ("print('a')\n[1, (2,), {'b': {3}}, set()]", Evaluation(mode="full", value="[1, (2,), {'b': {3}}, set()]", stdout="a\n")),
+        ("print('ä€😀', end='')", Evaluation(mode="full", stdout="ä€😀")),
+        ("b'x', 1.5, True, frozenset({1})", Evaluation(mode="full", value="(b'x', 1.5, True, frozenset({1}))")),
     ],
 )  # fmt: skip
-def test_both_modes_show_the_same(mode: Any, code: str, expected: Evaluated):
+def test_both_modes_show_the_same(mode: Any, code: str, expected: Evaluation):
     done = evaluate(code, mode=mode)
     assert (done.value, done.stdout, done.error) == (expected.value, expected.stdout, expected.error)
     assert done.mode == mode
@@ -88,18 +88,18 @@ def test_a_syntax_error_is_told(mode: Any):
 
 @pytest.mark.parametrize("mode", BOTH)
 def test_a_limit_is_told_in_words(mode: Any):
-    done = evaluate("print('before')\nwhile True: pass", mode=mode, limits=Limits(seconds=0.3))
+    done = evaluate("print('before')\nwhile True: pass", mode=mode, limits=SandboxLimits(seconds=0.3))
     assert done.stopped
     assert done.error is not None
     assert "0.3" in done.error or "300" in done.error
-    done = evaluate("print('x' * 2000)", mode=mode, limits=Limits(output=1000))
+    done = evaluate("print('x' * 2000)", mode=mode, limits=SandboxLimits(output=1000))
     assert done.error == "stopped: it printed more than 1000 characters"
     assert done.stdout == "x" * 1000
 
 
 @pytest.mark.parametrize("mode", BOTH)
 def test_a_long_value_is_cut(mode: Any):
-    done = evaluate("'x' * 2000", mode=mode, limits=Limits(output=1000))
+    done = evaluate("'x' * 2000", mode=mode, limits=SandboxLimits(output=1000))
     assert done.error is None
     assert 1000 <= len(done.value or "") <= 1001
 
@@ -114,8 +114,8 @@ def test_nothing_is_kept_between_two_runs(mode: Any):
 @needs_walls
 def test_auto_goes_on_where_monty_falls_short_but_not_past_a_limit():
     assert evaluate("1 + 1").mode == "monty"
-    assert evaluate("import statistics\nstatistics.mean([1, 2])") == Evaluated(mode="full", value="1.5")
-    done = evaluate("while True: pass", limits=Limits(seconds=0.2))
+    assert evaluate("import statistics\nstatistics.mean([1, 2])") == Evaluation(mode="full", value="1.5")
+    done = evaluate("while True: pass", limits=SandboxLimits(seconds=0.2))
     assert (done.mode, done.stopped) == ("monty", True)
 
 
@@ -133,24 +133,24 @@ def test_what_reads_input_finds_its_end():
 @needs_posix
 def test_what_cannot_be_confined_is_refused_unless_that_is_wanted():
     with pytest.raises(UsageError, match=r"cannot be confined on this machine.*unsafe_local=True"):
-        run_full("1", Limits(), walls=NONE)
+        run_full("1", SandboxLimits(), walls=NONE)
     with pytest.raises(UsageError, match="cannot be confined"):
-        run_full("1", Limits(), walls=Walls(landlock=True))
-    assert run_full("1", Limits(), walls=NONE, unsafe_local=True) == Evaluated(mode="full", value="1")
+        run_full("1", SandboxLimits(), walls=Walls(landlock=True))
+    assert run_full("1", SandboxLimits(), walls=NONE, unsafe_local=True) == Evaluation(mode="full", value="1")
 
 
 @needs_posix
 def test_a_wall_that_cannot_be_put_up_lets_nothing_run():
     with pytest.raises(UsageError, match=r"could not be confined, and was not run: .*sparc"):
-        run_full("1", Limits(), walls=Walls(landlock=walls_here().landlock, seccomp="sparc"), unsafe_local=True)
+        run_full("1", SandboxLimits(), walls=Walls(landlock=walls_here().landlock, seccomp="sparc"), unsafe_local=True)
     with pytest.raises(UsageError, match="could not be confined, and was not run"):
-        run_full("1", Limits(), walls=Walls(bubblewrap="/bin/false"))
+        run_full("1", SandboxLimits(), walls=Walls(bubblewrap="/bin/false"))
 
 
 @needs_posix
 def test_even_unconfined_it_is_ended_with_its_processes_and_its_folder_is_removed():
     code = "import os, time\nprint(os.getcwd())\nchild = os.fork()\nif child: print(child)\nwhile True: time.sleep(1)"
-    done = run_full(code, Limits(seconds=0.5), walls=NONE, unsafe_local=True)
+    done = run_full(code, SandboxLimits(seconds=0.5), walls=NONE, unsafe_local=True)
     assert done.error == "stopped: it took longer than 0.5 seconds"
     folder, child = done.stdout.split()
     assert not Path(folder).exists()
@@ -202,7 +202,7 @@ def test_a_wrong_mode_or_too_much_code_is_refused():
 @pytest.mark.parametrize("mode", BOTH)
 @pytest.mark.parametrize("code", ["\ud800", "'\ud800'", "x = '\0'", "\0", "\x0c1", "1\r\n", "﻿1"])
 def test_strange_code_is_an_answer(mode: Any, code: str):
-    assert isinstance(evaluate(code, mode=mode), Evaluated)
+    assert isinstance(evaluate(code, mode=mode), Evaluation)
 
 
 def test_without_monty_the_error_says_what_to_install():

@@ -7,7 +7,7 @@ import pytest
 
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
-from toolspeak.settings import Endpoint, Local, Settings, settings, user_file
+from toolspeak.settings import EndpointSettings, LocalSettings, Settings, settings, user_file
 
 SECRET = "sk-very-secret-0123456789"
 
@@ -46,7 +46,7 @@ def complaint(folder: Path, variables: dict[str, str]) -> str:
 def test_without_any_file_everything_is_a_default(home: Path):
     found = settings(home, environ(home))
     assert found == Settings()
-    assert (found.model, found.approve, found.limits, found.local) == ("local", "ask", Limits(), Local())
+    assert (found.model, found.approve, found.limits, found.local) == ("local", "ask", Limits(), LocalSettings())
     assert {row.origin for row in found.shown()} == {"default"}
 
 
@@ -80,8 +80,8 @@ def test_a_project_file_sets_everything(home: Path):
     assert (found.model, found.dialect, found.approve) == ("work:big", "typescript", "never")
     assert found.tools == ("toolspeak.builtin.files", str(folder / "tools.py"), str(folder / "sub"))
     assert found.limits == Limits(turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2)
-    assert found.local == Local(threads=4, context=4096, slots=2)
-    assert found.endpoints["work"] == Endpoint(
+    assert found.local == LocalSettings(threads=4, context=4096, slots=2)
+    assert found.endpoints["work"] == EndpointSettings(
         name="work",
         base_url="https://models.example/v1",
         api="anthropic",
@@ -90,7 +90,7 @@ def test_a_project_file_sets_everything(home: Path):
         dialect="native",
         model="big",
     )
-    assert found.endpoints["bare"] == Endpoint(name="bare", base_url="http://127.0.0.1:8000/v1")
+    assert found.endpoints["bare"] == EndpointSettings(name="bare", base_url="http://127.0.0.1:8000/v1")
     assert {row.origin for row in found.shown()} == {str(folder / "toolspeak.toml")}
 
 
@@ -293,7 +293,7 @@ def test_keys_are_never_shown(home: Path):
     assert "hidden" not in repr(found)
     assert found.endpoints["a"].key(variables) == SECRET
     assert found.endpoints["b"].key(variables) is None
-    assert Endpoint(name="c", base_url="http://c").key(variables) is None
+    assert EndpointSettings(name="c", base_url="http://c").key(variables) is None
 
 
 def test_a_project_cannot_allow_every_call(tmp_path):

@@ -25,8 +25,8 @@ from seeing import seen
 from typing_extensions import Doc, TypedDict
 
 from toolspeak import Context, Tool
-from toolspeak.checking import fits
 from toolspeak.spec import strict_schema
+from toolspeak.validation import fits
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from seeing import seen
 from typing_extensions import TypedDict
 
 from toolspeak import InvalidArguments, Tool
-from toolspeak.checking import fits
 from toolspeak.coercion import coerce, coerce_arguments
 from toolspeak.spec import strict_schema
+from toolspeak.validation import fits
 
 # Types, each with a strategy for its values
 
@@ -140,7 +140,7 @@ KINDS = st.recursive(st.sampled_from(PLAIN) | sets(), containers, max_leaves=4)
 
 
 @dataclass(frozen=True)
-class Made:
+class CallRecord:
     """A tool of a random signature, and values that may be passed to it."""
 
     tool: Tool[..., Any]
@@ -153,7 +153,7 @@ class Made:
 
 
 @st.composite
-def tools(draw: st.DrawFn) -> Made:
+def tools(draw: st.DrawFn) -> CallRecord:
     kinds = draw(st.dictionaries(NAMES, KINDS, max_size=4))
     places = sorted(draw(st.lists(st.sampled_from([0, 1, 3]), min_size=len(kinds), max_size=len(kinds))))
     parameters: list[inspect.Parameter] = []
@@ -173,18 +173,18 @@ def tools(draw: st.DrawFn) -> Made:
 
     function.__signature__ = signature
     function.__annotations__ = {name: kind.annotation for name, kind in kinds.items()}
-    return Made(Tool(function), kinds, defaults)
+    return CallRecord(Tool(function), kinds, defaults)
 
 
 @st.composite
-def calls(draw: st.DrawFn) -> tuple[Made, dict[str, Any]]:
+def calls(draw: st.DrawFn) -> tuple[CallRecord, dict[str, Any]]:
     """A tool and values for all parameters without a default, and for some with one."""
     made = draw(tools())
     names = [name for name in made.kinds if name not in made.defaults or draw(st.booleans())]
     return made, {name: draw(made.kinds[name].values) for name in names}
 
 
-def as_json(made: Made, values: dict[str, Any]) -> dict[str, Any]:
+def as_json(made: CallRecord, values: dict[str, Any]) -> dict[str, Any]:
     """Values as JSON by their types, through the text that a model would write."""
     dumped = {
         name: TypeAdapter(made.kinds[name].annotation).dump_python(value, mode="json") for name, value in values.items()
@@ -223,13 +223,13 @@ JSON = st.recursive(
 
 
 @given(calls())
-def test_any_valid_value_survives_json_and_validation(call: tuple[Made, dict[str, Any]]):
+def test_any_valid_value_survives_json_and_validation(call: tuple[CallRecord, dict[str, Any]]):
     made, values = call
     assert seen(made.called(as_json(made, values))) == seen({**made.defaults, **values})
 
 
 @given(calls())
-def test_what_fits_is_left_as_it_is(call: tuple[Made, dict[str, Any]]):
+def test_what_fits_is_left_as_it_is(call: tuple[CallRecord, dict[str, Any]]):
     made, values = call
     sent, schema = as_json(made, values), made.tool.spec.parameters
     assert fits(sent, schema, schema)
@@ -238,7 +238,7 @@ def test_what_fits_is_left_as_it_is(call: tuple[Made, dict[str, Any]]):
 
 
 @given(tools(), JSON)
-def test_whatever_comes_nothing_but_invalid_arguments_is_raised(made: Made, arguments: Any):
+def test_whatever_comes_nothing_but_invalid_arguments_is_raised(made: CallRecord, arguments: Any):
     before = repr(arguments)
     try:
         made.called(arguments)
@@ -251,7 +251,9 @@ def test_whatever_comes_nothing_but_invalid_arguments_is_raised(made: Made, argu
 
 
 @given(tools(), st.data())
-def test_whatever_comes_for_the_right_keys_nothing_but_invalid_arguments_is_raised(made: Made, data: st.DataObject):
+def test_whatever_comes_for_the_right_keys_nothing_but_invalid_arguments_is_raised(
+    made: CallRecord, data: st.DataObject
+):
     arguments = {name: data.draw(JSON) for name in made.kinds}
     named: set[str] = set()
     try:
@@ -262,7 +264,7 @@ def test_whatever_comes_for_the_right_keys_nothing_but_invalid_arguments_is_rais
 
 
 @given(tools(), st.data())
-def test_coercion_is_idempotent(made: Made, data: st.DataObject):
+def test_coercion_is_idempotent(made: CallRecord, data: st.DataObject):
     schema = made.tool.spec.parameters
     arguments = {name: data.draw(JSON) for name in made.kinds}
     once = coerce(arguments, schema, schema)
@@ -292,7 +294,7 @@ def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 @given(tools())
-def test_a_schema_says_all_and_only_what_it_should(made: Made):
+def test_a_schema_says_all_and_only_what_it_should(made: CallRecord):
     parameters = made.tool.spec.parameters
     assert json.loads(json.dumps(parameters, allow_nan=False)) == parameters
     assert list(parameters["properties"]) == list(made.kinds)
@@ -307,7 +309,7 @@ def test_a_schema_says_all_and_only_what_it_should(made: Made):
 
 
 @given(tools())
-def test_the_strict_variant_requires_every_property_everywhere(made: Made):
+def test_the_strict_variant_requires_every_property_everywhere(made: CallRecord):
     strict = strict_schema(made.tool.spec.parameters)
     for schema in subschemas(strict):
         if "properties" in schema:
@@ -317,7 +319,7 @@ def test_the_strict_variant_requires_every_property_everywhere(made: Made):
 
 
 @given(calls())
-def test_a_null_that_the_strict_variant_asks_for_means_the_default(call: tuple[Made, dict[str, Any]]):
+def test_a_null_that_the_strict_variant_asks_for_means_the_default(call: tuple[CallRecord, dict[str, Any]]):
     made, values = call
     schema = made.tool.spec.parameters
     nulls = {

@@ -11,14 +11,14 @@ from toolspeak.events import (
     CallReady,
     CallStarted,
     Event,
-    Finish,
+    FinishReason,
     TextDelta,
     ThinkingDelta,
     TurnEnded,
     Usage,
 )
 from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall, system, user
-from toolspeak.pieces import SpokenCall
+from toolspeak.pieces import ApiCall
 from toolspeak.spec import ToolSpec
 
 WEATHER = ToolSpec(
@@ -168,7 +168,9 @@ def tellings(draw: st.DrawFn, vendor: str) -> tuple[Message, list[Event]]:
             Usage, input_tokens=st.integers(10, 99), output_tokens=st.integers(0, 9), cached_tokens=st.integers(0, 9)
         )
     )
-    finish: Finish = "tool_calls" if said.calls else draw(st.sampled_from(["stop", "length", "refused", "closed"]))
+    finish: FinishReason = (
+        "tool_calls" if said.calls else draw(st.sampled_from(["stop", "length", "refused", "closed"]))
+    )
     return said, [*events, TurnEnded(message=said, finish=finish, usage=usage)]
 
 
@@ -185,11 +187,11 @@ def pieces(text: str, size: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def understood(parts: Sequence[Part | SpokenCall]) -> tuple[Part, ...]:
+def understood(parts: Sequence[Part | ApiCall]) -> tuple[Part, ...]:
     """The parts of an answer with its calls read."""
     return tuple(
         Call(call=ToolCall(id=part.id, name=part.name, arguments=json.loads(part.arguments)), extra=part.extra)
-        if isinstance(part, SpokenCall)
+        if isinstance(part, ApiCall)
         else part
         for part in parts
     )

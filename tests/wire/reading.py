@@ -6,7 +6,7 @@ from typing import Any
 
 from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.messages import Text, Thinking
-from toolspeak.pieces import Answer, CallPiece, Piece, SpokenCall
+from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.wire import anthropic_messages, openai_chat
 from toolspeak.wire.sse import SseReader
 
@@ -80,7 +80,7 @@ def assert_told(pieces: Iterable[Piece], answer: Answer) -> None:
     thoughts = "".join(piece.text for piece in pieces if isinstance(piece, ThinkingDelta))
     assert thoughts == "".join(part.text for part in answer.parts if isinstance(part, Thinking))
     for part in answer.parts:
-        if isinstance(part, SpokenCall):
+        if isinstance(part, ApiCall):
             own = [piece for piece in pieces if isinstance(piece, CallPiece) and piece.index == part.index]
             if not own:  # the name of a call is told when it is known to be whole
                 assert (answer.finish, part.arguments) == ("error", "")

@@ -9,7 +9,7 @@ from tests.wire.reading import STREAMS, assert_told, read_stream
 from toolspeak.errors import ModelError, ProviderError, RateLimited
 from toolspeak.events import TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Extra, Opaque, Text, Thinking
-from toolspeak.pieces import CallPiece, SpokenCall
+from toolspeak.pieces import ApiCall, CallPiece
 from toolspeak.wire import anthropic_messages
 from toolspeak.wire.anthropic_messages import Decoder, read_response
 
@@ -49,8 +49,8 @@ def test_the_recorded_stream():
         Opaque(vendor="anthropic", data=BLOCKS[2]),
         Opaque(vendor="anthropic", data=BLOCKS[3]),
         Text(text="Köln liegt am Rhein 🙂.", extra=own(citations=[CITATION])),
-        SpokenCall(index=0, id="toolu_1", name="weather", arguments='{"city":"Köln"}'),
-        SpokenCall(index=1, id="toolu_2", name="now", arguments="{}"),
+        ApiCall(index=0, id="toolu_1", name="weather", arguments='{"city":"Köln"}'),
+        ApiCall(index=1, id="toolu_2", name="now", arguments="{}"),
     )
     assert (answer.finish, answer.usage) == ("tool_calls", Usage(input_tokens=40, output_tokens=50, cached_tokens=8))
     assert (decoder.ended, decoder.reason, decoder.skipped) == (True, "tool_use", 0)
@@ -64,8 +64,8 @@ def test_a_plain_answer_is_the_streamed_one():
     plain, streamed = read_response(body), decoder.close()
     assert (plain.finish, plain.usage) == (streamed.finish, streamed.usage)
     for one, other in zip(plain.parts, streamed.parts, strict=True):
-        if isinstance(one, SpokenCall):  # what the stream spelled out, the plain answer has as an object
-            assert isinstance(other, SpokenCall)
+        if isinstance(one, ApiCall):  # what the stream spelled out, the plain answer has as an object
+            assert isinstance(other, ApiCall)
             assert json.loads(one.arguments) == json.loads(other.arguments)
             assert (one.index, one.id, one.name, one.extra) == (other.index, other.id, other.name, other.extra)
         else:
@@ -102,7 +102,7 @@ def test_a_block_that_was_cut_is_not_taken_for_a_whole_one():
         )
     )
     answer = decoder.close()
-    assert answer.parts == (Text(text="Hi there"), SpokenCall(index=0, id="toolu_2", name="now", arguments=""))
+    assert answer.parts == (Text(text="Hi there"), ApiCall(index=0, id="toolu_2", name="now", arguments=""))
     assert (decoder.ended, answer.finish, answer.usage) == (False, "error", None)
 
 
@@ -120,7 +120,7 @@ def test_calls_may_be_interleaved_and_given_whole():
         )
     )  # fmt: skip
     answer = decoder.close()
-    assert [(part.id, part.arguments) for part in answer.parts if isinstance(part, SpokenCall)] == [
+    assert [(part.id, part.arguments) for part in answer.parts if isinstance(part, ApiCall)] == [
         ("a", '{"x":1}'),
         ("b", '{"y":2}'),
     ]
@@ -131,7 +131,7 @@ def test_calls_may_be_interleaved_and_given_whole():
 def test_who_called_goes_back_with_the_call():
     block = {**BLOCKS[5], "caller": {"type": "direct"}}
     (part,) = read_response({"content": [block]}).parts
-    assert isinstance(part, SpokenCall)
+    assert isinstance(part, ApiCall)
     assert part.extra == own(caller={"type": "direct"})
 
 

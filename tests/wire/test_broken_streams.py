@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.wire.reading import GARBAGE, ODDITIES, STREAMS, WIRES, assert_told, read_stream
 from toolspeak.messages import Text, Thinking
-from toolspeak.pieces import SpokenCall
+from toolspeak.pieces import ApiCall
 from toolspeak.wire.sse import encode
 
 ENDS = {"openai": b'"finish_reason":"tool_calls"}]}', "anthropic": b'"stop_reason":"tool_use"'}
@@ -29,7 +29,7 @@ def test_a_stream_cut_at_every_byte(name: str):
     wire, stream = WIRES[name], STREAMS[name]
     _, decoder = read_stream(wire, [stream])
     whole = decoder.close()
-    calls = [part for part in whole.parts if isinstance(part, SpokenCall)]
+    calls = [part for part in whole.parts if isinstance(part, ApiCall)]
     end = stream.index(ENDS[name]) + len(ENDS[name])
     for cut in range(len(stream)):
         pieces, decoder = read_stream(wire, [stream[:cut]])
@@ -43,7 +43,7 @@ def test_a_stream_cut_at_every_byte(name: str):
             assert (answer.parts, answer.finish) == (whole.parts, whole.finish)
         else:
             assert answer.finish == "error"
-            heard = [part for part in answer.parts if isinstance(part, SpokenCall)]
+            heard = [part for part in answer.parts if isinstance(part, ApiCall)]
             for part, true in zip(heard, calls, strict=False):
                 assert (part.id, part.name) == (true.id, true.name)
                 assert true.arguments.startswith(part.arguments)

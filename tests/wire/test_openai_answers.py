@@ -10,7 +10,7 @@ from tests.wire.reading import STREAMS, assert_told, read_stream
 from toolspeak.errors import ModelError, ProviderError, RateLimited
 from toolspeak.events import TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Extra, Text, Thinking
-from toolspeak.pieces import CallPiece, SpokenCall
+from toolspeak.pieces import ApiCall, CallPiece
 from toolspeak.wire import openai_chat
 
 
@@ -18,8 +18,8 @@ def own(**data: Any) -> Extra:
     return Extra(vendor="openai", data=data)
 
 
-def call(index: int, call_id: str, name: str, arguments: str, extra: Extra | None = None) -> SpokenCall:
-    return SpokenCall(index=index, id=call_id, name=name, arguments=arguments, extra=extra)
+def call(index: int, call_id: str, name: str, arguments: str, extra: Extra | None = None) -> ApiCall:
+    return ApiCall(index=index, id=call_id, name=name, arguments=arguments, extra=extra)
 
 
 def piece(
@@ -151,7 +151,7 @@ def test_a_streamed_answer(deltas: list[dict[str, Any]], parts: tuple[Any, ...])
     answer = decoder.close()
     assert decoder.ended
     assert answer.parts == parts
-    has_calls = any(isinstance(part, SpokenCall) for part in parts)
+    has_calls = any(isinstance(part, ApiCall) for part in parts)
     refused = any(part.extra == own(refusal=True) for part in parts)
     assert answer.finish == ("refused" if refused else "tool_calls" if has_calls else "stop")
     assert_told(pieces, answer)

@@ -23,7 +23,7 @@ from toolspeak.messages import (
 )
 from toolspeak.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
-from toolspeak.wire.asked import Asked
+from toolspeak.wire.chat_request import ChatRequest
 
 HI = [{"role": "user", "content": "Hi"}]
 FUNCTION = {
@@ -42,11 +42,11 @@ TOOL = {"name": "f", "description": "F.", "input_schema": {"type": "object", "pr
 USED = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}
 
 
-def openai(**body: Any) -> Asked:
+def openai(**body: Any) -> ChatRequest:
     return openai_chat.read_request({"model": "m", "messages": HI, **body})
 
 
-def anthropic(**body: Any) -> Asked:
+def anthropic(**body: Any) -> ChatRequest:
     return anthropic_messages.read_request({"model": "m", "max_tokens": 9, "messages": HI, **body})
 
 
@@ -55,8 +55,8 @@ def named(*names: str) -> ToolChoice:
 
 
 def test_the_least_request():
-    assert openai() == Asked(model="m", messages=(user("Hi"),))
-    assert anthropic() == Asked(model="m", messages=(user("Hi"),), max_tokens=9, include_usage=True)
+    assert openai() == ChatRequest(model="m", messages=(user("Hi"),))
+    assert anthropic() == ChatRequest(model="m", messages=(user("Hi"),), max_tokens=9, include_usage=True)
 
 
 def test_fields_of_openai():
@@ -64,7 +64,7 @@ def test_fields_of_openai():
         n=1, stream=True, stream_options={"include_usage": True}, max_tokens=3, max_completion_tokens=4, temperature=2,
         top_p=0.5, seed=-1, stop="x", parallel_tool_calls=False, user="u", tool_choice=None, response_format={"type": "text"},
     )  # fmt: skip
-    assert asked == Asked(
+    assert asked == ChatRequest(
         model="m", messages=(user("Hi"),), stream=True, include_usage=True, max_tokens=4, temperature=2, top_p=0.5, seed=-1,
         stop=("x",), parallel=False, extra={"user": "u", "response_format": {"type": "text"}},
     )  # fmt: skip
@@ -76,7 +76,7 @@ def test_fields_of_anthropic():
         stream=True, temperature=0, top_p=1, stop_sequences=["x", "y"], metadata={"user_id": "u"}, tools=[TOOL, search],
         tool_choice={"type": "auto", "disable_parallel_tool_use": True}, thinking={"type": "enabled", "budget_tokens": 1024},
     )  # fmt: skip
-    assert asked == Asked(
+    assert asked == ChatRequest(
         model="m", messages=(user("Hi"),), stream=True, max_tokens=9, temperature=0, top_p=1, stop=("x", "y"), tools=(F,),
         parallel=False, include_usage=True,
         extra={"metadata": {"user_id": "u"}, "thinking": {"type": "enabled", "budget_tokens": 1024}, "tools": [search]},

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.errors import ToolError, UsageError
 
 LARGEST = 5_000_000
@@ -23,7 +23,7 @@ _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-@noun
+@frozen
 class Entry:
     """Something in a folder: its path from the root, and whether it is a folder, a file or something else."""
 
@@ -32,7 +32,7 @@ class Entry:
     size: int
 
 
-@noun
+@frozen
 class Content:
     """A text file as it was read, with what tells whether it is still the same."""
 

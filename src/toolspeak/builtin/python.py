@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from toolspeak.errors import ToolError, UsageError
-from toolspeak.execution.sandbox import Evaluated, Limits, Mode, evaluate, has_monty, walls_here
+from toolspeak.execution.sandbox import Evaluation, Mode, SandboxLimits, evaluate, has_monty, walls_here
 from toolspeak.tools import Tool
 
 _WHAT = (
@@ -45,7 +45,7 @@ class PythonTool(Tool[[str], str]):
         self,
         *,
         mode: Mode = "auto",
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         unsafe_local: bool = False,
         name: str = "run_python",
         approve: bool = False,
@@ -61,7 +61,7 @@ class PythonTool(Tool[[str], str]):
         """
         if mode not in ("monty", "full", "auto"):
             raise UsageError(f"mode is 'monty', 'full' or 'auto', not {mode!r}")
-        limits = limits or Limits()
+        limits = limits or SandboxLimits()
 
         def run_python(code: str) -> str:
             """Run Python code.
@@ -80,7 +80,7 @@ class PythonTool(Tool[[str], str]):
         )
 
 
-def _description(mode: Mode, limits: Limits, unsafe_local: bool) -> str:
+def _description(mode: Mode, limits: SandboxLimits, unsafe_local: bool) -> str:
     kind = _mode_here(mode, unsafe_local)
     has = _HAS[kind].format(version=f"{sys.version_info.major}.{sys.version_info.minor}", missing=_MISSING)
     if unsafe_local and kind in ("full", "auto") and not walls_here().stand:
@@ -96,7 +96,7 @@ def _mode_here(mode: Mode, unsafe_local: bool) -> str:
     return mode if {"monty": monty, "full": full}[mode] else "none"
 
 
-def _told(done: Evaluated) -> str:
+def _told(done: Evaluation) -> str:
     """What a model reads; what went wrong is raised, with what was printed before it."""
     parts: list[Any] = [done.stdout.rstrip("\n"), done.value, done.error]
     text = "\n".join(part for part in parts if part)

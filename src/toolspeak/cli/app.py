@@ -84,10 +84,10 @@ def chat_command(
     What is not said here is taken from the settings (see toolspeak config); the model is the embedded one if none is
     named anywhere. /help lists what can be said beside messages.
     """
-    from toolspeak.cli.assembling import Wishes
-    from toolspeak.cli.chatting import chat
+    from toolspeak.cli.agent import AgentOptions
+    from toolspeak.cli.chat import chat
 
-    wishes = Wishes(
+    wishes = AgentOptions(
         tools=tuple(tools or ()),
         model=model,
         dialect=dialect,
@@ -125,10 +125,10 @@ def run_command(
     Exit codes: 0 answered; 1 stopped before that, at a limit, in a loop, cut or refused; 2 wrong usage; 3 the endpoint
     failed; 4 paused, as a call needs a yes and nobody is there to say it; 130 interrupted.
     """
-    from toolspeak.cli.assembling import Wishes
-    from toolspeak.cli.running import run as run_once
+    from toolspeak.cli.agent import AgentOptions
+    from toolspeak.cli.run import run as run_once
 
-    wishes = Wishes(
+    wishes = AgentOptions(
         tools=tuple(tools or ()),
         model=model,
         dialect=dialect,
@@ -154,8 +154,8 @@ def tools_command(
     """Show the tools in TARGET as a model will see them."""
     from rich.console import Console
 
-    from toolspeak.cli.answering import found
-    from toolspeak.cli.showing import as_form, listing, skipped_listing
+    from toolspeak.cli.stdout import found
+    from toolspeak.cli.tools import as_form, listing, skipped_listing
 
     box = found(target)
     console = Console(highlight=False)
@@ -182,8 +182,8 @@ def call_command(
 
     A call that fails prints the very text the model would get, and exits with 1.
     """
-    from toolspeak.cli.answering import answer_alone, found
-    from toolspeak.cli.calling import arguments_from, called
+    from toolspeak.cli.call import arguments_from, called
+    from toolspeak.cli.stdout import answer_alone, found
 
     box = found(target)
     arguments = arguments_from(pairs or [], text)
@@ -220,22 +220,22 @@ def parse_command(
 
     from rich.console import Console
 
-    from toolspeak.cli import parsing
-    from toolspeak.cli.answering import answer_alone
-    from toolspeak.dialects import understand
+    from toolspeak.cli import parse
+    from toolspeak.cli.stdout import answer_alone
+    from toolspeak.dialects import read
 
-    speaking = parsing.dialect_named(dialect)
+    speaking = parse.dialect_named(dialect)
     if batch is not None:
-        for line in parsing.batch(batch, tools):
+        for line in parse.batch(batch, tools):
             sys.stdout.write(line + "\n")
         return
     with answer_alone():
-        specs = parsing.tools_from(tools)
-    found = understand(parsing.text_from(path), specs, speaking=speaking)
+        specs = parse.tools_from(tools)
+    found = read(parse.text_from(path), specs, dialect=speaking)
     if as_json:
-        sys.stdout.write(json.dumps(parsing.whole_as_json(found), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(parse.whole_as_json(found), ensure_ascii=False) + "\n")
     else:
-        Console(highlight=False, soft_wrap=True).print(parsing.listing(found))
+        Console(highlight=False, soft_wrap=True).print(parse.listing(found))
 
 
 @app.command("graph")
@@ -254,7 +254,7 @@ def graph_command(
     model: ModelName = None,
 ) -> None:
     """Draw an agent with the functions of a target, or a finished run with its timings, in mermaid."""
-    from toolspeak.cli.drawing import drawn
+    from toolspeak.cli.graph import drawn
 
     sys.stdout.write(drawn(target, model, svg))
 
@@ -307,7 +307,7 @@ def eval_command(
     ] = 0,
 ) -> None:
     """Measure how well a model calls in each dialect, and what it takes."""
-    from toolspeak.cli.evaluating import Options, evaluate
+    from toolspeak.cli.eval import Options, evaluate
 
     evaluate(
         Options(
@@ -339,7 +339,7 @@ def calibrate_command(
     max_tokens: MaxTokens = 256,
 ) -> None:
     """Find the dialect in which a model calls best, say how sure that is, and use it from then on."""
-    from toolspeak.cli.evaluating import calibrate
+    from toolspeak.cli.eval import calibrate
 
     calibrate(model, minutes=minutes, dialects=dialect, max_tokens=max_tokens)
 
@@ -366,14 +366,14 @@ def serve_command(
 ) -> None:
     """Serve models to any OpenAI or Anthropic client, which gets native tool calls from each of them."""
     try:
-        from toolspeak.cli.serving import Wishes, serve
+        from toolspeak.cli.serve import ServeOptions, serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError(f"the gateway needs {error.name}; install it with: pip install 'toolspeak[gateway]'") from None
 
     serve(
-        Wishes(
+        ServeOptions(
             models=tuple(model or ()),
             dialect=dialect,
             host=host,
@@ -392,7 +392,7 @@ def pull_command(
     """Get the weights of the embedded model: 1.1 GB, once. A pull that was cut goes on where it was."""
     from rich.console import Console
 
-    from toolspeak.cli.pulling import pulled
+    from toolspeak.cli.pull import pulled
 
     path = pulled(model, Console(stderr=True, highlight=False, soft_wrap=True))
     sys.stdout.write(f"{path}\n")
@@ -405,13 +405,13 @@ def config_command(
     """Show the settings that hold here, and where each came from."""
     from rich.console import Console
 
-    from toolspeak.cli import configuring
+    from toolspeak.cli import config
     from toolspeak.settings import settings
 
     console = Console(highlight=False)
     if as_json:
-        sys.stdout.write(configuring.as_json(settings()) + "\n")
+        sys.stdout.write(config.as_json(settings()) + "\n")
     elif console.is_terminal:
-        console.print(configuring.listing(settings()))
+        console.print(config.listing(settings()))
     else:
-        sys.stdout.write(configuring.as_lines(settings()) + "\n")
+        sys.stdout.write(config.as_lines(settings()) + "\n")

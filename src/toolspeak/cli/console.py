@@ -16,10 +16,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak.cli.markdown import Column, Prose, Span
-from toolspeak.cli.ticking import Ticker
-from toolspeak.cli.timing import Clock
-from toolspeak.cli.wording import call_line, result_text, seconds, visible
+from toolspeak.cli.clock import Clock
+from toolspeak.cli.display import call_line, result_text, seconds, visible
+from toolspeak.cli.markdown import Column, Span, WrappedMarkdown
+from toolspeak.cli.ticker import Ticker
 from toolspeak.events import (
     ApprovalGiven,
     ArgsDelta,
@@ -136,7 +136,7 @@ class Transcript:
     @contextmanager
     def with_prints(self) -> Generator[None]:
         """Draw what is printed meanwhile, by tools say, in lines of its own."""
-        with closing(_Printed(self)) as printed, redirect_stdout(printed):
+        with closing(_PrintCapture(self)) as printed, redirect_stdout(printed):
             yield
 
     def wait_for(self, what: str) -> None:
@@ -263,7 +263,7 @@ class Transcript:
             self._ticker.start(self._waiting)
 
 
-class _Printed(TextIOBase):
+class _PrintCapture(TextIOBase):
     """Takes what is printed, and has it drawn line by line."""
 
     def __init__(self, transcript: Transcript) -> None:
@@ -299,7 +299,7 @@ class _Saying:
         self.who = who
         self._console = console
         self._style = "dim" if who == "thinking" else ""
-        self._prose = Prose(console.width, at) if console.is_terminal else None
+        self._prose = WrappedMarkdown(console.width, at) if console.is_terminal else None
         self._space = ""
 
     def feed(self, text: str) -> None:

@@ -6,9 +6,9 @@ Facts may come from a file that was cut: what is missing is not drawn.
 from collections.abc import Sequence
 from typing import Literal
 
-from toolspeak._noun import noun
-from toolspeak.cli.recording import Moment
-from toolspeak.cli.wording import call_line, result_text, seconds, visible
+from toolspeak._frozen import frozen
+from toolspeak.cli.display import call_line, result_text, seconds, visible
+from toolspeak.cli.record import Moment
 from toolspeak.errors import UsageError
 from toolspeak.events import (
     ApprovalGiven,
@@ -30,7 +30,7 @@ LABEL = 80
 YOU, MODEL = 0, 1
 
 
-@noun
+@frozen
 class Arrow:
     """Something that passes from one lane to another, or a note where it stays in its own."""
 
@@ -40,7 +40,7 @@ class Arrow:
     sort: Literal["asks", "answers", "note"] = "asks"
 
 
-@noun
+@frozen
 class Lanes:
     """A run: who takes part, and what passes between them, in order."""
 

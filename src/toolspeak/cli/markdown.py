@@ -258,7 +258,7 @@ class Column:
             yield Span(text, span.style)
 
 
-class Prose:
+class WrappedMarkdown:
     """A text of markdown as it arrives, in a window."""
 
     def __init__(self, width: int, at: int = 0) -> None:

@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from toolspeak.dialects.dialect import Constraint, Dialect, Parser, Shown
 from toolspeak.dialects.native import NATIVE
 from toolspeak.dialects.text import JSON, PYTHON, TYPESCRIPT
-from toolspeak.dialects.turn import TurnReader
-from toolspeak.dialects.understanding import Understood, folded
 from toolspeak.errors import UsageError
-from toolspeak.events import Finish
+from toolspeak.events import FinishReason
+from toolspeak.reading.content import MessageContent, fold
 from toolspeak.spec import ToolSpec
 
 DIALECTS: dict[str, Dialect] = {each.name: each for each in (NATIVE, JSON, TYPESCRIPT, PYTHON)}
@@ -31,28 +30,27 @@ __all__ = [
     "TYPESCRIPT",
     "Constraint",
     "Dialect",
+    "MessageContent",
     "Parser",
     "Shown",
-    "TurnReader",
-    "Understood",
     "dialect",
-    "folded",
-    "understand",
+    "fold",
+    "read",
 ]
 
 
-def understand(
-    text: str, specs: Sequence[ToolSpec], *, speaking: Dialect = JSON, finish: Finish = "stop"
-) -> Understood:
+def read(
+    text: str, specs: Sequence[ToolSpec], *, dialect: Dialect = JSON, finish: FinishReason = "stop"
+) -> MessageContent:
     r"""What a whole message means.
 
     Example:
         >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
-        >>> understand("Let me see.\n```python\nnow()\n```", [spec]).calls[0].call.name
+        >>> read("Let me see.\n```python\nnow()\n```", [spec]).calls[0].call.name
         'now'
     """
-    parser = speaking.parser(specs)
-    return folded([*parser.feed(text), *parser.close(finish)])
+    parser = dialect.parser(specs)
+    return fold([*parser.feed(text), *parser.close(finish)])
 
 
 def dialect(name: str) -> Dialect:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from toolspeak.dialects.types import identifier, parameters_of
+from toolspeak.dialects.notation import identifier, parameters_of
 from toolspeak.events import ToolChoice
 from toolspeak.spec import Schema, ToolSpec
 

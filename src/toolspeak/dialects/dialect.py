@@ -9,13 +9,13 @@ the last message and never in the system prompt. Caches stay warm that way.
 from collections.abc import Sequence
 from typing import Protocol
 
-from toolspeak._noun import noun
-from toolspeak.events import AUTO, Event, Finish, ToolChoice
+from toolspeak._frozen import frozen
+from toolspeak.events import AUTO, Event, FinishReason, ToolChoice
 from toolspeak.messages import Message
 from toolspeak.spec import Schema, ToolSpec
 
 
-@noun
+@frozen
 class Constraint:
     """What a server may hold the answer to, if it honours such a thing. Answers are checked all the same.
 
@@ -28,7 +28,7 @@ class Constraint:
     grammar: str | None = None
 
 
-@noun
+@frozen
 class Shown:
     """What the model is shown.
 
@@ -54,7 +54,7 @@ class Parser(Protocol):
         """Read text that has arrived; what is known now and was not before."""
         ...
 
-    def close(self, finish: Finish = "stop") -> list[Event]:
+    def close(self, finish: FinishReason = "stop") -> list[Event]:
         """The message has ended; all that is left to tell."""
         ...
 

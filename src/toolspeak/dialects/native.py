@@ -7,15 +7,15 @@ to the user must not run.
 
 from collections.abc import Sequence
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Parser, Shown
-from toolspeak.dialects.reader import Reader
-from toolspeak.events import AUTO, Event, Finish, TextDelta, ToolChoice
+from toolspeak.events import AUTO, Event, FinishReason, TextDelta, ToolChoice
 from toolspeak.messages import Message
+from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
 
-@noun
+@frozen
 class NativeDialect:
     """Tools and calls as the API has them."""
 
@@ -57,7 +57,7 @@ class LeakReader:
         """Read text that has arrived; what is known now and was not before."""
         return self._settled(self._by_tokens.feed(text), self._by_all.feed(text) if self._by_all else [])
 
-    def close(self, finish: Finish = "stop") -> list[Event]:
+    def close(self, finish: FinishReason = "stop") -> list[Event]:
         """The message has ended; all that is left to tell."""
         events = self._settled(self._by_tokens.close(finish), self._by_all.close(finish) if self._by_all else [])
         if self._by_all is None:

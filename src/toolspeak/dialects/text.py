@@ -5,20 +5,20 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 
-from toolspeak._noun import noun
-from toolspeak.dialects import json_form, python_form, typescript_form
+from toolspeak._frozen import frozen
+from toolspeak.dialects import json_notation, python_notation, typescript_notation
 from toolspeak.dialects.constraints import chosen, code_grammar, json_grammar, json_schema
 from toolspeak.dialects.dialect import Constraint, Parser, Shown
-from toolspeak.dialects.reader import Reader
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Media, Message, Part, Result, Role, Text, ToolCall
+from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
-LONG = 200
+MAX_INLINE = 200
 """Characters beyond which a result is set apart in a block."""
 
 
-@noun
+@frozen
 class TextDialect:
     """A dialect told in the prompt.
 
@@ -64,7 +64,7 @@ class TextDialect:
         return (
             _template(self.name)
             .replace("{tools}", self.signatures(specs))
-            .replace("{example}", json_form.example(specs))
+            .replace("{example}", json_notation.example(specs))
         )
 
     def parser(
@@ -104,8 +104,8 @@ class TextDialect:
         if result.is_error:
             text = f"Error: {text}"
         what = self.invocation(call) if call else result.call_id
-        what = what if len(what) <= LONG else f"{what[:LONG]}…"
-        if len(text) <= LONG and "\n" not in text:
+        what = what if len(what) <= MAX_INLINE else f"{what[:MAX_INLINE]}…"
+        if len(text) <= MAX_INLINE and "\n" not in text:
             return f"{what} → {text}"
         fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
         return f"{what} →\n{fence}output\n{text}\n{fence}"
@@ -123,16 +123,22 @@ class TextDialect:
 
 
 JSON = TextDialect(
-    name="json", signatures=typescript_form.signatures, calls=json_form.calls, invocation=json_form.invocation
+    name="json",
+    signatures=typescript_notation.signatures,
+    calls=json_notation.calls,
+    invocation=json_notation.invocation,
 )
 TYPESCRIPT = TextDialect(
     name="typescript",
-    signatures=typescript_form.signatures,
-    calls=typescript_form.calls,
-    invocation=typescript_form.invocation,
+    signatures=typescript_notation.signatures,
+    calls=typescript_notation.calls,
+    invocation=typescript_notation.invocation,
 )
 PYTHON = TextDialect(
-    name="python", signatures=python_form.signatures, calls=python_form.calls, invocation=python_form.invocation
+    name="python",
+    signatures=python_notation.signatures,
+    calls=python_notation.calls,
+    invocation=python_notation.invocation,
 )
 
 

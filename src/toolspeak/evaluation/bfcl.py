@@ -18,10 +18,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.coercion import coerce_arguments
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.nouns import Question, Suite, Verdict
+from toolspeak.evaluation.records import Question, Suite, Verdict
 from toolspeak.messages import Concat, Message, Ref, Role, Text, ToolCall
 from toolspeak.spec import ToolSpec
 
@@ -44,7 +44,7 @@ Check = Callable[[Objects, Objects, Objects, str], Verdict]
 """Judges by functions, calls, right answers and the name of a category, all as BFCL has them."""
 
 
-@noun
+@frozen
 class Record:
     """A question as BFCL has it: its functions, and the answers that are right."""
 

@@ -6,40 +6,41 @@ more, is decided there. Only that nothing is run: each call that could have been
 
 from collections.abc import Sequence
 
-from toolspeak.dialects import TurnReader, dialect
-from toolspeak.evaluation.nouns import Answered
+from toolspeak.dialects import dialect
+from toolspeak.evaluation.records import RecordedAnswer
 from toolspeak.events import Delta, Event, RunStarted, ToolFinished, TurnStarted
 from toolspeak.loop import AskModel, State, begin, decide, reduce
 from toolspeak.messages import Message, Text, ToolResult
-from toolspeak.pieces import Answer, SpokenCall
+from toolspeak.pieces import Answer, ApiCall
 from toolspeak.spec import ToolSpec
+from toolspeak.turns import TurnReader
 
 DONE = "done"
 """What a call is told to have returned."""
 
 
-def begun(specs: Sequence[ToolSpec], speaking: str, messages: Sequence[Message]) -> State:
+def begun(specs: Sequence[ToolSpec], dialect_name: str, messages: Sequence[Message]) -> State:
     """Before the first answer."""
-    started = RunStarted(run_id="", model="", dialect=speaking, messages=tuple(messages))
+    started = RunStarted(run_id="", model="", dialect=dialect_name, messages=tuple(messages))
     return reduce(begin(specs), started)
 
 
-def heard(state: State, speaking: str, answered: Answered) -> list[Event]:
+def heard(state: State, dialect_name: str, answered: RecordedAnswer) -> list[Event]:
     """What the next answer says."""
     taken = {call.id for message in state.history for call in message.calls}
     prefix = f"call_{state.turn.number + 1}"
-    reader = TurnReader(dialect(speaking), tuple(state.specs.values()), prefix=prefix, taken=taken)
+    reader = TurnReader(dialect(dialect_name), tuple(state.specs.values()), prefix=prefix, taken=taken)
     spoken = [
-        SpokenCall(index=index, id="", name=call.name, arguments=call.arguments)
+        ApiCall(index=index, id="", name=call.name, arguments=call.arguments)
         for index, call in enumerate(answered.spoken)
     ]
     text = [Text(text=answered.text)] if answered.text else []
     return reader.feed([Answer(parts=(*text, *spoken), finish=answered.finish)])
 
 
-def continued(state: State, speaking: str, answered: Answered) -> State:
+def continued(state: State, dialect_name: str, answered: RecordedAnswer) -> State:
     """After the next answer, and after its calls."""
-    events = heard(state, speaking, answered)
+    events = heard(state, dialect_name, answered)
     state = reduce(state, TurnStarted(turn=state.turn.number + 1))
     for event in events:
         if not isinstance(event, Delta):

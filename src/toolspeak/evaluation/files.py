@@ -15,16 +15,16 @@ from typing import Any, Self, TextIO, cast, get_args
 
 from toolspeak.dialects import Shown
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.nouns import Answered, Result, Spoken
+from toolspeak.evaluation.records import RecordedAnswer, RecordedCall, TrialResult
 from toolspeak.evaluation.templates import as_sent
 from toolspeak.evaluation.trials import Trial, as_json
-from toolspeak.events import Finish
+from toolspeak.events import FinishReason
 from toolspeak.wire.openai_chat import tool_definitions
 
 MOST_TOKENS = 256
 """Tokens at which an answer is cut, unless something else is said."""
 
-FINISHES: tuple[str, ...] = get_args(Finish)
+FINISHES: tuple[str, ...] = get_args(FinishReason)
 
 
 def rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -57,16 +57,16 @@ def write_prompts(path: Path, trials: Iterable[Trial], template: Callable[[Shown
     return count
 
 
-def read_answers(path: Path, *, most_tokens: int = MOST_TOKENS) -> list[Answered]:
+def read_answers(path: Path, *, most_tokens: int = MOST_TOKENS) -> list[RecordedAnswer]:
     """The answers of a file. Of two with one id the later holds. One of `most_tokens` was cut, if it says nothing."""
-    found: dict[str, Answered] = {}
+    found: dict[str, RecordedAnswer] = {}
     for where, row in rows(path):
         answered = _answered(row, where, most_tokens)
         found[answered.id] = answered
     return list(found.values())
 
 
-def _answered(row: Mapping[str, Any], where: str, most_tokens: int) -> Answered:
+def _answered(row: Mapping[str, Any], where: str, most_tokens: int) -> RecordedAnswer:
     for key in ("id", "text"):
         if not isinstance(row.get(key), str):
             raise UsageError(f"{where} has no {key!r}; an answer is {{'id': …, 'text': …}}")
@@ -75,10 +75,10 @@ def _answered(row: Mapping[str, Any], where: str, most_tokens: int) -> Answered:
     if finish not in FINISHES:
         finish = "length" if tokens is not None and tokens >= most_tokens else "stop"
     seconds = row.get("seconds")
-    return Answered(
+    return RecordedAnswer(
         id=row["id"],
         text=row["text"],
-        spoken=tuple(Spoken(name=call["name"], arguments=call["arguments"]) for call in row.get("spoken", ())),
+        spoken=tuple(RecordedCall(name=call["name"], arguments=call["arguments"]) for call in row.get("spoken", ())),
         finish=finish,
         prompt_tokens=_number(row, "prompt_tokens"),
         answer_tokens=tokens,
@@ -108,7 +108,7 @@ class ResultsFile:
         """Open the file to add to it, or to write it anew."""
         self._file = _written(path, add=not anew)
 
-    def add(self, result: Result) -> None:
+    def add(self, result: TrialResult) -> None:
         self._file.write(json.dumps(result_row(result), ensure_ascii=False) + "\n")
         self._file.flush()
 
@@ -121,7 +121,7 @@ class ResultsFile:
         self._file.close()
 
 
-def result_row(result: Result) -> dict[str, Any]:
+def result_row(result: TrialResult) -> dict[str, Any]:
     """A result as a line of the file."""
     answered = result.answered
     row: dict[str, Any] = {
@@ -143,7 +143,9 @@ def result_row(result: Result) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key not in needless or value != needless[key]}
 
 
-def write_failures(path: Path, failed: Iterable[tuple[Trial, Result]], template: Callable[[Shown], str] | None) -> int:
+def write_failures(
+    path: Path, failed: Iterable[tuple[Trial, TrialResult]], template: Callable[[Shown], str] | None
+) -> int:
     """Write what went wrong, to be read by a person; how much there is.
 
     Args:
@@ -159,7 +161,7 @@ def write_failures(path: Path, failed: Iterable[tuple[Trial, Result]], template:
     return count
 
 
-def _failure(trial: Trial, result: Result, template: Callable[[Shown], str] | None) -> str:
+def _failure(trial: Trial, result: TrialResult, template: Callable[[Shown], str] | None) -> str:
     parts = {
         "question": _said(trial.shown()) if template is None else template(trial.shown()),
         "answer": "\n".join(
@@ -173,7 +175,7 @@ def _failure(trial: Trial, result: Result, template: Callable[[Shown], str] | No
     return f"=== {trial.id}\n{body}\n\n"
 
 
-def _read(result: Result) -> Iterator[str]:
+def _read(result: TrialResult) -> Iterator[str]:
     """What was judged: the calls of all answers. Why earlier ones were malformed, the question says."""
     calls = as_json(call for each in result.series for call in each.calls)
     yield from (json.dumps(call, ensure_ascii=False) for call in calls)

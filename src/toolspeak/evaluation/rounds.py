@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
-from toolspeak.evaluation.nouns import Answered, Result
+from toolspeak.evaluation.records import RecordedAnswer, TrialResult
 from toolspeak.evaluation.trials import Trial
 
 
-def asked(trial: Trial, answers: Mapping[str, Answered], again: int | None = None) -> Iterator[Trial]:
+def asked(trial: Trial, answers: Mapping[str, RecordedAnswer], again: int | None = None) -> Iterator[Trial]:
     """A trial, and those in which it is asked again after these answers. The last of them may have no answer yet.
 
     Args:
@@ -24,13 +24,15 @@ def asked(trial: Trial, answers: Mapping[str, Answered], again: int | None = Non
         trial = further
 
 
-def asked_again(trials: Iterable[Trial], answers: Mapping[str, Answered]) -> list[Trial]:
+def asked_again(trials: Iterable[Trial], answers: Mapping[str, RecordedAnswer]) -> list[Trial]:
     """The next round: those of the trials that are asked again after these answers."""
     answered = ((trial, answers[trial.id]) for trial in trials if trial.id in answers)
     return [further for trial, answer in answered if (further := trial.again(answer)) is not None]
 
 
-def scored(questions: Iterable[Sequence[Trial]], answers: Mapping[str, Answered]) -> list[tuple[Trial, Result]]:
+def scored(
+    questions: Iterable[Sequence[Trial]], answers: Mapping[str, RecordedAnswer]
+) -> list[tuple[Trial, TrialResult]]:
     """The result of each question, from its rounds, with the trial whose answer was the last."""
     last = (next((trial for trial in reversed(rounds) if trial.id in answers), None) for rounds in questions)
     return [(trial, trial.judged(answers[trial.id])) for trial in last if trial is not None]

@@ -21,8 +21,8 @@ from typing import Any, cast
 from toolspeak.errors import UsageError
 from toolspeak.evaluation.bfcl import CATEGORIES, bfcl
 from toolspeak.evaluation.files import rows
-from toolspeak.evaluation.judging import judged
-from toolspeak.evaluation.nouns import ExpectedCall, Question, Suite
+from toolspeak.evaluation.judge import judged
+from toolspeak.evaluation.records import ExpectedCall, Question, Suite
 from toolspeak.messages import Message, Text
 from toolspeak.spec import ToolSpec
 

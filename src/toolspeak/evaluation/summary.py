@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from math import comb, sqrt
 from statistics import fmean
 
-from toolspeak._noun import noun
-from toolspeak.evaluation.nouns import Result
+from toolspeak._frozen import frozen
+from toolspeak.evaluation.records import TrialResult
 from toolspeak.evaluation.trials import parted
 
 SURE = 1.96
@@ -15,7 +15,7 @@ MEAN = "mean"
 """The row that stands for all categories, each counting the same."""
 
 
-@noun
+@frozen
 class Interval:
     """Where a share lies, with 95 percent certainty."""
 
@@ -23,7 +23,7 @@ class Interval:
     high: float
 
 
-@noun
+@frozen
 class Tally:
     """Some answers in figures.
 
@@ -46,7 +46,7 @@ class Tally:
     asked_again: int = 0
 
 
-@noun
+@frozen
 class Summary:
     """All of it: a tally for each dialect and category, and one for the mean of the categories."""
 
@@ -95,9 +95,9 @@ def sureness(better: int, worse: int) -> float:
     return sum(comb(tosses, heads) for heads in range(better + 1)) / 2**tosses
 
 
-def summarized(results: Iterable[Result]) -> Summary:
+def summarized(results: Iterable[TrialResult]) -> Summary:
     """The figures of results, by dialect and category, both in the order in which they come."""
-    groups: dict[tuple[str, str], list[Result]] = {}
+    groups: dict[tuple[str, str], list[TrialResult]] = {}
     for result in results:
         _, category, dialect, _ = parted(result.answered.id)
         groups.setdefault((dialect, category), []).append(result)
@@ -110,7 +110,7 @@ def summarized(results: Iterable[Result]) -> Summary:
     return Summary(dialects=dialects, categories=categories, tallies=tallies)
 
 
-def tallied(results: Sequence[Result]) -> Tally:
+def tallied(results: Sequence[TrialResult]) -> Tally:
     """Some results in figures."""
     right = sum(result.verdict.right for result in results)
     answers = [[each.answered for each in result.series] for result in results]

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.codec import encode, encode_argument
-from toolspeak.dialects import Shown, Understood, dialect, folded
+from toolspeak.dialects import MessageContent, Shown, dialect, fold
 from toolspeak.errors import UsageError
 from toolspeak.evaluation.conversation import begun, continued, goes_on, heard
-from toolspeak.evaluation.nouns import Answered, Question, Result, Suite, Verdict
+from toolspeak.evaluation.records import Question, RecordedAnswer, Suite, TrialResult, Verdict
 from toolspeak.loop import State
 from toolspeak.messages import Text, ToolCall
 from toolspeak.spec import ToolSpec
@@ -32,7 +32,7 @@ LONGEST = 64
 """Letters of a name that APIs take."""
 
 
-@noun
+@frozen
 class Trial:
     """One question in one dialect.
 
@@ -46,7 +46,7 @@ class Trial:
     suite: Suite
     question: Question
     dialect: str
-    before: tuple[Answered, ...] = ()
+    before: tuple[RecordedAnswer, ...] = ()
 
     @property
     def id(self) -> str:
@@ -75,14 +75,14 @@ class Trial:
         told += [encode(message) for message in shown.messages if not all(isinstance(p, Text) for p in message.parts)]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
 
-    def read(self, answered: Answered) -> Understood:
+    def read(self, answered: RecordedAnswer) -> MessageContent:
         """What the answer says, with the true names of the tools."""
-        said = folded(heard(self._state(), self.dialect, answered))
+        said = fold(heard(self._state(), self.dialect, answered))
         true = dict(zip((spec.name for spec in self.tools), (spec.name for spec in self.question.tools), strict=True))
         calls = tuple(replace(each, call=replace(each.call, name=true[each.call.name])) for each in said.calls)
         return replace(said, calls=calls)
 
-    def judged(self, answered: Answered) -> Result:
+    def judged(self, answered: RecordedAnswer) -> TrialResult:
         """The answer, read; and the calls of all answers so far, judged together."""
         said = self.read(answered)
         before = self._results_before()
@@ -91,9 +91,9 @@ class Trial:
         if answered.finish == "error":  # where nothing is to be called, silence would be right
             verdict = Verdict(right=False, why="the endpoint failed")
         malformed = tuple(each.reason for each in said.malformed)
-        return Result(answered=answered, calls=calls, malformed=malformed, verdict=verdict, before=before)
+        return TrialResult(answered=answered, calls=calls, malformed=malformed, verdict=verdict, before=before)
 
-    def again(self, answered: Answered) -> "Trial | None":
+    def again(self, answered: RecordedAnswer) -> "Trial | None":
         """The trial that comes after this answer, if a call in it was malformed and the loop would ask again."""
         if not self.read(answered).malformed:
             return None
@@ -107,7 +107,7 @@ class Trial:
             state = continued(state, self.dialect, answered)
         return state
 
-    def _results_before(self) -> tuple[Result, ...]:
+    def _results_before(self) -> tuple[TrialResult, ...]:
         if not self.before:
             return ()
         *earlier, last = self.before

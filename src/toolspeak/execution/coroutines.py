@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator
 from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
-from toolspeak.execution.outcome import Outcome, Raised, Returned
+from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 from toolspeak.messages import Media
 from toolspeak.tools import output_text, output_value
 from toolspeak.tools.results import ITEMS, LETTERS
@@ -29,7 +29,7 @@ class Guarded:
     def abandon(self) -> None:
         self._abandoned = True
 
-    def __await__(self) -> Generator[Any, Any, Outcome]:
+    def __await__(self) -> Generator[Any, Any, CallOutcome]:
         coroutine = self._coroutine
         thrown: BaseException | None = None
         while True:

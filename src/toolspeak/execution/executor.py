@@ -7,7 +7,7 @@ from typing import Any
 
 from toolspeak.errors import InvalidArguments, ToolError
 from toolspeak.execution.coroutines import Guarded, Pending, awaited, is_pending
-from toolspeak.execution.outcome import Outcome, Raised, Returned, error_text, result_of
+from toolspeak.execution.outcome import CallOutcome, Raised, Returned, error_text, result_of
 from toolspeak.execution.threads import THREADS, Threads
 from toolspeak.loop import BrokenReference, resolved
 from toolspeak.messages import ToolCall, ToolResult
@@ -118,7 +118,7 @@ class Running:
                 return Pending(value)
             return result_of(self._call.id, Returned(value))
 
-        def ended(outcome: Outcome) -> None:
+        def ended(outcome: CallOutcome) -> None:
             try:
                 self._loop.call_soon_threadsafe(self._returned, outcome)
             except RuntimeError:  # the event loop is closed, and with it whoever was waiting
@@ -132,7 +132,7 @@ class Running:
             return
         self._stop = job.abandon
 
-    def _returned(self, outcome: Outcome) -> None:
+    def _returned(self, outcome: CallOutcome) -> None:
         if isinstance(outcome, Raised):
             self.finish(result_of(self._call.id, outcome))
         elif isinstance(outcome.value, ToolResult):

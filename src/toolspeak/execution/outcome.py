@@ -18,10 +18,10 @@ class Raised(NamedTuple):
     error: BaseException
 
 
-Outcome: TypeAlias = Returned | Raised
+CallOutcome: TypeAlias = Returned | Raised
 
 
-def result_of(call_id: str, outcome: Outcome) -> ToolResult:
+def result_of(call_id: str, outcome: CallOutcome) -> ToolResult:
     """The outcome as the loop knows it. Whatever was returned or raised, this does not raise."""
     try:
         if isinstance(outcome, Raised):

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from toolspeak.errors import ToolError
-from toolspeak.execution.outcome import Outcome, Raised, Returned
+from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 
 MOST_STUCK = 32
 """Stuck threads beyond which nothing more is started."""
@@ -30,7 +30,11 @@ class Job:
     """A function on its way through a thread."""
 
     def __init__(
-        self, threads: "Threads", function: Callable[[], Any], done: Callable[[Outcome], None], context: Context | None
+        self,
+        threads: "Threads",
+        function: Callable[[], Any],
+        done: Callable[[CallOutcome], None],
+        context: Context | None,
     ) -> None:
         self._threads = threads
         self._function = function
@@ -47,7 +51,7 @@ class Job:
 
     def run(self) -> None:
         try:
-            outcome: Outcome = Returned(self._context.run(self._function))
+            outcome: CallOutcome = Returned(self._context.run(self._function))
         except BaseException as error:  # SystemExit and StopIteration included: an outcome is a value
             outcome = Raised(error)
         with self._threads.lock:
@@ -72,7 +76,7 @@ class Threads:
             os.register_at_fork(after_in_child=self._forget)
 
     def start(
-        self, function: Callable[[], Any], done: Callable[[Outcome], None], context: Context | None = None
+        self, function: Callable[[], Any], done: Callable[[CallOutcome], None], context: Context | None = None
     ) -> Job:
         """Run `function` in a thread; `done` gets its outcome, in that thread, however late it comes."""
         with self.lock:

@@ -22,14 +22,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from toolspeak.checking import nearest
 from toolspeak.errors import ModelError, RateLimited, ToolspeakError, UsageError
 from toolspeak.events import Event, TurnEnded
-from toolspeak.gateway.answering import Streamed, log, log_failure, unless_gone
 from toolspeak.gateway.exchange import Served, answered
 from toolspeak.gateway.guard import Refused, Rules, body_of, check
+from toolspeak.gateway.responses import Streamed, log, log_failure, unless_gone
+from toolspeak.validation import nearest
 from toolspeak.wire import anthropic_messages, openai_chat
-from toolspeak.wire.asked import Asked
+from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import compact
 
 Handler = Callable[[Request, str], Awaitable[Response]]
@@ -95,7 +95,7 @@ class Gateway:
         api = _APIS[wire]
 
         async def handler(request: Request, request_id: str) -> Response:
-            asked: Asked = wire.read_request(await body_of(request))
+            asked: ChatRequest = wire.read_request(await body_of(request))
             served = self._find(asked.model)
             encoder = wire.Encoder(
                 asked.model,

@@ -3,20 +3,21 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from toolspeak._noun import noun
-from toolspeak.dialects import Dialect, TurnReader
+from toolspeak._frozen import frozen
+from toolspeak.dialects import Dialect
 from toolspeak.errors import ProviderError, StreamInterrupted
 from toolspeak.events import AUTO, CallMalformed, Event, ToolChoice, TurnEnded, Usage
 from toolspeak.gateway.gate import Gate
-from toolspeak.gateway.passing import Passage
+from toolspeak.gateway.passthrough import Passage
 from toolspeak.gateway.verbatim import VERBATIM
 from toolspeak.messages import Message, Result, Text, assistant, user
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.spec import ToolSpec
-from toolspeak.wire.asked import Asked
+from toolspeak.turns import TurnReader
+from toolspeak.wire.chat_request import ChatRequest
 
 
-@noun
+@frozen
 class Served:
     """A model that a gateway serves.
 
@@ -39,7 +40,7 @@ class NotMended(ProviderError):
     """The model did not manage a call that can be understood."""
 
 
-async def answered(served: Served, asked: Asked, prefix: str, api: str = "openai") -> AsyncGenerator[list[Event]]:
+async def answered(served: Served, asked: ChatRequest, prefix: str, api: str = "openai") -> AsyncGenerator[list[Event]]:
     """The answer to a request: events that may go out, the last of them `TurnEnded`.
 
     Args:
@@ -138,7 +139,7 @@ def _ids(messages: tuple[Message, ...]) -> set[str]:
 
 
 def _request(
-    served: Served, asked: Asked, history: tuple[Message, ...], choice: ToolChoice, extra: dict[str, object]
+    served: Served, asked: ChatRequest, history: tuple[Message, ...], choice: ToolChoice, extra: dict[str, object]
 ) -> Request:
     sampling = Sampling(
         max_tokens=asked.max_tokens,

@@ -14,7 +14,7 @@ from toolspeak.events import (
     CallReady,
     CallStarted,
     Event,
-    Finish,
+    FinishReason,
     SaidInThought,
     TextDelta,
     ThinkingDelta,
@@ -109,7 +109,7 @@ class Gate:
         )
 
     @property
-    def finish(self) -> Finish:
+    def finish(self) -> FinishReason:
         """How the message that went out ends."""
         finish = self.ended.finish if self.ended else "closed"
         return finish if finish in ("length", "refused", "error") else "tool_calls" if self._calls else "stop"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from starlette.requests import Request
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 LARGEST_BODY = 10_000_000
 DEEPEST = 64
@@ -41,7 +41,7 @@ class Refused(Exception):
         self.close = close
 
 
-@noun
+@frozen
 class Rules:
     """Who may ask.
 

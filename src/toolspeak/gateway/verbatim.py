@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.dialects import Parser
 from toolspeak.dialects.native import NativeDialect
-from toolspeak.events import Event, Finish, TextDelta
+from toolspeak.events import Event, FinishReason, TextDelta
 from toolspeak.spec import ToolSpec
 
 
-@noun
+@frozen
 class VerbatimDialect(NativeDialect):
     """Text that is not read."""
 
@@ -24,7 +24,7 @@ class _Unread:
     def feed(self, text: str) -> list[Event]:
         return [TextDelta(text=text)] if text else []
 
-    def close(self, finish: Finish = "stop") -> list[Event]:
+    def close(self, finish: FinishReason = "stop") -> list[Event]:
         return []
 
 

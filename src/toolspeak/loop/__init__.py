@@ -11,17 +11,17 @@ from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, F
 from toolspeak.loop.decide import decide
 from toolspeak.loop.reduce import reduce
 from toolspeak.loop.references import BrokenReference, needs, resolved
-from toolspeak.loop.state import Spoken, State, Turn, begin
+from toolspeak.loop.state import CallState, State, Turn, begin
 
 __all__ = [
     "Action",
     "AskApproval",
     "AskModel",
     "BrokenReference",
+    "CallState",
     "CancelTools",
     "Finish",
     "RunTools",
-    "Spoken",
     "State",
     "StopStream",
     "Turn",

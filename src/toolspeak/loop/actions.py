@@ -2,12 +2,12 @@
 
 from typing import ClassVar, TypeAlias
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.events import AUTO, StopReason, ToolChoice
 from toolspeak.messages import ToolCall
 
 
-@noun
+@frozen
 class AskModel:
     """Ask the model for its next message. The driver says `TurnStarted` first."""
 
@@ -17,14 +17,14 @@ class AskModel:
     parallel: bool = True
 
 
-@noun
+@frozen
 class StopStream:
     """Enough was heard: close the stream, and say `TurnEnded` with what there is."""
 
     kind: ClassVar = "stop_stream"
 
 
-@noun
+@frozen
 class RunTools:
     """Run these calls, all at once. The driver says `ToolStarted` for each first."""
 
@@ -32,7 +32,7 @@ class RunTools:
     calls: tuple[ToolCall, ...]
 
 
-@noun
+@frozen
 class CancelTools:
     """Nobody waits for these any more; each still ends with `ToolFinished`."""
 
@@ -40,7 +40,7 @@ class CancelTools:
     call_ids: tuple[str, ...]
 
 
-@noun
+@frozen
 class AskApproval:
     """Somebody must agree to these calls. The driver says `ApprovalNeeded` for each first."""
 
@@ -48,7 +48,7 @@ class AskApproval:
     calls: tuple[ToolCall, ...]
 
 
-@noun
+@frozen
 class Finish:
     """The run is over. The driver says `RunEnded`."""
 

@@ -7,10 +7,10 @@ Their results go back to the model, until it answers without a call, or a limit 
 
 from collections.abc import Iterable, Iterator
 
-from toolspeak.events import WELL, Limits, RunStarted, StopReason
+from toolspeak.events import ENDED_WELL, Limits, RunStarted, StopReason
 from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream
 from toolspeak.loop.references import BrokenReference, resolved
-from toolspeak.loop.state import Spoken, State
+from toolspeak.loop.state import CallState, State
 from toolspeak.messages import ToolCall
 
 NUDGES = 2
@@ -25,7 +25,7 @@ def decide(state: State) -> tuple[Action, ...]:
     run, turn = state.run, state.turn
     if run is None or state.ended is not None:
         return ()
-    if state.halted is not None or not (turn.open or turn.finish in WELL):
+    if state.halted is not None or not (turn.open or turn.finish in ENDED_WELL):
         return _wound_up(state)
     if turn.stray:
         return (CancelTools(call_ids=turn.stray), *(_meanwhile(state, run) if turn.open else ()))
@@ -67,7 +67,7 @@ def _next(state: State, run: RunStarted) -> Action:
 # Which calls can start
 
 
-def _ready(state: State, run: RunStarted, spoken: Iterable[Spoken]) -> Iterator[ToolCall]:
+def _ready(state: State, run: RunStarted, spoken: Iterable[CallState]) -> Iterator[ToolCall]:
     """Calls that can start now, as many as may run at the same time."""
     free = _free(state, run.limits)
     alone = not state.turn.running
@@ -90,7 +90,7 @@ def _free(state: State, limits: Limits) -> int:
     return free if limits.calls is None else min(free, limits.calls - state.made)
 
 
-def _may_start(state: State, spoken: Spoken) -> bool:
+def _may_start(state: State, spoken: CallState) -> bool:
     spec = state.specs.get(spoken.key[0])
     if state.turn.open and (spec is None or spec.effect != "read" or spec.sequential or spec.approve):
         return False
@@ -100,13 +100,13 @@ def _may_start(state: State, spoken: Spoken) -> bool:
     return spec is None or not spec.approve or spoken.stage == "approved" or _as_asked(state, spoken) is None
 
 
-def _waits(state: State, spoken: Spoken) -> bool:
+def _waits(state: State, spoken: CallState) -> bool:
     """Whether it refers to a call that has no result yet."""
     calls = state.turn.calls
     return any(call_id in calls and calls[call_id].result is None for call_id in spoken.needs)
 
 
-def _as_asked(state: State, spoken: Spoken) -> ToolCall | None:
+def _as_asked(state: State, spoken: CallState) -> ToolCall | None:
     """The call with all its references resolved; None if one leads nowhere."""
     if spoken.call is None or not spoken.needs:
         return spoken.call
@@ -163,6 +163,6 @@ def _end(state: State, run: RunStarted) -> Finish | None:
     return None
 
 
-def _gave(spoken: Spoken, output: str) -> bool:
+def _gave(spoken: CallState, output: str) -> bool:
     result = spoken.result
     return spoken.key[0] == output and result is not None and result.ran and result.error is None

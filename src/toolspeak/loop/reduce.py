@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 
 from toolspeak.events import (
     AUTO,
-    WELL,
+    ENDED_WELL,
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
     CallReady,
     Fact,
-    Finish,
+    FinishReason,
     Interrupted,
     RunEnded,
     RunResumed,
@@ -24,7 +24,7 @@ from toolspeak.events import (
 )
 from toolspeak.loop import words
 from toolspeak.loop.references import needs
-from toolspeak.loop.state import Key, Spoken, Stage, State, Turn, but, key_of
+from toolspeak.loop.state import CallState, Key, Stage, State, Turn, key_of, replace
 from toolspeak.messages import Message, Result, Text, ToolCall, ToolResult, user
 from toolspeak.tools import output_text
 
@@ -36,17 +36,17 @@ def reduce(state: State, fact: Fact) -> State:
     """The state after one more fact."""
     match fact:
         case RunStarted():
-            return but(state, run=fact, history=fact.messages, demand=_demand(fact.choice), asking=True)
+            return replace(state, run=fact, history=fact.messages, demand=_demand(fact.choice), asking=True)
         case TurnStarted(turn=number):
-            return but(state, turn=Turn(number=number, open=True, before=len(state.history)), asking=False)
+            return replace(state, turn=Turn(number=number, open=True, before=len(state.history)), asking=False)
         case CallReady(call=call):
             return _with(state, _said(state, call))
         case CallMalformed():
             result = ToolResult(call_id=fact.call_id, error=words.malformed(fact), ran=False)
-            return _with(state, _ended(state, Spoken(fact.call_id, (fact.name or "", fact.raw), None), result))
+            return _with(state, _ended(state, CallState(fact.call_id, (fact.name or "", fact.raw), None), result))
         case SaidInThought():
             turn = state.turn
-            return but(state, turn=but(turn, calls={}, running=(), stray=turn.stray + turn.running))
+            return replace(state, turn=replace(turn, calls={}, running=(), stray=turn.stray + turn.running))
         case TurnEnded():
             return _settled(_heard(state, fact))
         case ApprovalNeeded(call=call):
@@ -65,7 +65,7 @@ def reduce(state: State, fact: Fact) -> State:
         case RunResumed():
             return _settled(_resumed(state))
         case RunEnded():
-            return but(state, ended=fact, asking=False)
+            return replace(state, ended=fact, asking=False)
         case _:  # the name of a call alone changes nothing
             return state
 
@@ -73,28 +73,28 @@ def reduce(state: State, fact: Fact) -> State:
 # A call
 
 
-def _said(state: State, call: ToolCall) -> Spoken:
-    spoken = Spoken(call.id, key_of(call), call, needs(call.arguments))
+def _said(state: State, call: ToolCall) -> CallState:
+    spoken = CallState(call.id, key_of(call), call, needs(call.arguments))
     if result := state.kept.get(spoken.key):
         own = ToolResult(call_id=call.id, output=result.output, error=result.error, media=result.media)
         return _ended(state, spoken, own)
     return spoken
 
 
-def _with(state: State, *changed: Spoken) -> State:
+def _with(state: State, *changed: CallState) -> State:
     calls = {**state.turn.calls, **{spoken.id: spoken for spoken in changed}}
-    return but(state, turn=but(state.turn, calls=calls))
+    return replace(state, turn=replace(state.turn, calls=calls))
 
 
 def _staged(state: State, call_id: str, stage: Stage) -> State:
     spoken = state.turn.calls.get(call_id)
-    return state if spoken is None or spoken.stage == "done" else _with(state, but(spoken, stage=stage))
+    return state if spoken is None or spoken.stage == "done" else _with(state, replace(spoken, stage=stage))
 
 
 def _started(state: State, call_id: str) -> State:
     turn = state.turn
-    calls = {**turn.calls, call_id: but(turn.calls[call_id], stage="running")}
-    return but(state, turn=but(turn, calls=calls, running=(*turn.running, call_id)), made=state.made + 1)
+    calls = {**turn.calls, call_id: replace(turn.calls[call_id], stage="running")}
+    return replace(state, turn=replace(turn, calls=calls, running=(*turn.running, call_id)), made=state.made + 1)
 
 
 def _finished(state: State, result: ToolResult) -> State:
@@ -104,18 +104,18 @@ def _finished(state: State, result: ToolResult) -> State:
         calls = {**calls, spoken.id: _ended(state, spoken, result)}
     running = tuple(call_id for call_id in turn.running if call_id != result.call_id)
     stray = tuple(call_id for call_id in turn.stray if call_id != result.call_id) if turn.stray else ()
-    return but(state, turn=but(turn, calls=calls, running=running, stray=stray))
+    return replace(state, turn=replace(turn, calls=calls, running=running, stray=stray))
 
 
-def _ended(state: State, spoken: Spoken, result: ToolResult) -> Spoken:
+def _ended(state: State, spoken: CallState, result: ToolResult) -> CallState:
     """A call with its result, and with what the model will see of it."""
     spec = state.specs.get(spoken.key[0])
     limit = (spec.max_output if spec else None) or SHOWN
     text = output_text(result.output) if result.error is None else result.error
-    return but(spoken, stage="done", result=result, shown=words.cut(text, limit))
+    return replace(spoken, stage="done", result=result, shown=words.cut(text, limit))
 
 
-def _not_run(state: State, calls: Iterable[Spoken], why: str) -> State:
+def _not_run(state: State, calls: Iterable[CallState], why: str) -> State:
     return _with(state, *(_ended(state, each, ToolResult(call_id=each.id, error=why, ran=False)) for each in calls))
 
 
@@ -125,10 +125,10 @@ def _not_run(state: State, calls: Iterable[Spoken], why: str) -> State:
 def _heard(state: State, fact: TurnEnded) -> State:
     """The message is whole: it joins the history, and what in it must not run gets its result."""
     history = (*state.history, fact.message) if fact.message.parts else state.history
-    turn = but(state.turn, open=False, finish=fact.finish, calls=_in_order(state.turn.calls, fact.message))
-    state = but(state, history=history, turn=turn, usage=state.usage + fact.usage, kept={})
+    turn = replace(state.turn, open=False, finish=fact.finish, calls=_in_order(state.turn.calls, fact.message))
+    state = replace(state, history=history, turn=turn, usage=state.usage + fact.usage, kept={})
     waiting = [spoken for spoken in turn.calls.values() if spoken.stage == "waiting"]
-    if fact.finish not in WELL:
+    if fact.finish not in ENDED_WELL:
         return _not_run(state, waiting, _why_cut(fact.finish))
     if state.demand.mode == "none":
         state, waiting = _not_run(state, waiting, words.NO_TOOLS_NOW), []
@@ -138,17 +138,17 @@ def _heard(state: State, fact: TurnEnded) -> State:
         waiting = one
     if (left := _calls_left(state)) is not None and len(waiting) > left:
         state = _not_run(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
-        state = but(state, turn=but(state.turn, over=True))
+        state = replace(state, turn=replace(state.turn, over=True))
     return state if turn.calls else _answered(state)
 
 
-def _in_order(calls: Mapping[str, Spoken], message: Message) -> Mapping[str, Spoken]:
+def _in_order(calls: Mapping[str, CallState], message: Message) -> Mapping[str, CallState]:
     """As the message has them: an API may complete a later call before an earlier one."""
     order = [call.id for call in message.calls if call.id in calls]
     return calls if order == list(calls) else {call_id: calls[call_id] for call_id in (*order, *calls)}
 
 
-def _why_cut(finish: Finish) -> str:
+def _why_cut(finish: FinishReason) -> str:
     return {"length": words.CUT, "refused": words.REFUSED}.get(finish, words.BROKEN)
 
 
@@ -160,14 +160,14 @@ def _calls_left(state: State) -> int | None:
 def _answered(state: State) -> State:
     """A message without calls is the answer, unless a call was asked for."""
     if state.demand.mode in ("required", "named"):
-        return _asked_again(but(state, nudges=state.nudges + 1), words.demanded(state.demand))
+        return _asked_again(replace(state, nudges=state.nudges + 1), words.demanded(state.demand))
     if output := state.run.output if state.run else None:
-        return _asked_again(but(state, demand=ToolChoice(mode="named", names=(output,))), words.wanted(output))
+        return _asked_again(replace(state, demand=ToolChoice(mode="named", names=(output,))), words.wanted(output))
     return state
 
 
 def _asked_again(state: State, note: str) -> State:
-    return but(state, asking=True, history=(*state.history, user(note)))
+    return replace(state, asking=True, history=(*state.history, user(note)))
 
 
 # The end of a turn
@@ -180,14 +180,14 @@ def _settled(state: State) -> State:
     if state.turn.open or settled_before or not calls or any(each.result is None for each in calls.values()):
         return state
     done = (*state.done, *calls.values())
-    if state.turn.finish not in WELL:  # the run ends here; if it is resumed, it is as if this had not been said
+    if state.turn.finish not in ENDED_WELL:  # the run ends here; if it is resumed, it is as if this had not been said
         message = Message(role="tool", parts=tuple(map(_result, calls.values())))
-        return but(state, history=(*state.history, message), done=done)
+        return replace(state, history=(*state.history, message), done=done)
     ran = [each for each in calls.values() if _ran(each)]
     # A call is counted with what came of it, once a turn however often it stands in it.
     count = {(each.key, each.shown): state.seen.get((each.key, each.shown), 0) + 1 for each in calls.values()}
     message = Message(role="tool", parts=(*map(_result, calls.values()), *_notes(state, count)))
-    return but(
+    return replace(
         state,
         history=(*state.history, message),
         done=done,
@@ -200,11 +200,11 @@ def _settled(state: State) -> State:
     )
 
 
-def _ran(spoken: Spoken) -> bool:
+def _ran(spoken: CallState) -> bool:
     return spoken.result is not None and spoken.result.ran
 
 
-def _result(spoken: Spoken) -> Result:
+def _result(spoken: CallState) -> Result:
     result = spoken.result or ToolResult(call_id=spoken.id)
     content = () if result.media and result.output is None else (Text(text=spoken.shown),)
     return Result(call_id=spoken.id, content=(*content, *result.media), is_error=result.error is not None)
@@ -224,7 +224,7 @@ def _demand(choice: ToolChoice) -> ToolChoice:
     return choice if choice.mode != "named" or choice.names else AUTO
 
 
-def _after(demand: ToolChoice, ran: list[Spoken]) -> ToolChoice:
+def _after(demand: ToolChoice, ran: list[CallState]) -> ToolChoice:
     """What is still demanded, now that these have run."""
     if demand.mode == "required":
         return AUTO if ran else demand
@@ -237,14 +237,14 @@ def _after(demand: ToolChoice, ran: list[Spoken]) -> ToolChoice:
 def _excused(state: State, call_id: str) -> State:
     """A call that somebody refused is not demanded again."""
     spoken = state.turn.calls.get(call_id)
-    return state if spoken is None else but(state, demand=_after(state.demand, [spoken]))
+    return state if spoken is None else replace(state, demand=_after(state.demand, [spoken]))
 
 
 # Interrupted, resumed
 
 
 def _halted(state: State, fact: Interrupted) -> State:
-    state = but(state, halted=fact, asking=False)
+    state = replace(state, halted=fact, asking=False)
     if state.turn.open:  # the message is closed first, with what there is
         return state
     waiting = [each for each in state.turn.calls.values() if each.stage in ("waiting", "asked", "approved")]
@@ -257,14 +257,14 @@ def _resumed(state: State) -> State:
     if state.ended is not None and state.ended.reason not in ("cancelled", "error") and state.halted is None:
         return state
     if turn.open or turn.finish == "error":
-        return but(_unsaid(state), halted=None, ended=None)
+        return replace(_unsaid(state), halted=None, ended=None)
     if state.halted is not None:
         done = all(each.result is not None for each in turn.calls.values())
-        state = but(state, halted=None, asking=turn.number == 0 or (bool(turn.calls) and done))
+        state = replace(state, halted=None, asking=turn.number == 0 or (bool(turn.calls) and done))
     revived = [_revived(state, each) for each in turn.calls.values()]
     again = sum(each.id in turn.running and each.stage != "done" for each in revived)
-    state = but(state, ended=None, made=state.made - again, turn=but(turn, running=(), stray=()))
-    cut = () if turn.finish in WELL else [each for each in revived if each.stage == "waiting"]
+    state = replace(state, ended=None, made=state.made - again, turn=replace(turn, running=(), stray=()))
+    cut = () if turn.finish in ENDED_WELL else [each for each in revived if each.stage == "waiting"]
     return _not_run(_with(state, *revived), cut, _why_cut(turn.finish))
 
 
@@ -275,7 +275,7 @@ def _unsaid(state: State) -> State:
     found = [each for each in calls if _ran(each) and (state.halted is None or not (each.result and each.result.error))]
     kept = {**state.kept, **{each.key: each.result for each in found if each.result}}
     lost = sum(each.key not in kept and (each.stage == "running" or _ran(each)) for each in calls)
-    return but(
+    return replace(
         state,
         kept=kept,
         made=state.made - lost,
@@ -286,12 +286,12 @@ def _unsaid(state: State) -> State:
     )
 
 
-def _revived(state: State, spoken: Spoken) -> Spoken:
+def _revived(state: State, spoken: CallState) -> CallState:
     if spoken.stage == "asked":
-        return but(spoken, stage="waiting")
+        return replace(spoken, stage="waiting")
     if spoken.stage != "running":
         return spoken
     spec = state.specs.get(spoken.key[0])
     if spec is not None and spec.effect != "once":
-        return but(spoken, stage="approved" if spec.approve else "waiting")
+        return replace(spoken, stage="approved" if spec.approve else "waiting")
     return _ended(state, spoken, ToolResult(call_id=spoken.id, error=words.UNKNOWN))

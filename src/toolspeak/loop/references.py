@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from toolspeak.checking import shown
 from toolspeak.messages import Concat, Json, Ref, ToolResult
 from toolspeak.tools import output_text
+from toolspeak.validation import shown
 
 
 class BrokenReference(Exception):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from toolspeak.events import AUTO, Finish, Interrupted, RunEnded, RunStarted, ToolChoice, Usage
+from toolspeak.events import AUTO, FinishReason, Interrupted, RunEnded, RunStarted, ToolChoice, Usage
 from toolspeak.messages import Message, ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 
@@ -13,7 +13,7 @@ Key: TypeAlias = tuple[str, str]
 """What makes two calls the same: the tool, and its arguments as text."""
 
 
-class Spoken(NamedTuple):
+class CallState(NamedTuple):
     """A call of the current turn, and how far it has come.
 
     Attributes:
@@ -52,10 +52,10 @@ class Turn(NamedTuple):
     number: int = 0
     open: bool = False
     before: int = 0
-    calls: Mapping[str, Spoken] = {}
+    calls: Mapping[str, CallState] = {}
     running: tuple[str, ...] = ()
     stray: tuple[str, ...] = ()
-    finish: Finish = "stop"
+    finish: FinishReason = "stop"
     over: bool = False
 
 
@@ -92,7 +92,7 @@ class State(NamedTuple):
     seen: Mapping[tuple[Key, str], int] = {}
     most: int = 0
     made: int = 0
-    done: tuple[Spoken, ...] = ()
+    done: tuple[CallState, ...] = ()
     usage: Usage = Usage()
     kept: Mapping[Key, ToolResult] = {}
     halted: Interrupted | None = None
@@ -104,12 +104,12 @@ class State(NamedTuple):
         return {spoken.id: spoken.result for spoken in self.turn.calls.values() if spoken.result is not None}
 
 
-R = TypeVar("R", Spoken, Turn, State)
+R = TypeVar("R", CallState, Turn, State)
 
-PLACES = {kind: {name: place for place, name in enumerate(kind._fields)} for kind in (Spoken, Turn, State)}
+PLACES = {kind: {name: place for place, name in enumerate(kind._fields)} for kind in (CallState, Turn, State)}
 
 
-def but(record: R, **changes: Any) -> R:
+def replace(record: R, **changes: Any) -> R:
     """The same record, but for these fields: what `_replace` does, at half its price."""
     kind = type(record)
     places, values = PLACES[kind], list(record)

@@ -7,10 +7,10 @@ its weights come by `weights/`.
 """
 
 from toolspeak.models.embedded import EmbeddedModel
-from toolspeak.models.endpoint import Endpoint, Patience
+from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
+from toolspeak.models.lookup import connect, named
 from toolspeak.models.model import Model, Request, Sampling
-from toolspeak.models.naming import model, named
 from toolspeak.models.profiles import FAMILIES, SERVERS
 
 __all__ = [
@@ -20,9 +20,9 @@ __all__ = [
     "Endpoint",
     "HttpModel",
     "Model",
-    "Patience",
     "Request",
+    "RetryPolicy",
     "Sampling",
-    "model",
+    "connect",
     "named",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import PLAIN, SchemaRules
 
@@ -14,8 +14,8 @@ SHORTEST_SECRET = 6
 """Letters of a key below which it is none: "none" and "-" stand where no key is needed, and in ordinary words."""
 
 
-@noun
-class Patience:
+@frozen
+class RetryPolicy:
     """How long an endpoint is waited for.
 
     Attributes:
@@ -36,7 +36,7 @@ class Patience:
     longest_wait: float = 60.0
 
 
-@noun
+@frozen
 class Endpoint:
     """Where a model is reached.
 
@@ -61,7 +61,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     quirks: Quirks = NO_QUIRKS
     rules: SchemaRules = PLAIN
-    patience: Patience = Patience()
+    patience: RetryPolicy = RetryPolicy()
     vendor: str | None = None
 
     @property

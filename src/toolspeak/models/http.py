@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolspeak.errors import ModelError, RateLimited
+from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint
-from toolspeak.models.hearing import Hearing
 from toolspeak.models.model import Request
 from toolspeak.pieces import Piece
 from toolspeak.wire import anthropic_messages, openai_chat
@@ -67,7 +67,7 @@ class HttpModel:
                     async for pieces in answer:
                         yield pieces
                 return
-            except transport.Unreached as unreached:
+            except transport.Retryable as unreached:
                 await tries.again(unreached, deadline)
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class HttpModel:
 
         decoder = self._wire.Decoder(self._vendor)
         read_whole = partial(self._wire.read_response, vendor=self._vendor)
-        hearing = Hearing(decoder, read_whole, streamed=response.content_type == "text/event-stream")
+        hearing = AnswerReader(decoder, read_whole, streamed=response.content_type == "text/event-stream")
         loop = asyncio.get_running_loop()
         timer = None if deadline is None else loop.call_at(deadline, response.close)
         broken: BaseException | None = None
@@ -128,7 +128,7 @@ class HttpModel:
         from toolspeak.models import transport
 
         named = type(error)(f"{self.endpoint.where}: {self.endpoint.without_key(str(error))}")
-        return transport.Unreached(named) if isinstance(error, RateLimited) and not begun else named
+        return transport.Retryable(named) if isinstance(error, RateLimited) and not begun else named
 
 
 async def _afterword(read: Callable[[], Awaitable[bytes]]) -> bytes:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.models.child import Child
 from toolspeak.models.cores import usable_cores, worthwhile_threads
@@ -28,7 +28,7 @@ LOADING = 600.0
 """Seconds that weights may take to load: a large file on a slow disk takes minutes."""
 
 
-@noun
+@frozen
 class Orders:
     """How a server is to be run; two that ask for the same share one."""
 
@@ -117,7 +117,7 @@ def local_server(
     """
     orders = _orders(weights, threads, context, slots)
     with _SHARED.lock:
-        place = _SHARED.places.setdefault((os.getpid(), orders, tuple(command or ())), _Place())
+        place = _SHARED.places.setdefault((os.getpid(), orders, tuple(command or ())), _ServerPlace())
     with place.lock:  # the second to ask for a model that is loading waits for the first
         if place.server is None or not place.server.alive:
             if place.server is not None:
@@ -136,7 +136,7 @@ def stop_all() -> None:
             place.server.stop()
 
 
-class _Place:
+class _ServerPlace:
     """Room for one server, and a lock so that only one is started."""
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class _Place:
 class _Shared:
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.places: dict[tuple[int, Orders, tuple[str, ...]], _Place] = {}
+        self.places: dict[tuple[int, Orders, tuple[str, ...]], _ServerPlace] = {}
 
 
 _SHARED = _Shared()

@@ -3,12 +3,12 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.dialects import Shown
 from toolspeak.pieces import Piece
 
 
-@noun
+@frozen
 class Sampling:
     """How an answer is drawn. What is None is left to the endpoint.
 
@@ -29,7 +29,7 @@ class Sampling:
     extra: Mapping[str, Any] | None = None
 
 
-@noun
+@frozen
 class Request:
     """One question to a model.
 

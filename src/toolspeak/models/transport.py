@@ -44,7 +44,7 @@ BROKEN = (aiohttp.ClientError, OSError)
 """What reading an answer raises when the connection is no more, or says nothing for too long."""
 
 
-class Unreached(Exception):
+class Retryable(Exception):
     """Nothing of an answer has come; it may be tried again."""
 
     def __init__(self, error: ModelError, wait: float | None = None, *, again: bool = True) -> None:
@@ -96,7 +96,7 @@ class Tries:
         self._patience = endpoint.patience
         self._number = 0
 
-    async def again(self, unreached: Unreached, deadline: float | None) -> None:
+    async def again(self, unreached: Retryable, deadline: float | None) -> None:
         """Wait before the next try, or give up with an error that says how often it was tried."""
         self._number += 1
         wait = self._wait(unreached.wait)
@@ -123,7 +123,7 @@ async def posted(
             response = await _sent(endpoint, path, body)
     except TimeoutError as error:
         late = f"{endpoint.where} had {endpoint.patience.total:g} s for an answer and was not done"
-        raise Unreached(ProviderError(late), again=False) from error
+        raise Retryable(ProviderError(late), again=False) from error
     try:
         yield response
     finally:
@@ -159,7 +159,7 @@ def _let_go(response: aiohttp.ClientResponse) -> None:
         response.close()
 
 
-def _unsent(endpoint: Endpoint, error: Exception) -> Unreached:
+def _unsent(endpoint: Endpoint, error: Exception) -> Retryable:
     """What kept a request from being answered."""
     again, patience = True, endpoint.patience
     match error:
@@ -183,7 +183,7 @@ def _unsent(endpoint: Endpoint, error: Exception) -> Unreached:
             why = f"broke the connection (not HTTP: {said})"
         case _:
             why = f"broke the connection ({type(error).__name__}: {error})"
-    return Unreached(ProviderError(f"{endpoint.where} {endpoint.without_key(why)}"), again=again)
+    return Retryable(ProviderError(f"{endpoint.where} {endpoint.without_key(why)}"), again=again)
 
 
 @cache
@@ -209,7 +209,7 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     return headers | {name.lower(): value for name, value in endpoint.headers.items()}
 
 
-async def _refused(endpoint: Endpoint, response: aiohttp.ClientResponse) -> Unreached:
+async def _refused(endpoint: Endpoint, response: aiohttp.ClientResponse) -> Retryable:
     status, hint = response.status, HINTS.get(response.status, "")
     try:
         # The key is taken out first, before a long cause is cut, and once more, for JSON may have hidden it.
@@ -222,7 +222,7 @@ async def _refused(endpoint: Endpoint, response: aiohttp.ClientResponse) -> Unre
         hint = f"it has moved to {endpoint.without_key(moved)}; if that is right, give that address"
     text = f"{endpoint.where} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     error = RateLimited(text) if status in (429, 529) else ProviderError(text)
-    return Unreached(error, _asked_to_wait(response), again=status in AGAIN)
+    return Retryable(error, _asked_to_wait(response), again=status in AGAIN)
 
 
 async def _error_body(response: aiohttp.ClientResponse) -> str:
@@ -258,4 +258,4 @@ def broken_off(endpoint: Endpoint, error: BaseException | None, *, begun: bool, 
     else:
         why = f"broke the connection ({type(error).__name__})"
     interrupted = StreamInterrupted(f"{endpoint.where} {why} {'in the middle of' if begun else 'before'} an answer")
-    return interrupted if begun or late else Unreached(interrupted, again=not isinstance(error, TimeoutError))
+    return interrupted if begun or late else Retryable(interrupted, again=not isinstance(error, TimeoutError))

@@ -3,17 +3,17 @@
 from toolspeak.run.agent import Agent, Chat
 from toolspeak.run.chain import Chain, ChainOutcome, previous
 from toolspeak.run.driver import Approver, Recorder
-from toolspeak.run.outcome import Made, Outcome
+from toolspeak.run.outcome import CallRecord, Outcome
 from toolspeak.run.streams import AsyncStream, Stream
 
 __all__ = [
     "Agent",
     "Approver",
     "AsyncStream",
+    "CallRecord",
     "Chain",
     "ChainOutcome",
     "Chat",
-    "Made",
     "Outcome",
     "Recorder",
     "Stream",

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import LimitReached, ToolspeakError, UsageError
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Event, Fact, Limits, RunResumed, RunStarted, ToolChoice
@@ -17,10 +17,10 @@ from toolspeak.run import portal
 from toolspeak.run.choice import Choice, Tools, choice_of, toolbox_of
 from toolspeak.run.driver import Approver, Driver, Recorder, Setup
 from toolspeak.run.graph import Drawn, flowchart
-from toolspeak.run.naming import find_model
+from toolspeak.run.model_lookup import find_model
 from toolspeak.run.outcome import Outcome, outcome_of
-from toolspeak.run.streams import AsyncStream, Play, Stream, played
-from toolspeak.run.typed import NAME, Output
+from toolspeak.run.output import NAME, Output
+from toolspeak.run.streams import AsyncStream, Run, Stream, played
 from toolspeak.tools import Toolbox
 
 TOOL_TIMEOUT = 300.0
@@ -126,7 +126,7 @@ class Agent:
             ModelError: The endpoint failed; `error.outcome` has all there was until then.
             RunPaused: A call needs a yes and there is nobody to ask.
         """
-        brief = Brief(
+        brief = RunOptions(
             output=output,
             tool_choice=tool_choice,
             limits=limits,
@@ -148,7 +148,7 @@ class Agent:
         record: Recorder | None = None,
     ) -> Outcome:
         """`run`, in the running event loop."""
-        brief = Brief(
+        brief = RunOptions(
             output=output,
             tool_choice=tool_choice,
             limits=limits,
@@ -170,7 +170,7 @@ class Agent:
         record: Recorder | None = None,
     ) -> Stream[Outcome]:
         """`run`, with all events as they happen; the outcome is `stream.outcome` at the end."""
-        brief = Brief(output=output, tool_choice=tool_choice, limits=limits, deps=deps, record=record)
+        brief = RunOptions(output=output, tool_choice=tool_choice, limits=limits, deps=deps, record=record)
         return Stream(self.play(prompt, messages, brief))
 
     def astream(
@@ -185,7 +185,7 @@ class Agent:
         record: Recorder | None = None,
     ) -> AsyncStream[Outcome]:
         """`stream`, in the running event loop."""
-        brief = Brief(output=output, tool_choice=tool_choice, limits=limits, deps=deps, record=record)
+        brief = RunOptions(output=output, tool_choice=tool_choice, limits=limits, deps=deps, record=record)
         return AsyncStream(self.play(prompt, messages, brief))
 
     def resume(
@@ -218,7 +218,7 @@ class Agent:
         record: Recorder | None = None,
     ) -> Outcome:
         """`resume`, in the running event loop."""
-        brief = Brief(output=output, deps=deps, record=record, stream=self.gains_by_streaming)
+        brief = RunOptions(output=output, deps=deps, record=record, stream=self.gains_by_streaming)
         return await played(self._resumed(facts, approvals or {}, brief))
 
     def chat(self, messages: Sequence[Message] = ()) -> "Chat":
@@ -241,9 +241,9 @@ class Agent:
         self,
         prompt: str | Message | None,
         messages: Sequence[Message],
-        brief: "Brief",
+        brief: "RunOptions",
         then: "Callable[[Outcome], None] | None" = None,
-    ) -> "AgentPlay":
+    ) -> "AgentRun":
         """A run, not yet begun: what the four faces, conversations and chains play."""
         output = None if brief.output is None else Output(brief.output)
         started = RunStarted(
@@ -257,15 +257,15 @@ class Agent:
             output=NAME if output else None,
         )
         toolbox = output.toolbox(self.toolbox) if output else self.toolbox
-        return AgentPlay(self._driver(started.run_id, toolbox, brief), [started], output, then)
+        return AgentRun(self._driver(started.run_id, toolbox, brief), [started], output, then)
 
-    def _first_choice(self, brief: "Brief", output: Output | None) -> ToolChoice:
+    def _first_choice(self, brief: "RunOptions", output: Output | None) -> ToolChoice:
         choice = self.tool_choice if brief.tool_choice is None else choice_of(brief.tool_choice, self.toolbox)
         if output is not None and not len(self.toolbox):
             return ToolChoice(mode="named", names=(NAME,))
         return choice
 
-    def _resumed(self, facts: Sequence[Fact], approvals: Mapping[str, bool | str], brief: "Brief") -> "AgentPlay":
+    def _resumed(self, facts: Sequence[Fact], approvals: Mapping[str, bool | str], brief: "RunOptions") -> "AgentRun":
         started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
         if started is None:
             raise UsageError("these facts hold no beginning of a run; give all of them, from RunStarted on")
@@ -274,9 +274,9 @@ class Agent:
         output = None if brief.output is None else Output(brief.output)
         toolbox = output.toolbox(self.toolbox) if output else self.toolbox
         driver = self._driver(started.run_id, toolbox, brief, facts)
-        return AgentPlay(driver, [RunResumed(), *_answers(facts, approvals)], output)
+        return AgentRun(driver, [RunResumed(), *_answers(facts, approvals)], output)
 
-    def _driver(self, run_id: str, toolbox: Toolbox, brief: "Brief", facts: Sequence[Fact] = ()) -> Driver:
+    def _driver(self, run_id: str, toolbox: Toolbox, brief: "RunOptions", facts: Sequence[Fact] = ()) -> Driver:
         deps = self.deps if brief.deps is None else brief.deps
         setup = Setup(
             model=self.model,
@@ -293,8 +293,8 @@ class Agent:
         return Driver(setup, state, facts)
 
 
-@noun
-class Brief:
+@frozen
+class RunOptions:
     """What one run is told beside what is asked."""
 
     output: Any = None
@@ -305,7 +305,7 @@ class Brief:
     stream: bool = True
 
 
-class AgentPlay(Play[Outcome]):
+class AgentRun(Run[Outcome]):
     """A run of an agent."""
 
     def __init__(
@@ -372,22 +372,22 @@ class Chat:
 
     async def arun(self, prompt: str | Message, *, output: Any = None, tool_choice: Choice | None = None) -> Outcome:
         """`run`, in the running event loop."""
-        brief = Brief(output=output, tool_choice=tool_choice, stream=self.agent.gains_by_streaming)
+        brief = RunOptions(output=output, tool_choice=tool_choice, stream=self.agent.gains_by_streaming)
         return await played(self._play(prompt, brief))
 
     def stream(
         self, prompt: str | Message, *, output: Any = None, tool_choice: Choice | None = None
     ) -> Stream[Outcome]:
         """`run`, with all events as they happen."""
-        return Stream(self._play(prompt, Brief(output=output, tool_choice=tool_choice)))
+        return Stream(self._play(prompt, RunOptions(output=output, tool_choice=tool_choice)))
 
     def astream(
         self, prompt: str | Message, *, output: Any = None, tool_choice: Choice | None = None
     ) -> AsyncStream[Outcome]:
         """`stream`, in the running event loop."""
-        return AsyncStream(self._play(prompt, Brief(output=output, tool_choice=tool_choice)))
+        return AsyncStream(self._play(prompt, RunOptions(output=output, tool_choice=tool_choice)))
 
-    def _play(self, prompt: str | Message, brief: Brief) -> Play[Outcome]:
+    def _play(self, prompt: str | Message, brief: RunOptions) -> Run[Outcome]:
         return self.agent.play(prompt, self.messages, brief, self._remember)
 
     def _remember(self, outcome: Outcome) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect
 from toolspeak.errors import ToolError, UsageError
 from toolspeak.events import CallReady, Event, Limits, StopReason, ToolFinished, ToolStarted, Usage
@@ -20,13 +20,13 @@ from toolspeak.loop import BrokenReference, resolved
 from toolspeak.messages import Message, Ref, ToolCall, ToolResult
 from toolspeak.models import Model, Sampling
 from toolspeak.run import portal
-from toolspeak.run.agent import TOOL_TIMEOUT, Agent, AgentPlay, Brief
+from toolspeak.run.agent import TOOL_TIMEOUT, Agent, AgentRun, RunOptions
 from toolspeak.run.choice import Choice, Tools, choice_of, toolbox_of
 from toolspeak.run.driver import Approver
 from toolspeak.run.graph import Drawn, flowchart
 from toolspeak.run.inbox import Inbox
-from toolspeak.run.outcome import Made, Outcome
-from toolspeak.run.streams import AsyncStream, Play, Stream, played
+from toolspeak.run.outcome import CallRecord, Outcome
+from toolspeak.run.streams import AsyncStream, Run, Stream, played
 from toolspeak.tools import Toolbox, output_text, output_value
 
 NAMED = re.compile(r"\{(\w+)\}")
@@ -61,7 +61,7 @@ previous = Previous()
 # The steps
 
 
-@noun
+@frozen
 class PromptStep:
     """What is asked next."""
 
@@ -69,7 +69,7 @@ class PromptStep:
     template: str
 
 
-@noun
+@frozen
 class LlmStep:
     """A model answers, and calls tools on the way."""
 
@@ -84,7 +84,7 @@ class LlmStep:
     react: bool
 
 
-@noun
+@frozen
 class ToolStep:
     """A tool is called by hand."""
 
@@ -93,7 +93,7 @@ class ToolStep:
     arguments: Mapping[str, Any]
 
 
-@noun
+@frozen
 class TransformStep:
     """A function of yours."""
 
@@ -104,7 +104,7 @@ class TransformStep:
 Step: TypeAlias = PromptStep | LlmStep | ToolStep | TransformStep
 
 
-@noun
+@frozen
 class Stepped:
     """What one step came to. A model's step has an outcome of its own."""
 
@@ -113,7 +113,7 @@ class Stepped:
     outcome: Outcome | None = None
 
 
-@noun
+@frozen
 class ChainOutcome:
     """What a chain came to.
 
@@ -132,7 +132,7 @@ class ChainOutcome:
     detail: str = ""
 
     @property
-    def calls(self) -> tuple[Made, ...]:
+    def calls(self) -> tuple[CallRecord, ...]:
         """The calls that models made."""
         return tuple(made for outcome in self._outcomes for made in outcome.calls)
 
@@ -270,11 +270,11 @@ class Chain:
             setattr(new, name, value)
         return new
 
-    def _play(self, values: Mapping[str, Any]) -> "_ChainPlay":
+    def _play(self, values: Mapping[str, Any]) -> "_ChainRun":
         if not self._steps:
             raise UsageError("the chain has no steps; add some: .prompt(…), .llm(…), .tool(…), .transform(…)")
         plans = [self._plan(step) for step in self._steps]
-        return _ChainPlay(plans, Executor(self._toolbox, deps=self._deps, timeout=TOOL_TIMEOUT), values)
+        return _ChainRun(plans, Executor(self._toolbox, deps=self._deps, timeout=TOOL_TIMEOUT), values)
 
     def _plan(self, step: Step) -> "tuple[Step, Agent | None]":
         """A step, checked before any is taken; a model's with its agent."""
@@ -299,7 +299,7 @@ class Chain:
         return step, agent
 
 
-class _ChainPlay(Play[ChainOutcome]):
+class _ChainRun(Run[ChainOutcome]):
     """A run of a chain."""
 
     def __init__(
@@ -310,7 +310,7 @@ class _ChainPlay(Play[ChainOutcome]):
         self._executor = executor
         self._values = values
         self._taken: list[Stepped] = []
-        self._playing: AgentPlay | None = None
+        self._playing: AgentRun | None = None
         self._stopped = False
 
     async def play(self) -> AsyncGenerator[list[Event]]:
@@ -331,7 +331,7 @@ class _ChainPlay(Play[ChainOutcome]):
                 yield [ToolFinished(result=result)]
                 value = _output(result, step, number)
             elif agent is not None:
-                self._playing = agent.play(output_text(value), (), Brief(output=step.output))
+                self._playing = agent.play(output_text(value), (), RunOptions(output=step.output))
                 async for batch in self._playing.batches():
                     yield batch
                 outcome = self._playing.ended

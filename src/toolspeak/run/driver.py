@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Cor
 from contextlib import aclosing, suppress
 from typing import Any, NamedTuple, TypeAlias
 
-from toolspeak._noun import noun
-from toolspeak.dialects import Dialect, TurnReader
+from toolspeak._frozen import frozen
+from toolspeak.dialects import Dialect
 from toolspeak.errors import ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
 from toolspeak.events import (
     ApprovalGiven,
@@ -31,8 +31,7 @@ from toolspeak.events import (
     TurnStarted,
 )
 from toolspeak.execution import GRACE, THREADS, Executor, Running
-from toolspeak.execution.outcome import Outcome as FunctionOutcome
-from toolspeak.execution.outcome import Raised, error_text
+from toolspeak.execution.outcome import CallOutcome, Raised, error_text
 from toolspeak.loop import (
     Action,
     AskApproval,
@@ -49,6 +48,7 @@ from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.inbox import Inbox
+from toolspeak.turns import TurnReader
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 """Whoever agrees to calls: a yes, a no, or a text that says why not."""
@@ -67,7 +67,7 @@ class Heard(NamedTuple):
     pieces: Sequence[Piece]
 
 
-@noun
+@frozen
 class Failed:
     """The model, or whoever was asked to agree, failed."""
 
@@ -75,7 +75,7 @@ class Failed:
     error: Exception
 
 
-@noun
+@frozen
 class Setup:
     """What a driver works with."""
 
@@ -340,9 +340,9 @@ async def _asked(approve: Approver, call: ToolCall) -> bool | str:
     if inspect.iscoroutinefunction(approve):
         return await approve(call)
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[FunctionOutcome] = loop.create_future()
+    answer: asyncio.Future[CallOutcome] = loop.create_future()
 
-    def answered(outcome: FunctionOutcome) -> None:
+    def answered(outcome: CallOutcome) -> None:
         def settle() -> None:
             if not answer.done():
                 answer.set_result(outcome)

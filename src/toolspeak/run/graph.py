@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 LONGEST = 40
 """Letters of a label."""
@@ -11,7 +11,7 @@ LONGEST = 40
 SHAPES = {"prompt": ("[/", "/]"), "model": ("([", "])"), "tool": ("[[", "]]"), "function": ("[", "]")}
 
 
-@noun
+@frozen
 class Drawn:
     """One step of a drawing. A model has tools that it may call, as often as it likes."""
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.events import Fact, StopReason, Usage
 from toolspeak.loop import BrokenReference, State, resolved
 from toolspeak.messages import Arguments, Json, Message, ToolCall, ToolResult
 
 
-@noun
-class Made:
+@frozen
+class CallRecord:
     """A call that the model made, and what came of it."""
 
     call: ToolCall
@@ -32,7 +32,7 @@ class Made:
         return self.result.error
 
 
-@noun
+@frozen
 class Outcome:
     """What a run came to.
 
@@ -48,7 +48,7 @@ class Outcome:
     """
 
     text: str
-    calls: tuple[Made, ...]
+    calls: tuple[CallRecord, ...]
     messages: tuple[Message, ...]
     facts: tuple[Fact, ...]
     usage: Usage
@@ -72,11 +72,11 @@ def outcome_of(state: State, facts: tuple[Fact, ...], output: Any = None) -> Out
     )
 
 
-def _made(state: State) -> tuple[Made, ...]:
+def _made(state: State) -> tuple[CallRecord, ...]:
     """The calls that could be understood, with what they referred to in its place."""
     results = {each.id: each.result for each in state.done if each.result is not None}
     return tuple(
-        Made(call=_plain(each.call, results) if each.needs else each.call, result=each.result)
+        CallRecord(call=_plain(each.call, results) if each.needs else each.call, result=each.result)
         for each in state.done
         if each.call and each.result
     )

@@ -18,7 +18,7 @@ from toolspeak.run import portal
 O = TypeVar("O")  # noqa: E741 (an outcome)
 
 
-class Play(ABC, Generic[O]):
+class Run(ABC, Generic[O]):
     """Something that happens once, tells its events, and has an outcome."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Play(ABC, Generic[O]):
         return self.outcome
 
 
-async def played(play: Play[O]) -> O:
+async def played(play: Run[O]) -> O:
     """Play it to its end."""
     async for _ in play.batches():
         pass
@@ -76,7 +76,7 @@ class AsyncStream(AsyncIterator[Event], Generic[O]):
     Leaving the loop early leaves the run; `async with agent.astream(…) as stream:` ends it then and there.
     """
 
-    def __init__(self, play: Play[O]) -> None:
+    def __init__(self, play: Run[O]) -> None:
         self._play = play
         self._batches = play.batches()
         self._ready: Iterator[Event] = iter(())
@@ -114,7 +114,7 @@ class Stream(Iterator[Event], Generic[O]):
     Leaving the loop early leaves the run; `with agent.stream(…) as stream:` ends it then and there.
     """
 
-    def __init__(self, play: Play[O]) -> None:
+    def __init__(self, play: Run[O]) -> None:
         self._play = play
         self._events = portal.iterate(play.batches())
 

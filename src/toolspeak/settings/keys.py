@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from toolspeak._noun import noun
-from toolspeak.checking import nearest, shown, spelled
+from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
+from toolspeak.validation import nearest, shown, spelled
 
 Check: TypeAlias = Callable[[Any], Any]
 """Gives the value a setting has, and raises `ValueError` or `TypeError` for what cannot be one."""
 
 
-@noun
+@frozen
 class Kind:
     """What a setting takes: in words, from a file, and from the text of an environment variable."""
 

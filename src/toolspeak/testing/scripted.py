@@ -8,18 +8,18 @@ import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS
 from toolspeak.dialects.text import TextDialect
 from toolspeak.errors import UsageError
-from toolspeak.events import Finish, TextDelta, ThinkingDelta, Usage
+from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Part, Text, Thinking, ToolCall
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, CallPiece, Piece, SpokenCall
+from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 
 
-@noun
+@frozen
 class Said:
     """One message of a script.
 
@@ -36,9 +36,9 @@ class Said:
     """
 
     text: str = ""
-    calls: tuple[ToolCall | SpokenCall, ...] = ()
+    calls: tuple[ToolCall | ApiCall, ...] = ()
     thinking: str = ""
-    finish: Finish | None = None
+    finish: FinishReason | None = None
     after: float = 0.0
     pauses: tuple[float, ...] = ()
     lingers: float = 0.0
@@ -50,7 +50,7 @@ class Said:
 Line: TypeAlias = Said | str | Callable[[Request], Said]
 
 
-def says(text: str, *, thinking: str = "", finish: Finish | None = None, usage: Usage | None = None) -> Said:
+def says(text: str, *, thinking: str = "", finish: FinishReason | None = None, usage: Usage | None = None) -> Said:
     """A message of text."""
     return Said(text=text, thinking=thinking, finish=finish, usage=usage)
 
@@ -58,7 +58,7 @@ def says(text: str, *, thinking: str = "", finish: Finish | None = None, usage: 
 def calls(
     *made: tuple[str, Mapping[str, Any]],
     text: str = "",
-    finish: Finish | None = None,
+    finish: FinishReason | None = None,
     pauses: Sequence[float] = (),
     lingers: float = 0.0,
 ) -> Said:
@@ -143,19 +143,19 @@ class ScriptedModel:
 class _Performance:
     """One message, in one dialect."""
 
-    def __init__(self, said: Said, speaking: Any, chunk: int | None) -> None:
+    def __init__(self, said: Said, dialect: Any, chunk: int | None) -> None:
         self._said = said
         self._chunk = chunk
-        self._spoken: list[SpokenCall] = []
+        self._spoken: list[ApiCall] = []
         self._texts: list[str] = [said.text] if said.text else []
-        if isinstance(speaking, TextDialect):
-            self._texts += _written(said, speaking)
+        if isinstance(dialect, TextDialect):
+            self._texts += _written(said, dialect)
         else:
             self._spoken = [_spoken(index, call) for index, call in enumerate(said.calls)]
 
     def answer(self) -> Answer:
         said = self._said
-        parts: list[Part | SpokenCall] = []
+        parts: list[Part | ApiCall] = []
         if said.thinking:
             parts.append(Thinking(text=said.thinking))
         if self._texts:
@@ -188,19 +188,19 @@ class _Performance:
         return (text[place : place + size] for place in range(0, len(text), size))
 
 
-def _spoken(index: int, call: ToolCall | SpokenCall) -> SpokenCall:
-    if isinstance(call, SpokenCall):
+def _spoken(index: int, call: ToolCall | ApiCall) -> ApiCall:
+    if isinstance(call, ApiCall):
         return call
     arguments = json.dumps(encode_argument(call.arguments), ensure_ascii=False)
-    return SpokenCall(index=index, id=call.id or f"said_{index}", name=call.name, arguments=arguments)
+    return ApiCall(index=index, id=call.id or f"said_{index}", name=call.name, arguments=arguments)
 
 
-def _written(said: Said, speaking: TextDialect) -> list[str]:
+def _written(said: Said, dialect: TextDialect) -> list[str]:
     """The calls as text. Each is written on its own, so that there may be silence between them."""
     plain = [call for call in said.calls if isinstance(call, ToolCall)]
     if not plain:
         return []
     head = "\n\n" if said.text else ""
     if len(plain) == 1 or not any(said.pauses):
-        return [head + speaking.calls(plain)]
-    return [head + speaking.calls(plain[:1]) + "\n", *(speaking.calls([call]) + "\n" for call in plain[1:])]
+        return [head + dialect.calls(plain)]
+    return [head + dialect.calls(plain[:1]) + "\n", *(dialect.calls([call]) + "\n" for call in plain[1:])]

@@ -12,10 +12,10 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator, to_json
 
-from toolspeak.checking import describe, nearest, problems, shown, spelled
 from toolspeak.coercion import coerce_arguments
 from toolspeak.errors import InvalidArguments
 from toolspeak.spec import Schema
+from toolspeak.validation import describe, nearest, problems, shown, spelled
 
 LINES = 8
 """Lines of an error that a model is sent."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import griffe
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 Style: TypeAlias = Literal["google", "numpy", "sphinx"]
 
@@ -36,7 +36,7 @@ SIGNS: tuple[tuple[Style, re.Pattern[str]], ...] = (
 ADMONITIONS_SHOWN = frozenset({"note", "warning", "important", "caution", "tip", "danger", "see-also"})
 
 
-@noun
+@frozen
 class Documented:
     description: str = ""
     parameters: dict[str, str]

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from toolspeak._noun import noun
-from toolspeak.checking import SHOWN, nearest
+from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.spec import ToolSpec
 from toolspeak.tools.tool import Tool, as_tool
+from toolspeak.validation import SHOWN, nearest
 
 
-@noun
+@frozen
 class Skipped:
     """A function that discovery left out, and why."""
 

@@ -1,9 +1,9 @@
 """What an endpoint honours of its own API. Data for a profile: what is False is not sent, or sent in another way."""
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 
-@noun
+@frozen
 class Quirks:
     """The differences between servers that speak the same API. The defaults are those of the API's own maker.
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.spec import Schema, can_be_strict, map_subschemas, strict_schema
 
 RECURSIONS = 2
@@ -13,7 +13,7 @@ MOST = 2000
 """How many definitions are written out before all that follow are cut: types that all refer to each other never end."""
 
 
-@noun
+@frozen
 class SchemaRules:
     """What an endpoint wants changed in a schema.
 

@@ -6,17 +6,29 @@ code ──┬── monty.py ── pydantic-monty: a part of Python, with no w
 
 from toolspeak.errors import UsageError
 from toolspeak.execution.sandbox.full import run_full
+from toolspeak.execution.sandbox.interface import Evaluation, Mode, SandboxLimits
 from toolspeak.execution.sandbox.monty import has_monty, run_monty
-from toolspeak.execution.sandbox.nouns import Evaluated, Limits, Mode
 from toolspeak.execution.sandbox.walls import Walls, walls_here
 
-__all__ = ["Evaluated", "Limits", "Mode", "Walls", "evaluate", "has_monty", "run_full", "run_monty", "walls_here"]
+__all__ = [
+    "Evaluation",
+    "Mode",
+    "SandboxLimits",
+    "Walls",
+    "evaluate",
+    "has_monty",
+    "run_full",
+    "run_monty",
+    "walls_here",
+]
 
 LONGEST = 200_000
 """Characters of code; nobody writes more to compute something."""
 
 
-def evaluate(code: str, *, mode: Mode = "auto", limits: Limits | None = None, unsafe_local: bool = False) -> Evaluated:
+def evaluate(
+    code: str, *, mode: Mode = "auto", limits: SandboxLimits | None = None, unsafe_local: bool = False
+) -> Evaluation:
     """Run code as a Python shell would: what it prints, and the value of its last expression.
 
     Args:
@@ -31,7 +43,7 @@ def evaluate(code: str, *, mode: Mode = "auto", limits: Limits | None = None, un
     """
     if mode not in ("monty", "full", "auto"):
         raise UsageError(f"mode is 'monty', 'full' or 'auto', not {mode!r}")
-    limits = limits or Limits()
+    limits = limits or SandboxLimits()
     if len(code) > LONGEST:
         raise UsageError(f"the code has {len(code)} characters; at most {LONGEST} can be run")
     code = code.encode("utf-8", errors="replace").decode()  # half a character is none

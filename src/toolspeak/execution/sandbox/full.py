@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from toolspeak.errors import UsageError
 from toolspeak.execution.sandbox.folder import remove
-from toolspeak.execution.sandbox.nouns import Evaluated, Limits
+from toolspeak.execution.sandbox.interface import Evaluation, SandboxLimits
 from toolspeak.execution.sandbox.process import Finished, Kept, supervise
 from toolspeak.execution.sandbox.walls import Walls, inside_bubblewrap, walls_here
 
@@ -44,7 +44,7 @@ main()
 _USERS = (range(1_900_000_000, 1_901_000_000), range(62_000, 65_000))
 
 
-def run_full(code: str, limits: Limits, *, unsafe_local: bool = False, walls: Walls | None = None) -> Evaluated:
+def run_full(code: str, limits: SandboxLimits, *, unsafe_local: bool = False, walls: Walls | None = None) -> Evaluation:
     """Run code in CPython.
 
     Args:
@@ -86,7 +86,7 @@ def _check_possible(walls: Walls, unsafe_local: bool) -> None:
         )
 
 
-def _plan(code: str, limits: Limits, walls: Walls, user: int | None) -> dict[str, Any]:
+def _plan(code: str, limits: SandboxLimits, walls: Walls, user: int | None) -> dict[str, Any]:
     return {
         "code": code,
         "output": limits.output,
@@ -100,7 +100,7 @@ def _plan(code: str, limits: Limits, walls: Walls, user: int | None) -> dict[str
     }
 
 
-def _command(walls: Walls, limits: Limits, *, root: bool) -> list[str]:
+def _command(walls: Walls, limits: SandboxLimits, *, root: bool) -> list[str]:
     python = os.path.realpath(cast("str", getattr(sys, "_base_executable", sys.executable)))
     command = [python, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(CONFINED)]
     if walls.bubblewrap is None:
@@ -155,7 +155,7 @@ def _mapped_users() -> int:
 class _Watch:
     """What the parent sees of the child: its output, its results, its files and the time."""
 
-    def __init__(self, limits: Limits, folder: Path) -> None:
+    def __init__(self, limits: SandboxLimits, folder: Path) -> None:
         self._limits = limits
         self._folder = folder
         self._deadline = time.monotonic() + STARTING
@@ -186,21 +186,21 @@ class _Watch:
         return f"its files took more than {self._limits.disk} bytes" if sum(sizes) > self._limits.disk else None
 
 
-def _evaluated(finished: Finished, watch: _Watch, limits: Limits) -> Evaluated:
+def _evaluated(finished: Finished, watch: _Watch, limits: SandboxLimits) -> Evaluation:
     told = _told(watch.results.text())
     if not told or not told[0].get("ready"):  # the first was told before the code ran, so it is true
         if finished.stopped is None or told:
             why = told[0].get("refused") if told else watch.results.text().strip()[-500:]
             raise UsageError(f"Python code could not be confined, and was not run: {why}")
-        return Evaluated(mode="full", error=f"stopped: {finished.stopped}", stopped=True)
+        return Evaluation(mode="full", error=f"stopped: {finished.stopped}", stopped=True)
     stdout = watch.out.text()[: limits.output]
     if finished.stopped is not None:
-        return Evaluated(mode="full", stdout=stdout, error=f"stopped: {finished.stopped}", stopped=True)
+        return Evaluation(mode="full", stdout=stdout, error=f"stopped: {finished.stopped}", stopped=True)
     last = told[-1]
     if "error" not in last:
-        return Evaluated(mode="full", stdout=stdout, error=_ended_early(finished.code), stopped=finished.code < 0)
+        return Evaluation(mode="full", stdout=stdout, error=_ended_early(finished.code), stopped=finished.code < 0)
     value, error = _text(last.get("value"), limits), _text(last["error"], limits)
-    return Evaluated(mode="full", value=value, stdout=stdout, error=error)
+    return Evaluation(mode="full", value=value, stdout=stdout, error=error)
 
 
 def _told(results: str) -> list[dict[str, Any]]:
@@ -213,7 +213,7 @@ def _told(results: str) -> list[dict[str, Any]]:
     return told
 
 
-def _text(what: object, limits: Limits) -> str | None:
+def _text(what: object, limits: SandboxLimits) -> str | None:
     return what[: limits.output] if isinstance(what, str) else None
 
 

@@ -8,8 +8,8 @@ import importlib.util
 from typing import Any
 
 from toolspeak.errors import UsageError
-from toolspeak.execution.sandbox.nouns import Evaluated, Limits
-from toolspeak.execution.sandbox.showing import shown
+from toolspeak.execution.sandbox.display import shown
+from toolspeak.execution.sandbox.interface import Evaluation, SandboxLimits
 
 GRACE = 0.25
 """Seconds after which a worker that does not notice its time limit is killed."""
@@ -26,28 +26,28 @@ def has_monty() -> bool:
     return importlib.util.find_spec("pydantic_monty") is not None
 
 
-def run_monty(code: str, limits: Limits) -> Evaluated:
+def run_monty(code: str, limits: SandboxLimits) -> Evaluation:
     """Run code in monty.
 
     Raises:
         UsageError: Monty is not installed.
     """
     monty = _imported()
-    printed = _Printed(limits.output)
+    printed = _PrintBuffer(limits.output)
     try:
         value = _fed(monty, code, limits, printed)
         text = None if value is None else shown(value, limits.output)
     except monty.MontyCrashedError as error:
         late = f"it took longer than {limits.seconds:g} seconds" if error.timed_out else "the interpreter ended"
-        return Evaluated(mode="monty", stdout=printed.text, error=f"stopped: {late}", stopped=True)
+        return Evaluation(mode="monty", stdout=printed.text, error=f"stopped: {late}", stopped=True)
     except monty.MontyError as error:
         return _failed(error, printed, limits)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         # A value that Python cannot take over or write out, such as a number of ten thousand digits.
-        return Evaluated(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
+        return Evaluation(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
     except OSError as error:
         raise UsageError(f"monty could not be started: {error}; pip install toolspeak[sandbox] brings it") from error
-    return Evaluated(mode="monty", value=text, stdout=printed.text)
+    return Evaluation(mode="monty", value=text, stdout=printed.text)
 
 
 def _imported() -> Any:
@@ -57,7 +57,7 @@ def _imported() -> Any:
         raise UsageError("running Python in monty needs pydantic-monty: pip install toolspeak[sandbox]") from None
 
 
-def _fed(monty: Any, code: str, limits: Limits, printed: "_Printed") -> Any:
+def _fed(monty: Any, code: str, limits: SandboxLimits, printed: "_PrintBuffer") -> Any:
     allowed = {
         "max_feed_duration_secs": limits.seconds,
         "max_total_sleep_secs": limits.seconds,
@@ -75,17 +75,17 @@ def _fed(monty: Any, code: str, limits: Limits, printed: "_Printed") -> Any:
         return session.feed_run(code, print_callback=printed)
 
 
-def _failed(error: Any, printed: "_Printed", limits: Limits) -> Evaluated:
+def _failed(error: Any, printed: "_PrintBuffer", limits: SandboxLimits) -> Evaluation:
     if printed.full:
         said = f"stopped: it printed more than {limits.output} characters"
-        return Evaluated(mode="monty", stdout=printed.text, error=said, stopped=True)
+        return Evaluation(mode="monty", stdout=printed.text, error=said, stopped=True)
     # The traceback of an endless recursion is long: what went wrong stands at its end.
     told = error.display() if hasattr(error, "display") else str(error)
     stopped = isinstance(error.exception(), _LIMITS_REACHED)
-    return Evaluated(mode="monty", stdout=printed.text, error=told[-limits.output :].strip(), stopped=stopped)
+    return Evaluation(mode="monty", stdout=printed.text, error=told[-limits.output :].strip(), stopped=stopped)
 
 
-class _Printed:
+class _PrintBuffer:
     """Takes what is printed, up to a cap, and then ends the run."""
 
     def __init__(self, most: int) -> None:

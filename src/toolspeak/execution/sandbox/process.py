@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 
 TICK = 0.05
 """Seconds between two looks at the time, when nothing is printed."""
@@ -52,7 +52,7 @@ class Kept:
         return f"{head}\n… ({self.dropped} bytes left out) …\n{tail}"
 
 
-@noun
+@frozen
 class Finished:
     """How a command ended: its exit code (negative: the signal), or why it was stopped."""
 

@@ -5,12 +5,12 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from toolspeak._noun import noun
+from toolspeak._frozen import frozen
 from toolspeak.execution.sandbox.confined import landlock, seccomp
 from toolspeak.execution.sandbox.confined.library import FOREIGN
 
 
-@noun
+@frozen
 class Walls:
     """What a process will be confined with.
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from toolspeak.models.weights.nouns import Progress, Report, SourceFailed, Weights
+from toolspeak.models.weights.catalogue import Progress, Report, SourceFailed, Weights
 
 HUB = "https://huggingface.co"
 CHUNK = 1 << 20

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from toolspeak.models.weights.nouns import Parts, Progress, Report, SourceFailed, Weights
+from toolspeak.models.weights.catalogue import Parts, Progress, Report, SourceFailed, Weights
 from toolspeak.models.weights.pip import Pip
 
 AT_ONCE = 3

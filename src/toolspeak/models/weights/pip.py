@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from toolspeak.models.weights.nouns import SourceFailed
+from toolspeak.models.weights.catalogue import SourceFailed
 
 
 class Pip:

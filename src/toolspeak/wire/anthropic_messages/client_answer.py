@@ -7,13 +7,13 @@ carried as it is, in its place.
 from typing import Any
 
 from toolspeak.errors import ProviderError
-from toolspeak.events import Finish, Usage
+from toolspeak.events import FinishReason, Usage
 from toolspeak.messages import Extra, Opaque, Part, Text, Thinking
-from toolspeak.pieces import Answer, Piece, SpokenCall
+from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.wire.anthropic_messages.names import FINISHES, VENDOR
 from toolspeak.wire.faults import fault
-from toolspeak.wire.gathering import Gathering
 from toolspeak.wire.json_data import count_in, list_in, object_in, parse_object, spelled_arguments, text_in
+from toolspeak.wire.piece_buffer import PieceBuffer
 
 _KNOWN = {
     "text": frozenset({"type", "text"}),
@@ -50,7 +50,7 @@ class Decoder:
         self.reason = ""
         self.skipped = 0
         self._vendor = vendor
-        self._out = Gathering()
+        self._out = PieceBuffer()
         self._blocks: list[_Block] = []
         self._by_index: dict[int, _Block] = {}
         self._calls = 0
@@ -157,7 +157,7 @@ class Decoder:
             block.texts.append(arguments)
             self._out.call(block.call, "", "", arguments)
 
-    def _part(self, block: _Block) -> Part | SpokenCall | None:
+    def _part(self, block: _Block) -> Part | ApiCall | None:
         text, data = "".join(block.texts), block.data
         rest = {
             key: value for key, value in data.items() if key not in _KNOWN.get(block.sort, ()) and value is not None
@@ -170,7 +170,7 @@ class Decoder:
                 return Thinking(text=text, extra=extra) if text or extra else None
             case "tool_use":
                 call_id, name = text_in(data.get("id")), text_in(data.get("name"))
-                return SpokenCall(index=block.call, id=call_id, name=name, arguments=text, extra=extra)
+                return ApiCall(index=block.call, id=call_id, name=name, arguments=text, extra=extra)
             case "":
                 return None
             case _:
@@ -183,7 +183,7 @@ class Decoder:
             block.data["input"] = parse_object(text) or {}
         return Opaque(vendor=self._vendor, data=block.data)
 
-    def _finish(self) -> Finish:
+    def _finish(self) -> FinishReason:
         if not self.ended:
             return "error"
         finish = FINISHES.get(self.reason, "stop")

@@ -1,6 +1,6 @@
 """What both sides call things."""
 
-from toolspeak.events import Finish
+from toolspeak.events import FinishReason
 
 VENDOR = "anthropic"
 """Whose data an extra is, unless the endpoint goes by another name."""
@@ -8,7 +8,7 @@ VENDOR = "anthropic"
 IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 """Images that the API takes as bytes."""
 
-FINISHES: dict[str, Finish] = {
+FINISHES: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_use": "tool_calls",

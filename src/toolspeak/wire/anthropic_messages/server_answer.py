@@ -14,7 +14,7 @@ from toolspeak.events import (
     CallReady,
     CallStarted,
     Event,
-    Finish,
+    FinishReason,
     TextDelta,
     ThinkingDelta,
     TurnEnded,
@@ -25,7 +25,7 @@ from toolspeak.wire.anthropic_messages.names import VENDOR
 from toolspeak.wire.json_data import compact, object_in, plain_arguments, spelled_arguments, text_in
 from toolspeak.wire.sse import encode
 
-_REASONS: dict[Finish, str] = {"length": "max_tokens", "refused": "refusal"}
+_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "refusal"}
 
 _KINDS = {
     401: "authentication_error",
@@ -76,7 +76,7 @@ class Encoder:
         """The end of a stream that failed."""
         return _sse({"type": "error", "error": {"type": kind, "message": message}})
 
-    def response(self, message: Message, finish: Finish, usage: Usage | None = None) -> dict[str, Any]:
+    def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
         """A plain answer."""
         blocks = [block for part in message.parts if (block := _block(part)) is not None]
         reason = _reason(finish, bool(message.calls))
@@ -190,7 +190,7 @@ def _own(extra: Extra | None) -> dict[str, Any]:
     return object_in(extra.data) if extra is not None and extra.vendor == VENDOR else {}
 
 
-def _reason(finish: Finish, has_calls: bool) -> str:
+def _reason(finish: FinishReason, has_calls: bool) -> str:
     return _REASONS.get(finish) or ("tool_use" if has_calls else "end_turn")
 
 

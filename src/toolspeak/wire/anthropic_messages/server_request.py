@@ -7,14 +7,14 @@ from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
 from toolspeak.spec import ToolSpec
 from toolspeak.wire.anthropic_messages.names import VENDOR
-from toolspeak.wire.asked import Asked
+from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import Fields, check_names, check_unique, read_tool
 from toolspeak.wire.media import bytes_from_base64, mime_of
 
 _KNOWN = frozenset("model messages system tools tool_choice stream max_tokens temperature top_p stop_sequences".split())
 
 
-def read_request(body: Any) -> Asked:
+def read_request(body: Any) -> ChatRequest:
     """What a client asks. Raises `UsageError` that names the field, in words for the client."""
     fields = Fields(body)
     model = fields.text("model")
@@ -24,7 +24,7 @@ def read_request(body: Any) -> Asked:
     tools, of_vendor = _tools(fields)
     choice, parallel = _choice(fields, tools)
     extra = fields.others(_KNOWN)
-    return Asked(
+    return ChatRequest(
         model=model,
         messages=(*_system(fields), *_Conversation().read(fields)),
         tools=tools,

@@ -8,14 +8,14 @@ for that are in `SpokenCalls`.
 from typing import Any
 
 from toolspeak.errors import ProviderError
-from toolspeak.events import Finish, Usage
+from toolspeak.events import FinishReason, Usage
 from toolspeak.messages import Extra, Part, Text, Thinking
-from toolspeak.pieces import Answer, Piece, SpokenCall
+from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.wire.faults import fault
-from toolspeak.wire.gathering import Gathering
 from toolspeak.wire.json_data import count_in, list_in, object_in, parse_object, text_in
 from toolspeak.wire.openai_chat.names import DONE, FINISHES, REASONING_DETAILS, REASONING_FIELDS, VENDOR
-from toolspeak.wire.openai_chat.spoken_calls import SpokenCalls
+from toolspeak.wire.openai_chat.partial_calls import PartialCalls
+from toolspeak.wire.piece_buffer import PieceBuffer
 
 _KEPT_OF_MESSAGE = ("annotations", "extra_content")
 """Fields of a message that belong to its text."""
@@ -35,14 +35,14 @@ class Decoder:
         self.reason = ""
         self.skipped = 0
         self._vendor = vendor
-        self._out = Gathering()
+        self._out = PieceBuffer()
         self._text: list[str] = []
         self._text_extra: dict[str, Any] = {}
         self._refusal: list[str] = []
         self._thinking: list[str] = []
         self._thinking_field = ""
         self._details: list[dict[str, Any]] = []
-        self._calls = SpokenCalls(self._out)
+        self._calls = PartialCalls(self._out)
         self._usage: Usage | None = None
 
     def feed(self, data: str) -> list[Piece]:
@@ -68,7 +68,7 @@ class Decoder:
     def close(self) -> Answer:
         """All of the message, as far as it came."""
         calls = self._calls.spoken(self._vendor)
-        parts: list[Part | SpokenCall] = [*self._parts(), *calls]
+        parts: list[Part | ApiCall] = [*self._parts(), *calls]
         return Answer(parts=tuple(parts), finish=self._finish(bool(calls)), usage=self._usage)
 
     def read_whole(self, body: dict[str, Any]) -> None:
@@ -180,7 +180,7 @@ class Decoder:
             parts.append(Text(text="".join(self._refusal), extra=extra))
         return parts
 
-    def _finish(self, has_calls: bool) -> Finish:
+    def _finish(self, has_calls: bool) -> FinishReason:
         if not self.ended:
             return "error"
         finish = FINISHES.get(self.reason.lower(), "stop")

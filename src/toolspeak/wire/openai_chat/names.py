@@ -1,6 +1,6 @@
 """What both sides call things."""
 
-from toolspeak.events import Finish
+from toolspeak.events import FinishReason
 
 VENDOR = "openai"
 """Whose data an extra is, unless the endpoint goes by another name."""
@@ -14,7 +14,7 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 REASONING_DETAILS = "reasoning_details"
 """Reasoning in blocks, with signatures, which must go back as they came."""
 
-FINISHES: dict[str, Finish] = {
+FINISHES: dict[str, FinishReason] = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_calls",

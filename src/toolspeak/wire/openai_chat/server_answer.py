@@ -12,7 +12,7 @@ from toolspeak.events import (
     CallReady,
     CallStarted,
     Event,
-    Finish,
+    FinishReason,
     TextDelta,
     ThinkingDelta,
     TurnEnded,
@@ -23,7 +23,7 @@ from toolspeak.wire.json_data import compact, list_in, object_in, spelled_argume
 from toolspeak.wire.openai_chat.names import DONE, REASONING_DETAILS, REASONING_FIELDS, VENDOR
 from toolspeak.wire.sse import encode
 
-_REASONS: dict[Finish, str] = {"length": "length", "refused": "content_filter"}
+_REASONS: dict[FinishReason, str] = {"length": "length", "refused": "content_filter"}
 
 _KINDS = {
     401: "authentication_error",
@@ -60,7 +60,7 @@ class Encoder:
         """The end of a stream that failed."""
         return encode(compact({"error": _error(message, kind)}))
 
-    def response(self, message: Message, finish: Finish, usage: Usage | None = None) -> dict[str, Any]:
+    def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
         """A plain answer."""
         said: dict[str, Any] = {"role": "assistant", "content": message.text or None, "refusal": None}
         if thought := "".join(part.text for part in message.parts if isinstance(part, Thinking)):
@@ -152,7 +152,7 @@ def _extras(message: Message) -> dict[str, Any]:
     return fields
 
 
-def _reason(finish: Finish, has_calls: bool) -> str:
+def _reason(finish: FinishReason, has_calls: bool) -> str:
     return _REASONS.get(finish) or ("tool_calls" if has_calls else "stop")
 
 

@@ -8,7 +8,7 @@ from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
 from toolspeak.spec import ToolSpec
-from toolspeak.wire.asked import Asked
+from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import Fields, check_names, check_unique, checked, read_tool
 from toolspeak.wire.media import bytes_from_base64, from_data_url, mime_of
 from toolspeak.wire.openai_chat.names import REASONING_DETAILS, REASONING_FIELDS, VENDOR
@@ -21,7 +21,7 @@ _KNOWN = frozenset(
 _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
-def read_request(body: Any) -> Asked:
+def read_request(body: Any) -> ChatRequest:
     """What a client asks. Raises `UsageError` that names the field, in words for the client."""
     fields = Fields(body)
     if fields.whole("n") not in (None, 1):
@@ -32,7 +32,7 @@ def read_request(body: Any) -> Asked:
     tools = _tools(fields)
     tools, choice = _choice(fields, tools)
     options = fields.maybe_object("stream_options")
-    return Asked(
+    return ChatRequest(
         model=fields.text("model"),
         messages=_Conversation().read(fields),
         tools=tools,

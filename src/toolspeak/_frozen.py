@@ -1,0 +1,16 @@
+"""How the nouns of layer 0 are made: frozen, slotted, keyword-only dataclasses.
+
+One decorator instead of thirty spellings of the same three flags. A noun that travels (a part, a message, an event) has
+a `kind`: a class variable, so that it costs nothing to construct and still names the class in saved JSON.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def frozen(cls: type[T]) -> type[T]:
+    """Make `cls` a frozen, slotted, keyword-only dataclass."""
+    return dataclass(frozen=True, slots=True, kw_only=True)(cls)

@@ -1,0 +1,69 @@
+"""`toolspeak tools`: what a model will see."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from toolspeak.cli.options import Form
+from toolspeak.dialects import json_notation, python_notation, typescript_notation
+from toolspeak.spec import ToolSpec, strict_schema
+from toolspeak.tools import Toolbox
+from toolspeak.validation import describe
+from toolspeak.wire import anthropic_messages, openai_chat
+
+
+def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
+    """The tools in one of the forms: what an API is sent, or what a dialect tells."""
+    match form:
+        case Form.openai:
+            return _json(openai_chat.tool_definitions(box.specs, strict=strict))
+        case Form.anthropic:
+            return _json(anthropic_messages.tool_definitions(box.specs, strict=strict))
+        case Form.typescript:
+            return typescript_notation.signatures(_specs(box, strict))
+        case Form.python:
+            return python_notation.signatures(_specs(box, strict))
+        case Form.json:
+            return json_notation.signatures(_specs(box, strict))
+
+
+def _specs(box: Toolbox, strict: bool) -> list[ToolSpec]:
+    return [replace(spec, parameters=strict_schema(spec.parameters)) for spec in box.specs] if strict else [*box.specs]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def listing(box: Toolbox, target: str) -> RenderableType:
+    """The tools for a person: a line each, and one for each parameter."""
+    lines: list[RenderableType] = [_tool(spec) for spec in box.specs]
+    count = len(box)
+    end = f"{count} tool{'' if count == 1 else 's'} in {target}"
+    if box.skipped:
+        end += f", {len(box.skipped)} skipped (--skipped says why)"
+    return Group(*lines, Text(end, style="dim"))
+
+
+def _tool(spec: ToolSpec) -> RenderableType:
+    head = Text.assemble((spec.name, "bold cyan"), "  ", spec.description.split("\n")[0])
+    required = spec.parameters.get("required", ())
+    rows: list[Text] = []
+    for name, schema in spec.parameters["properties"].items():
+        allowed = describe(schema, spec.parameters)
+        default = "" if name in required else f" = {json.dumps(schema.get('default'), ensure_ascii=False)}"
+        row = Text.assemble((name, "green"), ": ", (allowed, "yellow"), (default, "dim"))
+        if about := schema.get("description"):
+            row.append(f"  {about.splitlines()[0]}")
+        rows.append(row)
+    return Group(head, *(Text("    ").append_text(row) for row in rows), Text(""))
+
+
+def skipped_listing(box: Toolbox) -> RenderableType:
+    """What was left out, and why."""
+    if not box.skipped:
+        return Text("nothing was skipped", style="dim")
+    return Group(*(Text.assemble((each.name, "bold"), ": ", each.reason) for each in box.skipped))

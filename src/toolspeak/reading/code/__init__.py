@@ -1,0 +1,1 @@
+"""The grammar of code: Python and TypeScript as models write calls in it."""

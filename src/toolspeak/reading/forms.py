@@ -1,0 +1,215 @@
+"""The tokens by which model families mark calls, results and reasoning: data, and nothing but data.
+
+A family is a few lines. What stands between an opener and a closer is read by one grammar for all (`reader.py`), since
+models borrow each other's forms: an object, a list, `name{…}`, `name(…)`, or nested tags. Results are listed so that
+one a model made up is recognised. Tokens are compared without regard to case.
+"""
+
+from toolspeak._frozen import frozen
+
+
+@frozen
+class TokenFamily:
+    """The tokens of a family. `separators` stand between a name and its arguments; `thinking` are pairs."""
+
+    name: str
+    openers: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ()
+    separators: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    thinking: tuple[tuple[str, str], ...] = ()
+
+
+CLAUDE = "ant" + "ml:"
+"""The prefix of Claude's own tags, written in two halves so that no tool takes this file for a message."""
+
+FAMILIES = (
+    TokenFamily(
+        name="hermes, qwen",
+        openers=(
+            "<tool_call>",
+            "<tool_calls>",
+            "<functioncall>",
+            "<function_call>",
+            "<tool>",
+            "<tool ",
+            "<function_call ",
+        ),
+        closers=("</tool_call>", "</tool_calls>", "</functioncall>", "</function_call>", "</tool>"),
+        results=("<tool_response>", "<tool_responses>", "<tool_result>", "<tool_results>", "<tool_output>"),
+        thinking=(("<think>", "</think>"), ("<scratch_pad>", "</scratch_pad>"), ("<scratchpad>", "</scratchpad>")),
+    ),
+    TokenFamily(name="qwen coder, minicpm", openers=("<function=", "<function "), closers=("</function>",)),
+    TokenFamily(
+        name="qwen agent",
+        openers=("✿FUNCTION✿:", "✿FUNCTION✿："),
+        separators=("✿ARGS✿:", "✿ARGS✿："),
+        results=("✿RESULT✿",),
+    ),
+    TokenFamily(
+        name="lm studio",
+        openers=("[TOOL_REQUEST]", "[tool_call]"),
+        closers=("[END_TOOL_REQUEST]", "[/tool_call]"),
+        results=("[TOOL_RESULT]",),
+    ),
+    TokenFamily(
+        name="llama",
+        openers=("<|python_tag|>", "<|python_start|>"),
+        closers=("<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>", "<|python_end|>"),
+        results=("<|start_header_id|>ipython", "<|start_header_id|>tool"),
+    ),
+    TokenFamily(
+        name="mistral",
+        openers=("[TOOL_CALLS]",),
+        closers=("[/TOOL_CALLS]", "</s>"),
+        separators=("[ARGS]", "[CALL_ID]"),
+        results=("[TOOL_RESULTS]",),
+        thinking=(("[THINK]", "[/THINK]"),),
+    ),
+    TokenFamily(
+        name="deepseek",
+        openers=("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<|tool▁calls▁begin|>", "<|tool▁call▁begin|>"),
+        closers=(
+            "<|tool▁call▁end|>",
+            "<|tool▁calls▁end|>",
+            "<｜tool▁call▁end｜>",
+            "<｜tool▁calls▁end｜>",
+            "<｜end▁of▁sentence｜>",
+        ),
+        separators=("<｜tool▁sep｜>", "<|tool▁sep|>"),
+        results=("<｜tool▁outputs▁begin｜>", "<｜tool▁output▁begin｜>"),
+    ),
+    TokenFamily(
+        name="deepseek dsml",
+        openers=tuple(
+            f"<{bar}DSML{bar}{tag}" for bar in "｜|" for tag in ("function_calls>", "tool_calls>", "invoke ")
+        ),
+        closers=tuple(f"</{bar}DSML{bar}{tag}>" for bar in "｜|" for tag in ("function_calls", "tool_calls", "invoke")),
+    ),
+    TokenFamily(
+        name="kimi",
+        openers=("<|tool_calls_section_begin|>", "<|tool_call_begin|>"),
+        closers=("<|tool_call_end|>", "<|tool_calls_section_end|>"),
+        separators=("<|tool_call_argument_begin|>",),
+        results=("## Return of ", "<|im_system|>"),
+        thinking=(("◁think▷", "◁/think▷"),),
+    ),
+    TokenFamily(name="glm", closers=("<|assistant|>", "<|user|>"), results=("<|observation|>",)),
+    TokenFamily(
+        name="harmony",
+        closers=("<|call|>", "<|return|>", "<|end|>"),
+        separators=("<|constrain|>json", "<|constrain|>", "<|message|>"),
+    ),
+    TokenFamily(
+        name="gemma",
+        openers=("<|tool_call>", "<start_function_call>"),
+        closers=("<tool_call|>", "<end_function_call>", "<end_of_turn>", "<turn|>"),
+        results=("<|tool_response>", "<start_function_response>"),
+        thinking=(("<|channel>thought", "<channel|>"),),
+    ),
+    TokenFamily(
+        name="granite, phi",
+        openers=("<|tool_call|>", "<|tool_calls|>", "<|function_call|>"),
+        closers=("<|/tool_call|>", "<|end_of_text|>", "<|end|>"),
+        results=("<|tool_response|>", "<|start_of_role|>tool_response"),
+    ),
+    TokenFamily(
+        name="cohere",
+        openers=("<|START_ACTION|>",),
+        closers=("<|END_ACTION|>", "<|END_OF_TURN_TOKEN|>"),
+        results=("<|START_TOOL_RESULT|>",),
+        thinking=(("<|START_THINKING|>", "<|END_THINKING|>"),),
+    ),
+    TokenFamily(
+        name="minimax, claude, seed",
+        openers=(
+            "<minimax:tool_call>",
+            "<seed:tool_call>",
+            "<function_calls>",
+            "<invoke ",
+            f"<{CLAUDE}function_calls>",
+            f"<{CLAUDE}invoke ",
+            "<atem:function_calls>",
+            "<atem:invoke ",
+        ),
+        closers=(
+            "</minimax:tool_call>",
+            "</seed:tool_call>",
+            "</function_calls>",
+            "</invoke>",
+            f"</{CLAUDE}function_calls>",
+            f"</{CLAUDE}invoke>",
+            "</atem:function_calls>",
+            "</atem:invoke>",
+        ),
+        results=("<function_results>", "<function_response>"),
+        thinking=(
+            ("<seed:think>", "</seed:think>"),
+            ("<mm:think>", "</mm:think>"),
+            (f"<{CLAUDE}thinking>", f"</{CLAUDE}thinking>"),
+        ),
+    ),
+    TokenFamily(
+        name="internlm",
+        openers=("<|action_start|><|plugin|>", "<|action_start|><|interpreter|>", "<|action_start|>", "<|plugin|>"),
+        closers=("<|action_end|>",),
+        results=("<|im_start|>environment",),
+    ),
+    TokenFamily(
+        name="lfm",
+        openers=("<|tool_call_start|>",),
+        closers=("<|tool_call_end|>",),
+        results=("<|tool_response_start|>",),
+    ),
+    TokenFamily(name="nemotron", openers=("<TOOLCALL>",), closers=("</TOOLCALL>",), results=("<TOOL_RESPONSE>",)),
+    TokenFamily(
+        name="apertus",
+        openers=("<|tools_prefix|>",),
+        closers=("<|tools_suffix|>",),
+        results=("<|tool_outputs|>", "<|tools_suffix|>["),
+        thinking=(("<|inner_prefix|>", "<|inner_suffix|>"),),
+    ),
+    TokenFamily(name="functionary", openers=("<|recipient|>",), closers=("<|stop|>",), separators=("<|content|>",)),
+    TokenFamily(
+        name="longcat, hunyuan, step",
+        openers=("<longcat_tool_call>", "<｜tool_call_begin｜>", "<steptml:invoke ", "<｜tool_calls_begin｜>"),
+        closers=("</longcat_tool_call>", "<｜tool_call_end｜>", "</steptml:invoke>", "<｜tool_calls_end｜>"),
+        separators=("<tool_sep>", "<｜tool_sep｜>"),
+        thinking=(("<longcat_think>", "</longcat_think>"), ("<think:opensource>", "</think:opensource>")),
+    ),
+    TokenFamily(
+        name="exaone, solar",
+        openers=("<|tool_call:begin|>",),
+        closers=("<|tool_call:end|>", "[|endofturn|]"),
+        separators=("<|tool_call:name|>", "<|tool_call:args|>"),
+        results=("<|tool_response:begin|>",),
+    ),
+    TokenFamily(name="codeact", openers=("<execute>",), closers=("</execute>",), results=("<execution>",)),
+    TokenFamily(
+        name="chatml",
+        closers=("<|im_end|>", "<|endoftext|>", "<end_code>", "<END_OF_PLAN>"),
+        results=("<|im_start|>tool", "<|im_start|>user"),
+    ),
+    TokenFamily(
+        name="prose",
+        thinking=(
+            ("<thinking>", "</thinking>"),
+            ("<thought>", "</thought>"),
+            ("<reasoning>", "</reasoning>"),
+            ("<reflection>", "</reflection>"),
+            ("<|begin_of_thought|>", "<|end_of_thought|>"),
+            ("<|thought_start|>", "<|thought_end|>"),
+            ("<|think|>", "<|end|>"),
+            ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+            ("<|content_thinking|>", "<|end_message|>"),
+            ("<ifm|think>", "</ifm|think>"),
+        ),
+    ),
+)
+
+CODE_LABELS = frozenset("python python3 py py3 ipython tool_code js javascript mjs ts typescript tsx jsx code".split())
+DATA_LABELS = frozenset(
+    "json json5 jsonc jsonl ndjson tool_call tool_calls tool_use tool tools function function_call xml action".split()
+)
+RESULT_LABELS = frozenset("output tool_output result tool_result stdout observation tool_response".split())
+"""Labels of fences that hold code, data with calls, and results; every other label is plain text to us."""

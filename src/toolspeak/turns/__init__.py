@@ -1,0 +1,5 @@
+"""Turns: the pieces of one answer become events."""
+
+from toolspeak.turns.turn_reader import TurnReader
+
+__all__ = ["TurnReader"]

@@ -1,0 +1,63 @@
+"""The embedded model with its real weights: what the seeds show, in substance. Run by `make test-local`."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from toolspeak import Agent
+from toolspeak.builtin.python import run_python
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+WEATHER = load("weather_calculator")
+WEATHER_QUESTION = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
+
+
+@pytest.mark.parametrize("dialect", ["python", "typescript"])
+def test_the_weather_question_makes_the_three_right_calls(dialect):
+    agent = Agent("local", tools=[WEATHER.get_weather, WEATHER.calculator], dialect=dialect)
+    outcome = agent.run(WEATHER_QUESTION)
+    made = [(each.name, each.output) for each in outcome.calls]
+    assert made == [
+        ("get_weather", {"city": "Paris", "celsius": 18}),
+        ("get_weather", {"city": "London", "celsius": 12}),
+        ("calculator", 68.0),
+    ]
+    assert all(number in outcome.text for number in ("18", "12", "68"))
+    assert outcome.stop_reason == "answered"
+
+
+def test_the_capital_of_france_needs_no_call():
+    agent = Agent("local", tools=[WEATHER.get_weather, WEATHER.calculator])
+    outcome = agent.run("What is the capital of France?")
+    assert outcome.calls == ()
+    assert "Paris" in outcome.text
+
+
+def test_maths_is_done_by_python_in_the_sandbox():
+    outcome = Agent("local", tools=[run_python]).run(load("math_by_python").QUESTION)
+    printed = "\n".join(str(made.output) for made in outcome.calls)
+    assert "176.71458676442586" in printed
+    assert "6765" in printed
+    assert "6765" in outcome.text
+
+
+def test_the_chatbot_converts_times_and_money():
+    module = load("chatbot")
+    chat = Agent("local", tools=[module.convert_time, module.convert_currency]).chat()
+    assert [made.output for made in chat.run(module.QUESTIONS[0]).calls] == ["15:00"]
+    assert [made.output for made in chat.run(module.QUESTIONS[1]).calls] == [25.0]
+
+
+def test_a_typed_answer():
+    outcome = Agent("local").run("How many days has a week? Answer with the number.", output=int)
+    assert outcome.output == 7

@@ -1,0 +1,88 @@
+"""Hearing an answer: however it is cut into chunks, and whatever it is."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolspeak.events import TextDelta, ThinkingDelta
+from toolspeak.models.answer_reader import AnswerReader
+from toolspeak.pieces import Answer, CallPiece
+
+from .recorded import RECORDED, STREAMS, events, told
+from .server import WIRES, Api
+
+
+def hear(api: Api, chunks: Sequence[bytes], *, streamed: bool = True) -> tuple[Any, ...]:
+    """All that was told of an answer, however it was told."""
+    wire = WIRES[api]
+    hearing = AnswerReader(wire.Decoder(), partial(wire.read_response, vendor=wire.VENDOR), streamed=streamed)
+    pieces: list[Any] = []
+    for chunk in chunks:
+        if hearing.failure is None:
+            pieces += hearing.feed(chunk)
+    pieces += hearing.close() if hearing.failure is None else []
+    said = {
+        sort: "".join(piece.text for piece in pieces if isinstance(piece, sort)) for sort in (TextDelta, ThinkingDelta)
+    }
+    calls: dict[int, str] = {}
+    for piece in pieces:
+        if isinstance(piece, CallPiece):
+            calls[piece.index] = calls.get(piece.index, "") + piece.arguments
+    answer = pieces[-1] if pieces and isinstance(pieces[-1], Answer) else None
+    assert (answer is not None) == (hearing.ended and hearing.failure is None)
+    return *said.values(), calls, answer, hearing.begun, hearing.ended, repr(hearing.failure)
+
+
+def cut(data: bytes, places: Sequence[int]) -> list[bytes]:
+    bounds = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[start:end] for start, end in pairwise(bounds)]
+
+
+PLACES = st.lists(st.integers(0, 5000), max_size=8)
+GARBAGE = st.sampled_from(
+    [
+        b": x\n\n",
+        b"data: {\n\n",
+        b"\xff\xfe\n",
+        b"data: 7\n\n",
+        b"\r\n",
+        b"<p>\n\n",
+        events({"error": {"message": "no"}}),
+        events({"type": "error", "error": {"type": "overloaded_error", "message": "no"}}),
+    ]
+)
+
+
+@given(
+    st.sampled_from(STREAMS), st.integers(0, 5000), PLACES, st.lists(st.tuples(st.integers(0, 40), GARBAGE), max_size=3)
+)
+def test_chunks_make_no_difference(
+    stream: tuple[Api, str], end: int, places: list[int], garbage: list[tuple[int, bytes]]
+):
+    api, name = stream
+    parts = RECORDED[api][name].split(b"\n\n")
+    for place, rubbish in garbage:
+        parts.insert(place % len(parts), rubbish.rstrip(b"\n"))
+    data = b"\n\n".join(parts)[: end or None]
+    whole = hear(api, [data])
+    assert hear(api, cut(data, places)) == whole
+    assert hear(api, cut(data, places), streamed=False)[3] == whole[3] or not data.lstrip().startswith(
+        (b"data:", b"event:")
+    )
+    if not garbage:
+        expected = told(api, data)
+        assert (whole[0], whole[5]) == (expected.text, expected.ended)
+
+
+BYTES = st.binary(max_size=200) | st.lists(
+    st.sampled_from([b"data:", b" ", b"{", b"}", b'"', b"error", b":", b"choices", b"[", b"]", b"\n", b"\r", b"null", b"\xff", b"type"])
+).map(b"".join)  # fmt: skip
+
+
+@given(st.sampled_from(["openai", "anthropic"]), BYTES, PLACES, st.booleans())
+def test_whatever_it_is_it_has_an_end(api: Api, data: bytes, places: list[int], streamed: bool):
+    assert hear(api, cut(data, places), streamed=streamed) == hear(api, [data], streamed=streamed)

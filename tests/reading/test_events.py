@@ -1,0 +1,183 @@
+"""Events come as early as they can be known, and say what happened."""
+
+import pytest
+
+from toolspeak.dialects import DIALECTS, JSON, fold
+from toolspeak.dialects.native import LeakReader
+from toolspeak.reading.reader import Reader
+from toolspeak.spec import ToolSpec
+
+from .corpus import heard
+
+WEATHER = ToolSpec(
+    name="get_weather",
+    description="The weather.",
+    parameters={
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+)
+NOW = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
+TOOLS = [WEATHER, NOW]
+
+
+def kinds(events):
+    return [event.kind for event in events]
+
+
+def test_prose_goes_out_at_once():
+    reader = Reader(TOOLS)
+    for piece in ("The weather", " in Paris", " is mild, and", " that is all."):
+        assert "".join(event.text for event in reader.feed(piece)).endswith(piece[-5:])
+
+
+def test_a_word_that_may_begin_a_call_is_held_back_only_until_that_is_decided():
+    reader = Reader(TOOLS)
+    assert reader.feed("get_wea") == []
+    assert "".join(event.text for event in reader.feed("ther is a tool")) == "get_weather is a tool"
+
+
+def test_a_call_starts_when_its_name_is_known_and_tells_arguments_as_they_close():
+    reader = Reader(TOOLS)
+    assert kinds(reader.feed('<tool_call>{"name": "get_wea')) == []
+    # A quote ends a string only if what follows proves it, so the next key is waited for.
+    assert kinds(reader.feed('ther", "arguments": ')) == ["call_started"]
+    assert kinds(reader.feed('{"city": "Par')) == []
+    [delta] = reader.feed('is", "days": ')
+    assert delta.text == '{"city": "Paris"'
+    assert [event.text for event in reader.feed('"3"}')] == [', "days": 3']
+    end = reader.feed("}")
+    assert kinds(end) == ["args_delta", "call_ready"]
+    assert end[1].call.arguments == {"city": "Paris", "days": 3}
+
+
+def test_in_code_a_call_is_ready_at_the_end_of_its_statement():
+    reader = Reader(TOOLS)
+    assert kinds(reader.feed('```python\nget_weather(city="Paris")')) == []
+    assert "call_ready" in kinds(reader.feed("\nno"))
+
+
+def test_a_lone_closing_tag_says_that_all_before_was_reasoning():
+    events = heard(TOOLS, ["Perhaps:\nnow()\nor not.\n</think>\nHello."])
+    assert "said_in_thought" in kinds(events)
+    understood = fold(events)
+    assert (understood.calls, understood.text.strip()) == ((), "Hello.")
+    assert "Perhaps" in understood.thinking
+
+
+def test_a_message_that_begins_in_reasoning_is_told_as_reasoning():
+    understood = fold(heard(TOOLS, ["I might call now()\n</think>\nHello."], thinking=True))
+    assert understood.thinking.startswith("I might")
+    assert (understood.text.strip(), understood.calls) == ("Hello.", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "repair"),
+    [
+        ('{"name": "get_weather", "arguments": {"city": "Paris"}}', "none"),
+        ("{'name': 'get_weather', 'arguments': {'city': 'Paris',}}", "syntax"),
+        ('{"name": "get_weather", "arguments": {"city": "the "big" one"}}', "quotes"),
+        ('{"name": "get_weather", "arguments": {"city": "Paris"}', "closers"),
+    ],
+)
+def test_a_call_says_how_it_was_repaired_and_strict_readers_refuse_repairs(text, repair):
+    [ready] = fold(heard(TOOLS, [text])).calls
+    assert ready.repair == repair
+    strict = fold(heard(TOOLS, [text], strict=True))
+    assert bool(strict.calls) == (repair == "none")
+    assert bool(strict.malformed) == (repair != "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [
+        ('<tool_call>{"name": "book", "arguments": {}}</tool_call>', "book", "there is no tool 'book'"),
+        ("```python\nget_weather(city=town)\n```", "get_weather", "the name town is not bound to anything"),
+        ("```python\nif rain:\n    now()\n```", "now", "it stands under a condition"),
+        ('<tool_call>{"name": "now", "arguments": {"a": </tool_call>', "now", "a value is missing"),
+        (
+            '<tool_call>{"name": "get_weather", "arguments": {"city": "Par',
+            "get_weather",
+            "the message ended inside the call",
+        ),
+    ],
+)
+def test_what_cannot_be_a_call_is_told_with_a_reason_and_a_hint(text, name, reason):
+    understood = fold(heard(TOOLS, [text]))
+    assert understood.calls == ()
+    [malformed] = understood.malformed
+    assert (malformed.name, malformed.reason) == (name, reason)
+    assert malformed.hint
+
+
+def test_ids_are_told_once_and_begin_as_asked():
+    events = heard(TOOLS, ["```python\nnow()\nnow()\n```"], prefix="t3")
+    assert [event.call.id for event in events if event.kind == "call_ready"] == ["t3_1", "t3_2"]
+
+
+def test_after_a_made_up_result_nothing_is_called():
+    text = "```python\nnow()\n```\nOutput:\nnoon\n```python\nget_weather(city='Paris')\n```"
+    assert [ready.call.name for ready in fold(heard(TOOLS, [text])).calls] == ["now"]
+
+
+# What a server leaked
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("Sure.\n<|python_tag|>now()", 1),
+        ('Sure. <tool_call>{"name": "now", "arguments": {}}</tool_call>', 1),
+        ('{"name": "now", "arguments": {}}', 1),
+        ("```python\nnow()\n```", 1),
+        ("For example:\n```python\nnow()\n```", 0),
+        ('A call looks so:\n{"name": "now", "arguments": {}}', 0),
+        ('{"name": "now", "arguments": {}}\nis how a call looks.', 0),
+        ("now()\nwill tell you.", 0),
+    ],
+)
+def test_of_leaked_calls_only_tokens_or_a_message_of_nothing_else_count(text, calls):
+    for chunks in ([text], list(text)):
+        reader = LeakReader(TOOLS)
+        understood = fold([event for chunk in chunks for event in reader.feed(chunk)] + reader.close())
+        assert len(understood.calls) == calls
+        if not calls:
+            assert understood.text == text
+
+
+def test_every_text_dialect_reads_every_form():
+    for name in ("json", "typescript", "python"):
+        parser = DIALECTS[name].parser(TOOLS)
+        events = parser.feed('<tool_call>{"name": "now", "arguments": {}}</tool_call>\n```ts\nawait now();\n```')
+        assert len(fold(events + parser.close()).calls) == 2
+    assert JSON.name == "json"
+
+
+def test_a_fence_that_was_opened_in_the_text_is_closed_in_it():
+    understood = fold(heard(TOOLS, ["```js\nconst city = 'Oslo';\nget_weather({city})\n```\nDone."]))
+    assert len(understood.calls) == 1
+    assert understood.text.count("```") == 2
+    assert fold(heard(TOOLS, ["```js\nnow()\n```\nDone."])).text.strip() == "Done."
+
+
+def test_no_call_starts_that_is_neither_ready_nor_malformed_in_the_end():
+    events = heard(TOOLS, ['Here:\n```json\n{"name": "now", "description": "The time."}\n```\nok'])
+    assert kinds(events) == ["text_delta"] * len(events)
+    assert fold(events).text.count("```") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "get_weather", "arguments": {"city": "Paris",}}',
+        '{"name": "get_weather", /* so */ "arguments": {"city": "Paris"}}',
+        '{"name": "get_weather", "arguments": {"city": "Paris", "days": +5}}',
+        '{"name": "get_weather", "arguments": {"city": "Par\nis"}}',
+        '{"name": "getWeather", "arguments": {"city": "Paris"}}',
+    ],
+)
+def test_every_departure_from_json_is_a_repair(text):
+    assert fold(heard(TOOLS, [text])).calls[0].repair != "none"
+    assert fold(heard(TOOLS, [text], strict=True)).calls == ()

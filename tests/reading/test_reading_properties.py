@@ -1,0 +1,96 @@
+"""What must hold for every text, however it arrives."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from toolspeak.codec import encode_argument
+from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
+from toolspeak.dialects.native import LeakReader
+from toolspeak.messages import ToolCall
+from toolspeak.reading.tokens import ROLES
+
+from .corpus import RECORDS, calls, comparable, cut, heard, meant, offered, pieces, texts, tools_of
+
+
+def at_least(examples: int) -> int:
+    """That many, or more where the profile asks for more (`make fuzz`)."""
+    return max(examples, settings.default.max_examples)
+
+
+@settings(max_examples=at_least(2000))
+@given(offered, texts, pieces)
+def test_any_chunking_gives_the_same_events_when_folded(specs, text, places):
+    whole = comparable(fold(heard(specs, [text])))
+    assert comparable(fold(heard(specs, cut(text, places)))) == whole
+    assert comparable(fold(heard(specs, list(text)))) == whole
+
+
+@settings(max_examples=at_least(1000))
+@given(offered, texts, pieces)
+def test_no_text_makes_a_reader_raise(specs, text, places):
+    for finish in ("stop", "length", "error"):
+        heard(specs, cut(text, places), finish)
+        heard(specs, [text], finish, strict=True, thinking=True)
+        leaks = LeakReader(specs)
+        for chunk in cut(text, places):
+            leaks.feed(chunk)
+        leaks.close(finish)
+
+
+@settings(max_examples=at_least(500))
+@given(offered, texts)
+def test_argument_deltas_joined_are_the_arguments(specs, text):
+    said: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for event in heard(specs, list(text)):
+        if event.kind == "call_started":
+            assert event.call_id not in names
+            names[event.call_id] = event.name
+        elif event.kind == "args_delta":
+            said[event.call_id] = said.get(event.call_id, "") + event.text
+        elif event.kind == "call_ready":
+            assert names[event.call.id] == event.call.name
+            assert json.loads(said[event.call.id]) == encode_argument(event.call.arguments)
+
+
+@pytest.mark.parametrize("speaking", [JSON, TYPESCRIPT, PYTHON], ids=lambda dialect: dialect.name)
+@settings(max_examples=at_least(400))
+@given(calls(), pieces)
+def test_a_call_survives_being_said_and_read(speaking, tools_and_calls, places):
+    specs, said = tools_and_calls
+    spoken = [ToolCall(id=f"call_{n}", name=name, arguments=given) for n, (name, given) in enumerate(said, 1)]
+    text = speaking.calls(spoken)
+    parser = speaking.parser(specs)
+    understood = fold([event for piece in cut(text, places) for event in parser.feed(piece)] + parser.close())
+    assert [(ready.call.name, ready.call.arguments) for ready in understood.calls] == said
+    assert not understood.malformed
+    assert {ready.repair for ready in understood.calls} <= {"none"}
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
+def test_a_text_that_was_cut_by_a_limit_calls_nothing_that_the_whole_does_not(record):
+    specs = tools_of(record)
+    events = heard(specs, [record["text"]])
+    if any(event.kind == "said_in_thought" for event in events):
+        return  # what comes before a lone closing tag is a call until the tag is read
+    whole = meant(specs, record["text"])
+    for end in range(len(record["text"])):
+        for call in meant(specs, record["text"][:end], "length"):
+            assert call in whole, record["text"][:end]
+
+
+@pytest.mark.parametrize("name", sorted(DIALECTS))
+def test_every_dialect_can_be_had_by_its_name(name):
+    assert DIALECTS[name].name == name
+
+
+@settings(max_examples=at_least(500))
+@given(offered, texts)
+def test_text_in_which_nothing_is_called_is_shown_as_it_is(specs, text):
+    if any(token in text.lower() for token in ROLES):
+        return  # a family's tokens may be swallowed
+    understood = fold(heard(specs, [text]))
+    if not understood.calls and not understood.malformed:
+        assert understood.text == text

@@ -1,0 +1,134 @@
+"""The scripted model: what users test their own tools with."""
+
+import asyncio
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.run.playing import SPOKEN, Clock, play
+from toolspeak.dialects import DIALECTS
+from toolspeak.errors import ProviderError, UsageError
+from toolspeak.events import Limits, TextDelta, Usage
+from toolspeak.messages import Ref, ToolCall, assistant, user
+from toolspeak.models import Model, Request
+from toolspeak.pieces import Answer, CallPiece, Piece
+from toolspeak.run import Agent
+from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
+
+
+def asked(model: ScriptedModel, *before: str, dialect: str = "native", stream: bool = True) -> list[Piece]:
+    """What it says after a conversation with these answers."""
+    history = [user("Go."), *map(assistant, before)]
+    request = Request(shown=DIALECTS[dialect].render([], history), dialect=dialect, stream=stream)
+
+    async def main() -> list[Piece]:
+        return [piece async for batch in model.ask(request) for piece in batch]
+
+    return asyncio.run(main())
+
+
+def test_it_is_a_model():
+    model = ScriptedModel([], dialect="python", name="mine")
+    assert isinstance(model, Model)
+    assert (model.name, model.dialect) == ("mine", "python")
+    assert Agent(model).dialect.name == "python"
+
+
+def test_which_line_is_next_depends_on_the_conversation_alone():
+    model = ScriptedModel([says("one"), says("two")])
+    assert [asked(model)[-1].parts[0].text, asked(model, "x")[-1].parts[0].text] == ["one", "two"]
+    assert asked(model)[-1].parts[0].text == "one"
+    assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize("dialect", SPOKEN)
+@pytest.mark.parametrize("chunk", [None, 1, 3])
+def test_pieces_join_to_the_answer(dialect: str, chunk: int | None):
+    model = ScriptedModel([calls(("look", {"at": "it"}), text="So:")], chunk=chunk)
+    *pieces, last = asked(model, dialect=dialect)
+    assert isinstance(last, Answer)
+    assert asked(model, dialect=dialect, stream=False) == [last]
+    said = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+    assert said == "".join(part.text for part in last.parts if part.kind == "text")
+    spoken = "".join(piece.arguments for piece in pieces if isinstance(piece, CallPiece))
+    assert bool(spoken) == (dialect == "native")
+    assert last.finish == ("tool_calls" if dialect == "native" else "stop")
+    assert chunk is None or all(len(piece.text) <= chunk for piece in pieces if isinstance(piece, TextDelta))
+
+
+def test_it_breaks_off_where_it_is_told_to():
+    for after, text in ((None, "Hello."), (0, ""), (3, "Hel")):
+        model = ScriptedModel([breaks(ProviderError("no"), text="Hello.", after=after)], chunk=2)
+        with pytest.raises(ProviderError) as raised:
+            play(Agent(model), "stream")
+        assert raised.value.outcome.text == text
+
+
+def test_a_line_may_be_a_function_of_the_request():
+    def line(request: Request) -> Said:
+        return says(f"You said: {request.shown.messages[-1].text}")
+
+    assert play(Agent(ScriptedModel([line]))).text == "You said: Go on."
+
+
+def test_it_keeps_time():
+    model = ScriptedModel([Said(text="Hello.", after=0.1, lingers=0.1)])
+    for stream in (True, False):
+        clock = Clock()
+        asked(model, stream=stream)
+        assert 0.2 <= clock() < 1
+
+
+def test_it_says_what_it_took_and_how_it_ended():
+    usage = Usage(input_tokens=1, output_tokens=2)
+    [*_, last] = asked(ScriptedModel([says("Hi.", thinking="Hm.", finish="length", usage=usage)]))
+    assert (last.finish, last.usage) == ("length", usage)
+    assert [part.kind for part in last.parts] == ["thinking", "text"]
+
+
+def test_a_call_may_refer_to_another():
+    def look(at: Any) -> Any:
+        "Look."
+        return {"seen": at}
+
+    made = (
+        ToolCall(id="a", name="look", arguments={"at": "x"}),
+        ToolCall(id="b", name="look", arguments={"at": Ref(call="a", path=("seen",))}),
+    )
+    outcome = play(Agent(ScriptedModel([Said(calls=made), says("Done.")]), [look], dialect="python"))
+    assert [each.output for each in outcome.calls] == [{"seen": "x"}, {"seen": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: Agent(ScriptedModel([]), approve=True), "approve is a function"),
+        (lambda: Agent(ScriptedModel([]), limits=3), "limits are Limits"),
+        (lambda: Agent(ScriptedModel([]), limits=Limits(turns=-1)), "a number from 0"),
+        (lambda: Agent(ScriptedModel([])).run("?"), "the script has 0 lines"),
+        (lambda: Agent(ScriptedModel([])).run(messages=[{"role": "user", "content": "?"}]), "messages are those of"),
+        (lambda: Agent(ScriptedModel([])).run("?", messages="before"), "messages are those of"),
+        (lambda: Agent(ScriptedModel([])).run(5), "a prompt is text or a message"),
+    ],
+)
+def test_wrong_usage_is_told_in_words(made, words):
+    with pytest.raises(UsageError, match=words):
+        made()
+
+
+def test_a_line_may_be_a_text():
+    assert Agent(ScriptedModel(["Hello."])).run("?").text == "Hello."
+
+
+def test_a_stream_that_is_left_ends_in_silence():
+    program = (
+        "from toolspeak import Agent\n"
+        "from toolspeak.testing import ScriptedModel\n"
+        "stream = Agent(ScriptedModel(['x' * 50], chunk=1, pace=0.05)).stream('?')\n"
+        "for event in stream:\n"
+        "    break\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
