@@ -102,7 +102,12 @@ class ArgsDelta:
 
 @frozen
 class RunStarted:
-    """What the run was told. `output` names the tool by which the answer must be given, if it must be."""
+    """The run begins with these messages and options.
+
+    Attributes:
+        output: The name of the tool that gives the answer, where the answer has a type.
+        in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
+    """
 
     kind: ClassVar = "run_started"
     run_id: str
@@ -113,6 +118,7 @@ class RunStarted:
     parallel: bool = True
     limits: Limits = Limits()
     output: str | None = None
+    in_text: bool = False
 
 
 @frozen

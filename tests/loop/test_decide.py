@@ -53,11 +53,11 @@ TABLE: dict[str, tuple[list[Any], list[str]]] = {
         [],
     ),
     "one call is enough": (
-        [started(parallel=False, dialect="json"), TurnStarted(turn=1), ready("send a")],
+        [started(parallel=False, dialect="json", in_text=True), TurnStarted(turn=1), ready("send a")],
         ["stop_stream"],
     ),
     "one call is enough, even if it is none": (
-        [started(parallel=False, dialect="json"), TurnStarted(turn=1), MALFORMED],
+        [started(parallel=False, dialect="json", in_text=True), TurnStarted(turn=1), MALFORMED],
         ["stop_stream"],
     ),
     "one read is enough": (

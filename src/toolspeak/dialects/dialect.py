@@ -67,6 +67,11 @@ class Dialect(Protocol):
         """What it is called."""
         ...
 
+    @property
+    def in_text(self) -> bool:
+        """Whether tools are shown and calls are written in the text of messages, not in fields of the API."""
+        ...
+
     def render(
         self,
         specs: Sequence[ToolSpec],

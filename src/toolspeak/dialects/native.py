@@ -20,6 +20,7 @@ class NativeDialect:
     """Tools and calls as the API has them."""
 
     name: str = "native"
+    in_text: bool = False
 
     def render(
         self,

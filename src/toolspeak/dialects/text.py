@@ -33,6 +33,7 @@ class TextDialect:
     signatures: Callable[[Sequence[ToolSpec]], str]
     calls: Callable[[Sequence[ToolCall]], str]
     invocation: Callable[[ToolCall], str]
+    in_text: bool = True
 
     def render(
         self,

@@ -56,7 +56,7 @@ class Trial:
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools, by the names that the model is told."""
-        if self.dialect != "native":
+        if dialect(self.dialect).in_text:
             return self.question.tools
         return tuple(
             replace(spec, name=name)

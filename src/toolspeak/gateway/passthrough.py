@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from toolspeak.dialects import NATIVE, Dialect
+from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
 from toolspeak.messages import Message, Opaque, Part, Result
 from toolspeak.models import HttpModel, Model
@@ -45,7 +45,7 @@ class Passage:
 
     def __init__(self, model: Model, dialect: Dialect, api: str) -> None:
         endpoint = model.endpoint if isinstance(model, HttpModel) else None
-        self._same = endpoint is not None and endpoint.api == api and dialect.name == NATIVE.name
+        self._same = endpoint is not None and endpoint.api == api and not dialect.in_text
         self._drawing = DRAWING if endpoint is None or endpoint.api == "openai" else frozenset({"top_k"})
         self._ours = WIRES[api].VENDOR
         self._theirs = (endpoint.vendor if endpoint else None) or self._ours

@@ -41,7 +41,7 @@ def _meanwhile(state: State, run: RunStarted) -> tuple[Action, ...]:
     calls = state.turn.calls
     if not calls or state.demand.mode == "none":
         return ()
-    if not run.parallel and run.dialect != "native":
+    if not run.parallel and run.in_text:
         return (StopStream(),)  # one call was asked for, and there it is
     eager = tuple(_ready(state, run, calls.values() if run.parallel else [next(iter(calls.values()))]))
     return (RunTools(calls=eager),) if eager else ()

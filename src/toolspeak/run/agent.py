@@ -234,7 +234,7 @@ class Agent:
     @property
     def gains_by_streaming(self) -> bool:
         """Whether there is something to gain from hearing a message as it is said, though nobody watches."""
-        closes = not self.parallel_tool_calls and self.dialect.name != "native"
+        closes = not self.parallel_tool_calls and self.dialect.in_text
         return closes or any(spec.effect == "read" for spec in self.toolbox.specs)
 
     def play(
@@ -250,6 +250,7 @@ class Agent:
             run_id=secrets.token_hex(8),
             model=self.model.name,
             dialect=self.dialect.name,
+            in_text=self.dialect.in_text,
             messages=_conversation(self.system, messages, prompt),
             choice=self._first_choice(brief, output),
             parallel=self.parallel_tool_calls,

@@ -69,7 +69,7 @@ class TurnReader:
             prefix: What the ids of calls begin with.
             taken: Ids that calls of the conversation have already.
         """
-        self._dialect = dialect.name
+        self._dialect = dialect
         self._make_parser = partial(dialect.parser, specs, prefix=prefix)
         self._parser: Parser | None = None  # made when there is text: an answer of calls alone needs none
         self._calls = NativeCalls({spec.name: spec for spec in specs}, prefix=f"{prefix}_api", taken=taken)
@@ -79,7 +79,7 @@ class TurnReader:
         self._found: list[Event] = []
         self._raw: list[str] = []
         self._thought: list[str] = []
-        self._single = single and dialect.name != "native"
+        self._single = single and dialect.in_text
         self._enough = False
         self._ended = False
 
@@ -133,7 +133,7 @@ class TurnReader:
 
     def _kept(self, events: list[Event]) -> list[Event]:
         """Note what the parser tells. In `native`, calls in the text count only if the API marks none of its own."""
-        if self._dialect != "native":
+        if self._dialect.in_text:
             self._said.note(events)
             return events
         told: list[Event] = [event for event in events if isinstance(event, TOLD)]
@@ -168,7 +168,7 @@ class TurnReader:
 
     def _program(self, finish: FinishReason) -> list[Event]:
         """A program, where a call of the tool that runs programs was meant."""
-        if self._dialect == "native" or finish != "stop" or self._said.calls or len(self._calls):
+        if not self._dialect.in_text or finish != "stop" or self._said.calls or len(self._calls):
             return []
         call = program_call(self._said.text, self._specs, f"{self._prefix}_1")
         if call is None:
@@ -201,8 +201,10 @@ class TurnReader:
             elif not isinstance(part, Text | Thinking) or part.text or part.extra:
                 parts.append(part)
         parts += [_call_part(told) for told in self._said.calls.values()]
-        keep = raw and self._dialect != "native" and not len(self._calls)
-        return Message(role="assistant", parts=tuple(parts), raw=Raw(dialect=self._dialect, text=raw) if keep else None)
+        keep = raw and self._dialect.in_text and not len(self._calls)
+        return Message(
+            role="assistant", parts=tuple(parts), raw=Raw(dialect=self._dialect.name, text=raw) if keep else None
+        )
 
     def _usage(self, answer: Answer) -> Usage:
         if answer.usage is not None:
