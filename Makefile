@@ -53,8 +53,9 @@ bench: setup ## measure beside peers for some minutes, and write docs/benchmarks
 bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
 
-fuzz: setup ## look for texts that break the reader, for some minutes
-	$(BIN)/python -m pytest tests/reading/test_reading_properties.py -k "chunking or raise or deltas or shown" --hypothesis-profile fuzz --timeout 900
+fuzz: export FUZZ_EXAMPLES ?= 40000
+fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many
+	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call" --hypothesis-profile fuzz --timeout 1800
 
 clean: ## remove what was made
 	rm -rf $(VENV) bench/.venvs

@@ -1,9 +1,26 @@
-"""What all tests share: how hard hypothesis tries."""
+"""Hypothesis profiles for all tests.
+
+`make test` draws the same examples every time, so that a change cannot fail for an example that it did not touch.
+`make fuzz` draws at random, and as many examples as FUZZ_EXAMPLES says.
+"""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
-# No deadline for one example: the time limit of the test stands, and a busy machine is not a bug.
-settings.register_profile("toolspeak", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
-settings.register_profile("thorough", settings.get_profile("toolspeak"), max_examples=2000)
-settings.register_profile("fuzz", settings.get_profile("toolspeak"), max_examples=40_000)
+# No deadline for one example: each test has a time limit of its own, and a busy machine is not a bug.
+settings.register_profile(
+    "toolspeak",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=150,
+    derandomize=True,
+    database=None,
+)
+settings.register_profile(
+    "fuzz",
+    settings.get_profile("toolspeak"),
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "40000")),
+    derandomize=False,
+)
 settings.load_profile("toolspeak")
