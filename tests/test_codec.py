@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 
 from toolspeak import UsageError
 from toolspeak.codec import VERSION, Item, decode, dumps, encode, loads
-from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, TurnEnded, TurnStarted, Usage
+from toolspeak.events import CallReady, Fact, RunEnded, RunStarted, ToolFinished, TurnEnded, TurnStarted, Usage
 from toolspeak.messages import (
     Arguments,
     Call,
@@ -30,6 +30,7 @@ from toolspeak.messages import (
     ToolResult,
     user,
 )
+from toolspeak.spec import Schema, ToolSpec
 
 FACTS: tuple[type[Any], ...] = get_args(Fact)
 PARTS: tuple[type[Any], ...] = get_args(Part)
@@ -58,6 +59,8 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
         return JSON
     if hint == Arguments:
         return ARGUMENTS
+    if hint == Schema:
+        return st.dictionaries(TEXTS, JSON, max_size=3)
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return st.one_of(*map(strategy, args))
@@ -179,6 +182,31 @@ def test_the_format_is_plain():
     }
 
 
+def test_a_run_is_written_with_the_specs_of_its_tools():
+    schema = {"type": "object", "properties": {"$call": {"type": "string"}}}
+    spec = ToolSpec(name="find", description="Find.", parameters=schema, returns={"type": "integer"}, timeout=2)
+    started = RunStarted(run_id="r", model="m", dialect="json", messages=(), tools=(spec,))
+    assert encode(started)["tools"] == [
+        {
+            "name": "find",
+            "description": "Find.",
+            "parameters": schema,
+            "returns": {"type": "integer"},
+            "effect": "once",
+            "approve": False,
+            "sequential": False,
+            "timeout": 2,
+            "max_output": None,
+        }
+    ]
+    assert loads(dumps([started])) == [started]
+
+
+def test_a_run_that_was_saved_without_the_specs_of_its_tools_is_read():
+    saved = {"v": 1, "kind": "run_started", "run_id": "r", "model": "m", "dialect": "json", "messages": []}
+    assert decode(saved) == RunStarted(run_id="r", model="m", dialect="json", messages=())
+
+
 def test_fields_with_defaults_may_be_left_out():
     assert decode({"v": 1, "kind": "run_ended", "reason": "answered"}) == RunEnded(reason="answered")
     assert decode({"v": 1, "kind": "message", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}) == user("hi")
@@ -274,7 +302,7 @@ def test_a_message_gives_its_text_and_its_calls():
 
 @pytest.mark.parametrize("noun", [Message, Text, TurnStarted, Ref], ids=lambda noun: noun.__name__)
 def test_nouns_are_frozen_slotted_and_keyword_only(noun: type[Any]):
-    assert noun.__dataclass_params__.noun
+    assert noun.__dataclass_params__.frozen
     assert "__slots__" in vars(noun)
     with pytest.raises(TypeError):
         noun("positional")

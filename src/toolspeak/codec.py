@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, g
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact
 from toolspeak.messages import Arguments, Concat, Json, Message, Ref
+from toolspeak.spec import Schema
 
 VERSION = 1
 
@@ -147,6 +148,8 @@ def _decoder(hint: Any) -> Decoder:
         return lambda data: data
     if hint == Arguments:
         return lambda data: decode_argument(_expect(dict, data))
+    if hint == Schema:
+        return lambda data: _expect(dict, data)
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         return _union_decoder(get_args(hint))
