@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from toolspeak import UsageError
-from toolspeak.codec import VERSION, Item, decode, dumps, encode, loads
-from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, TurnEnded, TurnStarted, Usage
+from toolspeak.codec import FORMAT, Item, decode, dump_facts, dump_messages, encode, load_facts, load_messages
+from toolspeak.events import CallReady, Fact, RunEnded, RunStarted, ToolFinished, TurnEnded, TurnStarted, Usage
 from toolspeak.messages import (
     Arguments,
     Call,
@@ -30,6 +30,7 @@ from toolspeak.messages import (
     ToolResult,
     user,
 )
+from toolspeak.spec import Schema, ToolSpec
 
 FACTS: tuple[type[Any], ...] = get_args(Fact)
 PARTS: tuple[type[Any], ...] = get_args(Part)
@@ -58,6 +59,8 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
         return JSON
     if hint == Arguments:
         return ARGUMENTS
+    if hint == Schema:
+        return st.dictionaries(TEXTS, JSON, max_size=3)
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return st.one_of(*map(strategy, args))
@@ -94,7 +97,7 @@ def test_every_kind_is_named_once():
 def test_every_noun_survives_its_json(noun: type[Any], data: st.DataObject):
     item = data.draw(strategy(noun))
     saved = json.loads(json.dumps(encode(item)))
-    assert saved["v"] == VERSION
+    assert saved["v"] == FORMAT
     assert saved["kind"] == noun.kind
     again = decode(saved)
     assert again == item
@@ -109,27 +112,39 @@ def test_every_part_survives_its_json(part: type[Any], data: st.DataObject):
     assert decode(json.loads(json.dumps(encode(message)))) == message
 
 
-@given(st.lists(st.one_of(*map(strategy, NOUNS)), max_size=4))
-def test_a_log_survives_its_lines(items: list[Any]):
-    text = dumps(items)
-    assert text.count("\n") == len(items)
-    assert loads(text) == items
-    assert loads(text.replace("\n", "\n\n")) == items
+@given(st.lists(st.one_of(*map(strategy, FACTS)), max_size=4))
+def test_a_log_survives_its_lines(facts: list[Any]):
+    text = dump_facts(facts)
+    assert text.count("\n") == len(facts)
+    assert load_facts(text) == tuple(facts)
+    assert load_facts(text.replace("\n", "\n\n")) == tuple(facts)
 
 
-@given(st.lists(st.one_of(*map(strategy, NOUNS)), min_size=1, max_size=3), st.data())
+@given(st.lists(strategy(Message), max_size=4))
+def test_messages_survive_their_lines(messages: list[Any]):
+    assert load_messages(dump_messages(messages)) == tuple(messages)
+
+
+def test_messages_are_no_facts_and_facts_are_no_messages():
+    with pytest.raises(UsageError, match=r"^line 2: this is a message, not a fact of a run$"):
+        load_facts(dump_facts([TurnStarted(turn=1)]) + dump_messages([user("hi")]))
+    with pytest.raises(UsageError, match=r"^line 2: this is a fact of a run, not a message$"):
+        load_messages(dump_messages([user("hi")]) + dump_facts([TurnStarted(turn=1)]))
+
+
+@given(st.lists(st.one_of(*map(strategy, FACTS)), min_size=1, max_size=3), st.data())
 def test_a_log_that_was_cut_says_so_or_is_read_up_to_the_cut(items: list[Any], data: st.DataObject):
-    text = dumps(items)
+    text = dump_facts(items)
     cut = data.draw(st.integers(0, len(text)))
     whole = text[:cut].count("\n")
     try:
-        read = loads(text[:cut])
+        read = load_facts(text[:cut])
     except UsageError as error:
         told = str(error)
         assert told.startswith(f"line {whole + 1}: not JSON")
         assert "cut" in told
     else:
-        assert read == items[: len(read)]
+        assert read == tuple(items[: len(read)])
         assert len(read) in (whole, whole + 1)
 
 
@@ -151,7 +166,7 @@ def test_what_looks_like_a_reference_or_a_noun_stays_what_it_is(data: Any):
         CallReady(call=ToolCall(id="c", name="n", arguments={"x": data, "$y": [data]})),
         Message(role="assistant", parts=(Text(text="t", extra=Extra(vendor="v", data=data)),)),
     ):
-        assert loads(dumps([item])) == [item]
+        assert decode(json.loads(json.dumps(encode(item)))) == item
 
 
 def test_references_are_written_in_the_one_documented_way():
@@ -179,9 +194,43 @@ def test_the_format_is_plain():
     }
 
 
+def test_a_run_is_written_with_the_specs_of_its_tools():
+    schema = {"type": "object", "properties": {"$call": {"type": "string"}}}
+    spec = ToolSpec(name="find", description="Find.", parameters=schema, returns={"type": "integer"}, timeout=2)
+    started = RunStarted(run_id="r", model="m", dialect="json", messages=(), tools=(spec,))
+    assert encode(started)["tools"] == [
+        {
+            "name": "find",
+            "description": "Find.",
+            "parameters": schema,
+            "returns": {"type": "integer"},
+            "effect": "once",
+            "approve": False,
+            "sequential": False,
+            "timeout": 2,
+            "max_output": None,
+        }
+    ]
+    assert load_facts(dump_facts([started])) == (started,)
+
+
+def test_a_run_that_was_saved_without_the_specs_of_its_tools_is_read():
+    saved = {"v": 1, "kind": "run_started", "run_id": "r", "model": "m", "dialect": "json", "messages": []}
+    assert decode(saved) == RunStarted(run_id="r", model="m", dialect="json", messages=())
+
+
 def test_fields_with_defaults_may_be_left_out():
     assert decode({"v": 1, "kind": "run_ended", "reason": "answered"}) == RunEnded(reason="answered")
     assert decode({"v": 1, "kind": "message", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}) == user("hi")
+
+
+def test_fields_that_are_not_known_are_passed_over_wherever_they_stand():
+    saved = encode(TurnEnded(message=user("hi"), finish="stop"))
+    saved["mood"] = "good"
+    saved["usage"]["thinking_tokens"] = 3
+    saved["message"]["language"] = "en"
+    saved["message"]["parts"][0]["citations"] = [{"kind": "citation"}]
+    assert decode(saved) == TurnEnded(message=user("hi"), finish="stop")
 
 
 TEXT = {"kind": "text", "text": "hi"}
@@ -196,17 +245,17 @@ def with_arguments(value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("saved", "told"),
     [
-        ({**MESSAGE, "v": 2}, "saved in version 2; this toolspeak reads version 1"),
-        ({**MESSAGE, "v": None}, "saved in version None"),
-        ({**MESSAGE, "v": True}, "saved in version True"),
-        ({**MESSAGE, "v": "1"}, "saved in version '1'"),
-        ({"kind": "message"}, "saved in version None"),
-        ({**MESSAGE, "kind": "massage"}, "unknown kind 'massage'"),
+        ({**MESSAGE, "v": 2}, "saved in format 2 by a newer toolspeak; this one reads format 1: upgrade toolspeak"),
+        ({**MESSAGE, "v": None}, 'a saved item has the number of its format as "v", not None'),
+        ({**MESSAGE, "v": True}, 'a saved item has the number of its format as "v", not True'),
+        ({**MESSAGE, "v": "1"}, """a saved item has the number of its format as "v", not '1'"""),
+        ({**MESSAGE, "v": 0}, 'a saved item has the number of its format as "v", not 0'),
+        ({"kind": "message"}, 'a saved item has the number of its format as "v", not None'),
+        ({**MESSAGE, "kind": "massage"}, "unknown kind 'massage'; the file may come from a newer toolspeak"),
         ({**MESSAGE, "kind": None}, "unknown kind None"),
         ({**MESSAGE, "kind": ["message"]}, "unknown kind ['message']"),
         ({"v": 1}, "unknown kind None"),
         ({"v": 1, "kind": "text_delta", "text": "a"}, "unknown kind 'text_delta'"),
-        ({**MESSAGE, "mood": "good"}, "Message has no field 'mood'"),
         ({"v": 1, "kind": "message", "role": "user"}, "Message has no parts"),
         ({"v": 1, "kind": "message"}, "Message has no parts, role"),
         ({**MESSAGE, "role": "boss"}, "role: 'boss' is none of system, user, assistant, tool"),
@@ -238,14 +287,14 @@ def test_what_cannot_be_read_is_an_error_that_says_where_and_why(saved: Any, tol
         decode(saved)
     assert str(caught.value).startswith(told)
     with pytest.raises(UsageError) as caught:
-        loads(dumps([user("hi")]) + json.dumps(saved) + "\n")
+        load_messages(dump_messages([user("hi")]) + json.dumps(saved) + "\n")
     assert str(caught.value).startswith(f"line 2: {told}")
 
 
 @pytest.mark.parametrize("line", ['{"v": 1, "kind": "run_en', "{", "not json", '{"v": 1}}', "[" * 100_000])
 def test_a_line_that_is_not_json_is_named(line: str):
     with pytest.raises(UsageError, match=r"^line 3: not JSON .* the file was cut or changed"):
-        loads(dumps([user("a"), user("b")]) + line)
+        load_messages(dump_messages([user("a"), user("b")]) + line)
 
 
 @given(JSON)
@@ -274,7 +323,7 @@ def test_a_message_gives_its_text_and_its_calls():
 
 @pytest.mark.parametrize("noun", [Message, Text, TurnStarted, Ref], ids=lambda noun: noun.__name__)
 def test_nouns_are_frozen_slotted_and_keyword_only(noun: type[Any]):
-    assert noun.__dataclass_params__.noun
+    assert noun.__dataclass_params__.frozen
     assert "__slots__" in vars(noun)
     with pytest.raises(TypeError):
         noun("positional")

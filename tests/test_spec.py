@@ -1,12 +1,126 @@
-"""The strict variant of a schema: every property required, optional ones nullable, data left alone."""
+"""Parameter schemas: the one form that a spec gives them, and their strict variant (data in them is left alone)."""
 
 from typing import Any
 
 import pytest
 
 from toolspeak import Tool
-from toolspeak.spec import map_subschemas, strict_schema
-from toolspeak.wire import openai_chat
+from toolspeak.coercion import coerce_arguments
+from toolspeak.dialects import DIALECTS, Dialect, read
+from toolspeak.messages import user
+from toolspeak.spec import ToolSpec, map_subschemas, object_schema, strict_schema
+from toolspeak.validation import problems
+from toolspeak.wire import anthropic_messages, openai_chat
+
+EMPTY = {"type": "object", "properties": {}}
+DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "schema"),
+    [
+        ({}, EMPTY),
+        ({"type": "object"}, EMPTY),
+        ({"properties": None}, EMPTY),
+        ({"type": None, "properties": None, "required": None, "$defs": None}, EMPTY),
+        ({"type": ["object", "null"], "properties": {}}, EMPTY),
+        ({"properties": DAYS["properties"]}, DAYS),
+        ({**DAYS, "required": None, "additionalProperties": None}, DAYS),
+        ({"$ref": "#/$defs/In", "$defs": {"In": DAYS}}, {**DAYS, "$defs": {"In": DAYS}}),
+        ({"$ref": "#/definitions/In", "definitions": {"In": DAYS}}, {**DAYS, "definitions": {"In": DAYS}}),
+        ({"properties": {"a": None, "b": True}}, {"type": "object", "properties": {"a": {}, "b": {}}}),
+        (
+            {"properties": {"a": {"type": "object", "properties": None, "default": None, "required": None}}},
+            {"type": "object", "properties": {"a": {"type": "object", "default": None}}},
+        ),
+        (
+            {"properties": {"a": {"anyOf": [{"properties": {"b": {"enum": None}}}, True]}}},
+            {"type": "object", "properties": {"a": {"anyOf": [{"properties": {"b": {}}}, True]}}},
+        ),
+        ({"type": "string"}, {"type": "string", "properties": {}}),
+    ],
+)
+def test_a_spec_gives_its_parameters_one_form(given: dict[str, Any], schema: dict[str, Any]):
+    before = repr(given)
+    spec = ToolSpec(name="f", description="", parameters=given)
+    assert spec.parameters == schema
+    assert object_schema(spec.parameters) is spec.parameters or given == {"type": "string"}
+    assert repr(given) == before
+
+
+@pytest.mark.parametrize("schema", [EMPTY, DAYS, {"type": "object", "properties": {"a": {"const": None}}}])
+def test_a_schema_in_that_form_is_not_touched(schema: dict[str, Any]):
+    assert ToolSpec(name="f", description="", parameters=schema).parameters is schema
+
+
+FORECAST = {
+    "type": None,
+    "properties": {
+        "days": {"type": "integer", "default": None},
+        "place": {"properties": {"id": {"type": "integer"}}, "required": None},
+        "tags": {"type": "object", "properties": None},
+        "note": True,
+    },
+    "required": None,
+}
+LOOSE = [
+    ToolSpec(name="forecast", description="Forecast.", parameters=FORECAST),
+    ToolSpec(name="now", description="Now.", parameters={"properties": None}),
+]
+SAID = {"days": "3", "place": '{"id": "7"}', "tags": {"a": 1}, "note": "n"}
+MEANT = {"days": 3, "place": {"id": 7}, "tags": {"a": 1}, "note": "n"}
+
+
+def test_arguments_of_loose_schemas_are_coerced_and_checked():
+    forecast, now = (spec.parameters for spec in LOOSE)
+    assert coerce_arguments(SAID, forecast) == MEANT
+    assert coerce_arguments({"arguments": SAID}, forecast) == MEANT
+    assert coerce_arguments(None, now) == {}
+    assert list(problems(MEANT, forecast, forecast)) == []
+    wrong = list(problems({"place": 3, "tags": []}, forecast, forecast))
+    assert wrong == ["place: got 3; needs object with keys id", "tags: got []; needs object"]
+
+
+SPOKEN = {
+    "json": '{"name": "forecast", "arguments": {"days": "3", "place": {"id": "7"}, "tags": {"a": 1}, "note": "n"}}',
+    "python": '```python\nforecast(days="3", place={"id": "7"}, tags={"a": 1}, note="n")\nnow()\n```',
+    "typescript": '```typescript\nforecast({days: "3", place: {id: "7"}, tags: {a: 1}, note: "n"});\nnow();\n```',
+    "tags": '<invoke name="forecast"><parameter name="days">3</parameter><parameter name="place">{"id": "7"}'
+    '</parameter><parameter name="tags">{"a": 1}</parameter><parameter name="note">n</parameter></invoke>',
+    "action": 'Action: forecast\nAction Input: {"days": "3", "place": {"id": "7"}, "tags": {"a": 1}, "note": "n"}',
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_every_dialect_shows_and_reads_loose_schemas(dialect: Dialect):
+    shown = dialect.render(LOOSE, [user("Hi")])
+    assert shown.tools or all(name in repr(shown.messages) for name in ("forecast", "days", "place", "now"))
+    for form, text in SPOKEN.items():
+        if dialect.in_text or form == "json":
+            calls = read(text, LOOSE, dialect=dialect).calls
+            assert calls[0].call.arguments == MEANT, form
+            assert [call.call.name for call in calls[1:]] == ["now"] * ("now" in text)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_both_wires_send_loose_schemas_in_one_form(strict: bool):
+    function = openai_chat.tool_definitions(LOOSE, strict=strict)[1]["function"]
+    tool = anthropic_messages.tool_definitions(LOOSE, strict=strict)[1]
+    for schema in (function["parameters"], tool["input_schema"]):
+        assert (schema["type"], schema["properties"]) == ("object", {})
+    assert "null" not in str(openai_chat.tool_definitions(LOOSE)).replace("None", "null").replace("'default': null", "")
+
+
+def test_both_wires_receive_loose_schemas_in_one_form():
+    hello = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    by_openai = [{"type": "function", "function": {"name": "forecast", "parameters": FORECAST}}]
+    by_openai += [{"type": "function", "function": {"name": "now", "parameters": {"properties": None}}}]
+    by_anthropic = [{"name": "forecast", "input_schema": FORECAST}, {"name": "now", "input_schema": {"type": "object"}}]
+    for request in (
+        openai_chat.read_request({**hello, "tools": by_openai}),
+        anthropic_messages.read_request({**hello, "tools": by_anthropic}),
+    ):
+        assert [spec.parameters for spec in request.tools] == [spec.parameters for spec in LOOSE]
 
 
 @pytest.mark.parametrize(

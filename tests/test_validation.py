@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from toolspeak.messages import Concat, Ref
-from toolspeak.validation import SHOWN, describe, fits, nearest, problems, resolve, shown, spelled
+from toolspeak.spec import resolve_reference
+from toolspeak.validation import SHOWN, describe, fits, nearest, problems, shown, spelled
 
 ROOT = {
     "$defs": {
@@ -191,5 +192,5 @@ def test_the_nearest_name(name: str, options: list[str], found: str | None):
 
 
 def test_a_reference_keeps_what_is_said_beside_it():
-    resolved = resolve({"$ref": "#/$defs/Count", "description": "Nearer."}, ROOT)
+    resolved = resolve_reference({"$ref": "#/$defs/Count", "description": "Nearer."}, ROOT)
     assert resolved == {"type": "integer", "description": "Nearer."}

@@ -1,16 +1,21 @@
-"""Messages and facts as JSON, and back. One format, versioned, written as plain data.
+"""Messages and facts as JSON, and back. One format, with a number, written as plain data.
 
-Reading is typed by the field, never by tags found in the data: what a tool returned or a model said may look like
-anything and stays what it is. Two escapes are needed, both in arguments: a `Ref` is `{"$call": id, "path": […]}` and a
-`Concat` is `{"$concat": […]}`, so a user's own key that begins with `$` is written with one more `$`.
+A file is JSON Lines: each line is one message or one fact, so that a log can be appended to and read up to where it was
+cut. The rules of the format:
 
-A file is JSON Lines: one item a line, each with its version and kind, so that a log can be appended to and read up to
-where it was cut.
+1. Each line holds the number of the format (`"v"`) and the `kind` of its content.
+2. A field that this version does not know is passed over: a newer toolspeak may have written it. New fields have
+   defaults, so that older files stay readable. Neither changes the number; the number goes up only when an older
+   toolspeak would misread a line, and then it refuses the line.
+3. Reading goes by the type of each field, never by tags found in the data: what a tool returned or a model wrote may
+   look like anything and stays unchanged. Two escapes are needed, both in arguments: a `Ref` is
+   `{"$call": id, "path": […]}` and a `Concat` is `{"$concat": […]}`, so a user's own key that begins with `$` is
+   written with one more `$`.
 """
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -19,53 +24,107 @@ from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, g
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact
 from toolspeak.messages import Arguments, Concat, Json, Message, Ref
+from toolspeak.spec import Schema
 
-VERSION = 1
+FORMAT = 1
+"""The number of the format that is written, and the highest that can be read."""
 
 Item: TypeAlias = Message | Fact
 
 Decoder: TypeAlias = Callable[[Any], Any]
 
 
-def dumps(items: Iterable[Item]) -> str:
-    """Items as JSON Lines."""
-    # In ASCII: half a surrogate pair, which a model may say and no file can hold, survives as an escape.
+def dump_facts(facts: Iterable[Fact]) -> str:
+    r"""Write the facts of a run as JSON Lines.
+
+    Example:
+        >>> from toolspeak.events import TurnStarted
+        >>> text = dump_facts([TurnStarted(turn=1)])
+        >>> text
+        '{"v": 1, "kind": "turn_started", "turn": 1}\n'
+        >>> load_facts(text)
+        (TurnStarted(turn=1),)
+    """
+    return _dump(facts)
+
+
+def load_facts(text: str) -> tuple[Fact, ...]:
+    """Read the facts of a run from JSON Lines.
+
+    Raises:
+        UsageError: A line cannot be read, or holds a message (see `load_messages`). The error names the line.
+    """
+    facts: list[Fact] = []
+    for number, item in _load(text):
+        if isinstance(item, Message):
+            raise UsageError(f"line {number}: this is a message, not a fact of a run")
+        facts.append(item)
+    return tuple(facts)
+
+
+def dump_messages(messages: Iterable[Message]) -> str:
+    """Write messages as JSON Lines."""
+    return _dump(messages)
+
+
+def load_messages(text: str) -> tuple[Message, ...]:
+    """Read messages from JSON Lines.
+
+    Raises:
+        UsageError: A line cannot be read, or holds a fact of a run (see `load_facts`). The error names the line.
+    """
+    messages: list[Message] = []
+    for number, item in _load(text):
+        if not isinstance(item, Message):
+            raise UsageError(f"line {number}: this is a fact of a run, not a message")
+        messages.append(item)
+    return tuple(messages)
+
+
+def encode(item: Item) -> dict[str, Any]:
+    """Return one message or fact as JSON data."""
+    return {"v": FORMAT, **cast("dict[str, Any]", _encode(item))}
+
+
+def decode(data: Any) -> Item:
+    """Read one message or fact from JSON data.
+
+    Raises:
+        UsageError: `data` is of a newer format or kind, or is not what `encode` writes. The error names the place.
+    """
+    if not isinstance(data, Mapping):
+        raise UsageError(f"a saved item is a JSON object, not {type(data).__name__}")
+    saved = dict(cast("Mapping[str, Any]", data))
+    number = saved.pop("v", None)
+    if type(number) is not int or number < 1:
+        raise UsageError(f'a saved item has the number of its format as "v", not {number!r}')
+    if number > FORMAT:
+        raise UsageError(
+            f"saved in format {number} by a newer toolspeak; this one reads format {FORMAT}: upgrade toolspeak"
+        )
+    try:
+        return _decoder(Item)(saved)
+    except _Unreadable as error:
+        raise UsageError(str(error)) from None
+
+
+def _dump(items: Iterable[Item]) -> str:
+    # In ASCII: half a surrogate pair, which a model may write and no file can hold, survives as an escape.
     return "".join(json.dumps(encode(item)) + "\n" for item in items)
 
 
-def loads(text: str) -> list[Item]:
-    """Items from JSON Lines; an error names the line."""
-    items: list[Item] = []
+def _load(text: str) -> Iterator[tuple[int, Item]]:
+    """Yield each item with the number of its line."""
     # Not splitlines(): a string may hold any other line break that Unicode knows.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            items.append(decode(json.loads(line)))
+            yield number, decode(json.loads(line))
         except (ValueError, RecursionError) as error:
             raise UsageError(f"line {number}: not JSON ({error}); the file was cut or changed") from None
         except UsageError as error:
             raise UsageError(f"line {number}: {error}") from None
-    return items
-
-
-def encode(item: Item) -> dict[str, Any]:
-    """One message or fact as JSON data."""
-    return {"v": VERSION, **cast("dict[str, Any]", _encode(item))}
-
-
-def decode(data: Any) -> Item:
-    """One message or fact from JSON data."""
-    if not isinstance(data, Mapping):
-        raise UsageError(f"a saved item is a JSON object, not {type(data).__name__}")
-    saved = dict(cast("Mapping[str, Any]", data))
-    version = saved.pop("v", None)
-    if version != VERSION or type(version) is not int:
-        raise UsageError(f"saved in version {version!r}; this toolspeak reads version {VERSION}")
-    try:
-        return _decoder(Item)(saved)
-    except _Unreadable as error:
-        raise UsageError(str(error)) from None
 
 
 def _encode(value: Any) -> Any:
@@ -86,7 +145,7 @@ def _encode(value: Any) -> Any:
 
 
 def encode_argument(value: Any) -> Any:
-    """Arguments, or a part of them, as plain JSON: references written out."""
+    """Return arguments, or a value in them, as plain JSON; a reference becomes an object with a `$` key."""
     match value:
         case Ref(call=call, path=path):
             return {"$call": call, "path": list(path)} if path else {"$call": call}
@@ -102,7 +161,7 @@ def encode_argument(value: Any) -> Any:
 
 
 def decode_argument(value: Any) -> Any:
-    """What `encode_argument` wrote, read back."""
+    """Read arguments, or a value in them, back from what `encode_argument` returned."""
     match value:
         case {"$call": str() as call, **rest}:
             path = cast("list[Any]", rest.get("path", []))
@@ -124,7 +183,7 @@ def decode_argument(value: Any) -> Any:
 
 
 class _Unreadable(Exception):
-    """Carries the path to the place from the inside out."""
+    """Data that cannot be read. `path` leads to the place, and is completed on the way out of nested data."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason, path)
@@ -142,11 +201,13 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 
 @cache
 def _decoder(hint: Any) -> Decoder:
-    """What reads a value of the type `hint`; one branch for each sort of field that a noun may have."""
+    """Return the function that reads a value of the type `hint`; one branch for each type that a field may have."""
     if hint == Json:
         return lambda data: data
     if hint == Arguments:
         return lambda data: decode_argument(_expect(dict, data))
+    if hint == Schema:
+        return lambda data: _expect(dict, data)
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         return _union_decoder(get_args(hint))
@@ -155,7 +216,7 @@ def _decoder(hint: Any) -> Decoder:
     if origin is Literal:
         return _literal_decoder(get_args(hint))
     if is_dataclass(hint):
-        return _noun_decoder(cast("type[Any]", hint))
+        return _record_decoder(cast("type[Any]", hint))
     if hint is bytes:
         return _decode_bytes
     return lambda data: _expect(hint, data)
@@ -206,7 +267,7 @@ def _union_decoder(options: tuple[Any, ...]) -> Decoder:
         if by_kind:
             kind = _expect(dict, data).get("kind")
             if not isinstance(kind, str) or kind not in by_kind:
-                raise _Unreadable(f"unknown kind {kind!r}")
+                raise _Unreadable(f"unknown kind {kind!r}; the file may come from a newer toolspeak")
             return _decoder(by_kind[kind])(data)
         if len(plain) == 1:
             return _decoder(plain[0])(data)
@@ -218,7 +279,7 @@ def _union_decoder(options: tuple[Any, ...]) -> Decoder:
     return read
 
 
-def _noun_decoder(cls: type[Any]) -> Decoder:
+def _record_decoder(cls: type[Any]) -> Decoder:
     decoders = {name: _decoder(hint) for name, hint in _hints(cls).items()}
     required = {field.name for field in fields(cls) if field.default is MISSING}
     kind = getattr(cls, "kind", None)
@@ -230,11 +291,11 @@ def _noun_decoder(cls: type[Any]) -> Decoder:
         if missing := required - given.keys():
             raise _Unreadable(f"{cls.__name__} has no {', '.join(sorted(missing))}")
         values: dict[str, Any] = {}
-        for name, value in given.items():
-            if name not in decoders:
-                raise _Unreadable(f"{cls.__name__} has no field {name!r}")
+        for name, decoder in decoders.items():
+            if name not in given:
+                continue
             try:
-                values[name] = decoders[name](value)
+                values[name] = decoder(given[name])
             except _Unreadable as error:
                 raise _Unreadable(error.reason, f".{name}{error.path}") from None
         return cls(**values)

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from toolspeak.messages import Concat, Ref
-from toolspeak.spec import Schema
-from toolspeak.validation import alternatives, enumerated, fits, item_schema, resolve
+from toolspeak.spec import Schema, resolve_reference
+from toolspeak.validation import alternatives, enumerated, fits, item_schema, schema_type
 
 ENUM_NAMES = "x-enum-names"
 """Schema keyword of our own: the names of an enum's members, with their values. Never shown to a model."""
@@ -62,14 +62,14 @@ def coerce(value: Any, schema: Any, root: Schema) -> Any:
         return value
     schema = cast("Schema", schema)
     if "$ref" in schema:
-        schema = resolve(schema, root)
+        schema = resolve_reference(schema, root)
     if (allowed := enumerated(schema)) is not None:
         return _enum_value(value, allowed, schema.get(ENUM_NAMES, {}))
     for part in schema.get("allOf", ()):
         value = coerce(value, part, root)
     if options := alternatives(schema):
         return _union_value(value, options, root)
-    match schema.get("type"):
+    match schema_type(schema):
         case "integer":
             number = _number(value)
             return int(number) if number is not None and number == int(number) else value
@@ -148,7 +148,7 @@ def _union_value(value: Any, options: list[Any], root: Schema) -> Any:
         if fits(candidate, option, root):
             return candidate
     # Nothing fits wholly. With one real alternative, go as far as it goes, so that the error names what is left.
-    real = [candidate for option, candidate in candidates if resolve(option, root).get("type") != "null"]
+    real = [candidate for option, candidate in candidates if resolve_reference(option, root).get("type") != "null"]
     return real[0] if len(real) == 1 else value
 
 

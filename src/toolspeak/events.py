@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from toolspeak._frozen import frozen
 from toolspeak.messages import Message, ToolCall, ToolResult
+from toolspeak.spec import ToolSpec
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
 """How a message ended. `closed`: we closed the stream ourselves, having heard enough; it counts as ended well."""
@@ -107,6 +108,8 @@ class RunStarted:
     Attributes:
         output: The name of the tool that gives the answer, where the answer has a type.
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
+        tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
+            A run that is resumed uses the tools of the program that resumes it.
     """
 
     kind: ClassVar = "run_started"
@@ -119,6 +122,7 @@ class RunStarted:
     limits: Limits = Limits()
     output: str | None = None
     in_text: bool = False
+    tools: tuple[ToolSpec, ...] = ()
 
 
 @frozen

@@ -1,4 +1,8 @@
-"""What the rest of the system knows of a tool: `ToolSpec`, and the strict variant of a parameter schema."""
+"""`ToolSpec`, the description of a tool without its function, and what can be done with the schema of its parameters.
+
+Schemas come from anywhere: from pydantic, from clients of the gateway, from servers of other projects. A `ToolSpec`
+brings its parameters into one form when it is made (`object_schema`), so that nobody else has to look for the others.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, cast
@@ -17,13 +21,14 @@ class ToolSpec:
     """A tool, without the function behind it.
 
     Attributes:
-        name: What the model calls it.
-        description: What it does, in the words of its docstring.
-        parameters: JSON schema of the arguments, always an object with `additionalProperties: false`.
-        returns: JSON schema of the result, where the function says it.
+        name: The name by which the model calls the tool.
+        description: The purpose of the tool, for the model.
+        parameters: JSON schema of the arguments, in the form that `object_schema` gives: `type` is `"object"`, and
+            `properties` is there.
+        returns: JSON schema of the result, if it is known.
         effect: What a call changes; decides what may start early, be retried or be repeated.
-        approve: Whether somebody must agree before it runs.
-        sequential: Whether it must run alone.
+        approve: Whether somebody must agree before a call runs.
+        sequential: Whether a call must run alone.
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that a model is shown.
     """
@@ -38,6 +43,12 @@ class ToolSpec:
     timeout: float | None = None
     max_output: int | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", object_schema(self.parameters))
+
+
+MAX_REFERENCES = 32
+"""References that are followed one after the other; definitions may refer to each other in a circle."""
 
 SUBSCHEMAS = frozenset({"items", "additionalProperties", "not", "contains", "propertyNames", "unevaluatedProperties"})
 """Keywords that hold a schema (or a boolean)."""
@@ -47,6 +58,79 @@ SUBSCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 
 SUBSCHEMA_MAPS = frozenset({"properties", "$defs", "patternProperties", "dependentSchemas"})
 """Keywords that hold schemas by name."""
+
+
+SCHEMA_KEYWORDS = SUBSCHEMAS | SUBSCHEMA_LISTS | SUBSCHEMA_MAPS
+
+NULLABLE_KEYWORDS = frozenset({"default", "const", "example"})
+"""Keywords for which null is a value. For all others null says that the keyword is not used."""
+
+
+def object_schema(schema: Schema) -> Schema:
+    """Return the schema of a tool's parameters as the schema of an object with properties.
+
+    Clients and servers leave out `type`, write null for a keyword that they do not use, or put the whole schema behind
+    a `$ref`. A schema without any of these is returned as it is.
+    """
+    if not _is_normal(schema):
+        schema = _normalize(schema)
+    if "$ref" in schema:
+        schema = resolve_reference(schema, schema)
+    kind: Any = schema.get("type")
+    properties: Any = schema.get("properties")
+    if kind == "object" and isinstance(properties, Mapping):
+        return schema
+    may_be_object = kind is None or (isinstance(kind, list) and "object" in kind)
+    form: dict[str, Any] = {
+        "type": "object" if may_be_object else kind,
+        "properties": properties if isinstance(properties, Mapping) else {},
+    }
+    return {**form, **schema, **form}
+
+
+def _is_normal(schema: Schema) -> bool:
+    """Whether no keyword in `schema` is null and every property has a dict, in the schemas inside of it as well."""
+    for keyword, value in schema.items():
+        if value is None:
+            if keyword not in NULLABLE_KEYWORDS:
+                return False
+        elif keyword in SCHEMA_KEYWORDS:
+            if keyword in SUBSCHEMA_MAPS:
+                if not isinstance(value, dict):
+                    return False
+                for sub in cast("dict[str, Any]", value).values():
+                    if not isinstance(sub, dict) or not _is_normal(cast("Schema", sub)):
+                        return False
+            else:
+                for sub in cast("list[Any]", value if isinstance(value, list) else [value]):
+                    if isinstance(sub, Mapping) and not _is_normal(cast("Schema", sub)):
+                        return False
+    return True
+
+
+def _normalize(schema: Schema) -> dict[str, Any]:
+    used = {key: value for key, value in schema.items() if value is not None or key in NULLABLE_KEYWORDS}
+    result = map_subschemas(used, _normalize)
+    if isinstance(properties := result.get("properties"), Mapping):
+        # `true` allows any value, as `{}` does.
+        named = cast("Mapping[str, Any]", properties).items()
+        result["properties"] = {name: {} if sub is None or sub is True else sub for name, sub in named}
+    return result
+
+
+def resolve_reference(schema: Schema, root: Schema) -> Schema:
+    """Return `schema` with a `$ref` at its top replaced by the definition in `root` that the `$ref` points to."""
+    for _ in range(MAX_REFERENCES):
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            break
+        target: Any = root
+        for step in reference.removeprefix("#").split("/")[1:]:
+            step = step.replace("~1", "/").replace("~0", "~")
+            target = cast("Schema", target).get(step) if isinstance(target, Mapping) else None
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
+        schema = {**cast("Schema", target), **siblings} if isinstance(target, Mapping) else siblings
+    return schema
 
 
 def map_subschemas(schema: Schema, change: Callable[[Schema], Any]) -> dict[str, Any]:

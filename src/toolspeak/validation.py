@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from toolspeak.messages import Concat, Ref
-from toolspeak.spec import Schema
+from toolspeak.spec import Schema, resolve_reference
 
 SHOWN = 60
 """Characters of a value that an error repeats."""
@@ -32,7 +32,7 @@ def problems(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[
     if not isinstance(schema, Mapping):
         yield f"{path}: not allowed"
         return
-    schema = resolve(cast("Schema", schema), root)
+    schema = resolve_reference(cast("Schema", schema), root)
     if (allowed := enumerated(schema)) is not None:
         if not any(value == option and type(value) is type(option) for option in allowed):
             yield _mismatch(path, value, schema, root)
@@ -42,7 +42,7 @@ def problems(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[
     if options := alternatives(schema):
         yield from _union_problems(value, schema, options, root, path)
         return
-    kind = schema.get("type")
+    kind = schema_type(schema)
     if kind is not None and not is_kind(value, kind):
         yield _mismatch(path, value, schema, root)
     elif isinstance(value, dict):
@@ -50,21 +50,6 @@ def problems(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[Any]", value)):
             yield from problems(item, item_schema(schema, index), root, f"{path}[{index}]")
-
-
-def resolve(schema: Schema, root: Schema) -> Schema:
-    """`schema`, with a `$ref` at its top followed into the definitions of `root`."""
-    for _ in range(32):
-        ref = schema.get("$ref")
-        if not isinstance(ref, str):
-            break
-        target: Any = root
-        for step in ref.removeprefix("#").split("/")[1:]:
-            step = step.replace("~1", "/").replace("~0", "~")
-            target = cast("Schema", target).get(step) if isinstance(target, Mapping) else None
-        siblings = {key: value for key, value in schema.items() if key != "$ref"}
-        schema = {**cast("Schema", target), **siblings} if isinstance(target, Mapping) else siblings
-    return schema
 
 
 def enumerated(schema: Schema) -> list[Any] | None:
@@ -82,6 +67,11 @@ def alternatives(schema: Schema) -> list[Any]:
     if isinstance(kind, list):
         return [{**schema, "type": each} for each in cast("list[str]", kind)]
     return []
+
+
+def schema_type(schema: Schema) -> Any:
+    """Return the `type` of a schema; `"object"` for a schema that has properties and leaves its type out."""
+    return "object" if "type" not in schema and "properties" in schema else schema.get("type")
 
 
 def item_schema(schema: Schema, index: int) -> Any:
@@ -150,7 +140,8 @@ def _union_problems(value: Any, schema: Schema, options: list[Any], root: Schema
     if any(fits(value, option, root) for option in options):
         return
     # When only one alternative is of the value's own kind, its problems are the ones worth telling.
-    kin = [option for option in options if is_container(value) and is_kind(value, resolve(option, root).get("type"))]
+    types = [(option, schema_type(resolve_reference(option, root))) for option in options if is_container(value)]
+    kin = [option for option, kind in types if is_kind(value, kind)]
     if len(kin) == 1:
         yield from problems(value, kin[0], root, path)
     else:
@@ -187,12 +178,12 @@ def describe(schema: Any, root: Schema, depth: int = 0) -> str:
     """What a schema allows, in a few words."""
     if not isinstance(schema, Mapping):
         return "any value"
-    schema = resolve(cast("Schema", schema), root)
+    schema = resolve_reference(cast("Schema", schema), root)
     if (allowed := enumerated(schema)) is not None:
         return _listed([shown(option) for option in allowed])
     if options := alternatives(schema):
         return _listed(list(dict.fromkeys(describe(option, root, depth + 1) for option in options)))
-    kind = schema.get("type")
+    kind = schema_type(schema)
     if kind == "array" and "items" in schema and depth < 3:
         return f"array of {describe(schema['items'], root, depth + 1)}"
     if kind == "object" and schema.get("properties") and depth < 3:

@@ -238,7 +238,7 @@ def test_save_and_load(folder: Path, server: Server):
         screen.until("4 messages read from talk.jsonl")
         screen.says("How often did I ask?")
         screen.until("Once.")
-    messages = codec.loads((folder / "talk.jsonl").read_text())
+    messages = codec.load_messages((folder / "talk.jsonl").read_text())
     assert all(isinstance(message, Message) for message in messages)
     assert [message.role for message in messages if isinstance(message, Message)] == [
         "user",

@@ -68,7 +68,7 @@ def test_a_run_as_a_sequence():
 
 def test_plain_facts_have_no_times(tmp_path: Path):
     path = tmp_path / "facts.jsonl"
-    path.write_text(codec.dumps(fact for _, fact in FACTS))
+    path.write_text(codec.dump_facts(fact for _, fact in FACTS))
     text = drawn(str(path), None, tmp_path / "run.svg")
     assert "p2-->>p1: up\n" in text
     assert "launch" in (tmp_path / "run.svg").read_text()
@@ -110,8 +110,8 @@ def test_a_recording_is_read_back(tmp_path: Path):
     [
         ("{", "line 1: not JSON"),
         ('{"t": "x", "fact": {}}', "line 1: t is the time in seconds"),
-        (codec.dumps([user("hi")]), "line 1: this is a message"),
-        (codec.dumps([TurnStarted(turn=1)]), "no beginning of a run"),
+        (codec.dump_messages([user("hi")]), "line 1: this is a message"),
+        (codec.dump_facts([TurnStarted(turn=1)]), "no beginning of a run"),
         ("", "no beginning of a run"),
     ],
 )
@@ -122,7 +122,7 @@ def test_what_is_no_run_is_told(tmp_path: Path, text: str, told: str):
 
 
 def test_targets_and_facts_are_told_apart(folder: Path):
-    (folder / "facts").write_text(codec.dumps([TurnStarted(turn=1)]))
+    (folder / "facts").write_text(codec.dump_facts([TurnStarted(turn=1)]))
     assert is_facts(str(folder / "facts"))
     assert is_facts("nowhere.jsonl")
     assert not is_facts(str(folder / "sky.py"))

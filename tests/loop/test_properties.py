@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from toolspeak.codec import dumps, loads
+from toolspeak.codec import dump_facts, load_facts
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -204,7 +204,7 @@ class World:
         """The process is gone: what was under way is not any more, and the facts are read back."""
         self.listening, self.running, self.asked = False, {}, []
         self.state = begin(SPECS)
-        for fact in loads(dumps(self.facts)):
+        for fact in load_facts(dump_facts(self.facts)):
             self.state = reduce(self.state, fact)
         self.fact(RunResumed())
 

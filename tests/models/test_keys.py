@@ -12,7 +12,7 @@ import anthropic
 import openai
 import pytest
 
-from toolspeak.codec import dumps
+from toolspeak.codec import dump_facts, dump_messages
 from toolspeak.errors import ModelError, UsageError
 from toolspeak.models import Endpoint, connect
 from toolspeak.run import Agent
@@ -76,7 +76,7 @@ def chained(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def everything_said(error: ModelError) -> str:
-    texts = [*traceback.format_exception(error), dumps(error.outcome.facts), dumps(error.outcome.messages)]
+    texts = [*traceback.format_exception(error), dump_facts(error.outcome.facts), dump_messages(error.outcome.messages)]
     texts += [error.outcome.detail, repr(error.outcome)]
     for each in chained(error):
         texts += [str(each), repr(each), repr(each.args), repr(vars(each))]
@@ -107,7 +107,7 @@ def test_a_key_is_not_told(server: Server, api: Api, what: str, logged: pytest.L
 def test_a_key_is_not_told_when_all_goes_well(server: Server, logged: pytest.LogCaptureFixture):
     server.plays(plays([says("Hello.")]))
     outcome = within(Agent(at(server)).arun("Go on."))
-    assert "canary" not in dumps(outcome.facts) + repr(outcome) + logged.text
+    assert "canary" not in dump_facts(outcome.facts) + repr(outcome) + logged.text
 
 
 def test_short_words_are_no_keys():

@@ -6,7 +6,7 @@ import pytest
 
 from tests.run.playing import essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
-from toolspeak.codec import dumps
+from toolspeak.codec import dump_messages
 from toolspeak.dialects import DIALECTS
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel
@@ -17,7 +17,7 @@ from .server import APIS, Api, Server, plays
 
 def histories(outcome: Outcome) -> list[str]:
     """The history as each dialect shows it."""
-    return [dumps(dialect.render(TOOLS.specs, outcome.messages).messages) for dialect in DIALECTS.values()]
+    return [dump_messages(dialect.render(TOOLS.specs, outcome.messages).messages) for dialect in DIALECTS.values()]
 
 
 @pytest.mark.parametrize("manner", ["streamed", "plain"])

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from toolspeak.codec import loads
+from toolspeak.codec import load_facts
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, says
 from toolspeak.tools import tool
@@ -35,7 +35,7 @@ def agent(log: Path) -> Agent:
 
 
 def main(folder: Path, answers: dict[str, bool | str]) -> None:
-    facts = loads((folder / "run.jsonl").read_text())
+    facts = load_facts((folder / "run.jsonl").read_text())
     outcome = agent(folder / "made.txt").resume(facts, approvals=answers)
     calls = [[each.name, each.output, each.error] for each in outcome.calls]
     print(json.dumps({"text": outcome.text, "calls": calls}))

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from typing import Any
 
-from toolspeak.codec import dumps, loads
+from toolspeak.codec import dump_facts, dump_messages, load_facts
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import ModelError
 from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
@@ -93,7 +93,7 @@ def check(outcome: Outcome, toolbox: Toolbox | None = None) -> Outcome:
 
 def whole(facts: Sequence[Fact]) -> None:
     """They survive their JSON, and each call that was started has ended, once."""
-    assert loads(dumps(facts)) == list(facts)
+    assert load_facts(dump_facts(facts)) == tuple(facts)
     started = [fact.call_id for fact in facts if isinstance(fact, ToolStarted)]
     finished = [fact.result.call_id for fact in facts if isinstance(fact, ToolFinished)]
     assert sorted(started) == sorted(finished)
@@ -114,7 +114,7 @@ def sendable(messages: Sequence[Message], toolbox: Toolbox | None = None) -> Non
     assert not called, "calls without results"
     for dialect in DIALECTS.values():
         shown = dialect.render(toolbox.specs if toolbox else (), messages)
-        json.loads(dumps(shown.messages).split("\n")[0], parse_constant=lambda name: 1 / 0)
+        json.loads(dump_messages(shown.messages).split("\n")[0], parse_constant=lambda name: 1 / 0)
 
 
 def essence(outcome: Outcome) -> tuple[Any, ...]:

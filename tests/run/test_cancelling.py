@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.codec import dumps, loads
+from toolspeak.codec import dump_facts, load_facts
 from toolspeak.events import Fact, RunEnded
 from toolspeak.execution import THREADS
 from toolspeak.run import Agent, AsyncStream, Outcome
@@ -98,7 +98,7 @@ def ended_whole(facts: list[Fact], reason: str, resuming: Agent) -> None:
     whole(facts)
     assert isinstance(facts[-1], RunEnded)
     assert facts[-1].reason == reason
-    again = resuming.resume(loads(dumps(facts)))
+    again = resuming.resume(load_facts(dump_facts(facts)))
     sendable(again.messages, resuming.toolbox)
     assert (again.text, again.stop_reason) == ("Everything is done.", "answered")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from toolspeak.codec import dumps, loads
+from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import ProviderError, RunPaused, UsageError
 from toolspeak.events import ApprovalNeeded, CallReady, Fact, Limits, RunResumed, ToolFinished, ToolStarted
 from toolspeak.loop.words import UNKNOWN
@@ -172,7 +172,7 @@ def test_a_run_goes_on_from_every_fact(name: str):
     agent, options = agent_of(*RUNS[name])
     first = play(agent, "stream", **options)
     for place in range(1, len(first.facts) + 1):
-        facts = loads(dumps(first.facts[:place]))
+        facts = load_facts(dump_facts(first.facts[:place]))
         MADE.clear()
         again = awaited(agent.aresume(facts, **options)) if place % 2 else agent.resume(facts, **options)
         sendable(again.messages, agent.toolbox)
@@ -299,7 +299,7 @@ def test_a_paused_run_goes_on_in_another_process(tmp_path: Path):
         pausing.agent(tmp_path / "made.txt").run("Pay both.")
     assert [call.arguments for call in paused.value.calls] == [{"who": "Ann"}, {"who": "Bob"}, {"who": "3 people"}]
     assert "Ann" not in (tmp_path / "made.txt").read_text()
-    (tmp_path / "run.jsonl").write_text(dumps(paused.value.facts))
+    (tmp_path / "run.jsonl").write_text(dump_facts(paused.value.facts))
     ann, bob, _ = [call.id for call in paused.value.calls]
     answers = {ann: True, bob: "he owes us", paused.value.calls[2].id: True}
     done = subprocess.run(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reading.corpus import texts
-from toolspeak.codec import dumps, loads
+from toolspeak.codec import dump_messages, load_messages
 from toolspeak.dialects import DIALECTS
 from toolspeak.events import CallMalformed, CallReady, Event, FinishReason, SaidInThought, TurnEnded, Usage
 from toolspeak.messages import Call, Extra, Opaque, Part, Raw, Text, Thinking, ToolCall
@@ -76,7 +76,7 @@ def ended(events: list[Event]) -> TurnEnded:
     ids = [event.call.id if isinstance(event, CallReady) else event.call_id for event in told]
     assert sorted(call.id for call in last.message.calls) == sorted(ids), "what is told is what the message holds"
     assert len(set(ids)) == len(ids)
-    assert loads(dumps([last.message])) == [last.message]
+    assert load_messages(dump_messages([last.message])) == (last.message,)
     json.dumps([call.arguments for call in last.message.calls], default=repr, allow_nan=False)
     for each in DIALECTS.values():
         each.render(SPECS, [last.message])

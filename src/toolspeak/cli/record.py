@@ -1,7 +1,7 @@
 """`--record FILE`: the facts of a run with the time of each, one a line, as they happen.
 
 A line is `{"t": seconds since the first, "fact": …}`, the fact as the codec writes it. A file of plain facts, as
-`codec.dumps` writes it, is read as well: it has no times.
+`codec.dump_facts` writes it, is read as well: it has no times.
 """
 
 import json

@@ -134,23 +134,20 @@ def _clear(talk: Talk, _: str) -> None:
 
 def _save(talk: Talk, said: str) -> None:
     path = _path(said, "/save")
-    write_atomically(path, codec.dumps(talk.messages))
+    write_atomically(path, codec.dump_messages(talk.messages))
     _tell(talk, Text(f"{_counted(talk.messages)} saved in {path}", "dim"))
 
 
 def _load(talk: Talk, said: str) -> None:
     path = _path(said, "/load")
     try:
-        items = codec.loads(path.read_text(encoding="utf-8"))
+        messages = codec.load_messages(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
     except UsageError as error:
         raise UsageError(f"{path}, {error}") from None
-    messages = tuple(item for item in items if isinstance(item, Message))
-    if len(messages) != len(items):
-        raise UsageError(f"{path} holds the facts of a run, and not only messages; /save writes what /load reads")
     talk.messages, talk.facts = messages, ()
     _tell(talk, Text(f"{_counted(messages)} read from {path}", "dim"))
 

@@ -246,6 +246,7 @@ class Agent:
     ) -> "AgentRun":
         """A run, not yet begun: what the four faces, conversations and chains play."""
         output = None if brief.output is None else Output(brief.output)
+        toolbox = output.toolbox(self.toolbox) if output else self.toolbox
         started = RunStarted(
             run_id=secrets.token_hex(8),
             model=self.model.name,
@@ -256,8 +257,8 @@ class Agent:
             parallel=self.parallel_tool_calls,
             limits=_checked(brief.limits or self.limits),
             output=NAME if output else None,
+            tools=toolbox.specs,
         )
-        toolbox = output.toolbox(self.toolbox) if output else self.toolbox
         return AgentRun(self._driver(started.run_id, toolbox, brief), [started], output, then)
 
     def _first_choice(self, brief: "RunOptions", output: Output | None) -> ToolChoice:

@@ -120,14 +120,11 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
         raise fields.refuse("name", "is empty")
     schema = fields.value(schema_name)
     parameters: dict[str, Any] = {} if schema is None else checked(schema, dict, fields.at(schema_name))
-    if parameters.get("type", "object") != "object":
+    if parameters.get("type") not in (None, "object"):
         raise fields.refuse(f"{schema_name}.type", "must be object")
-    checked(parameters.get("properties", {}), dict, fields.at(f"{schema_name}.properties"))
-    return ToolSpec(
-        name=name,
-        description=fields.maybe_text("description"),
-        parameters={"type": "object", "properties": {}, **parameters},
-    )
+    if parameters.get("properties") is not None:
+        checked(parameters["properties"], dict, fields.at(f"{schema_name}.properties"))
+    return ToolSpec(name=name, description=fields.maybe_text("description"), parameters=parameters)
 
 
 def check_unique(tools: Collection[ToolSpec]) -> None:
