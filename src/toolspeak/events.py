@@ -78,13 +78,13 @@ AUTO = ToolChoice()
 
 @frozen
 class TextDelta:
-    kind: ClassVar = "text_delta"
+    kind: ClassVar[Literal["text_delta"]] = "text_delta"
     text: str
 
 
 @frozen
 class ThinkingDelta:
-    kind: ClassVar = "thinking_delta"
+    kind: ClassVar[Literal["thinking_delta"]] = "thinking_delta"
     text: str
 
 
@@ -92,7 +92,7 @@ class ThinkingDelta:
 class ArgsDelta:
     """A piece of the canonical JSON of a call's arguments; joined, the pieces are the arguments of its `CallReady`."""
 
-    kind: ClassVar = "args_delta"
+    kind: ClassVar[Literal["args_delta"]] = "args_delta"
     call_id: str
     text: str
 
@@ -109,7 +109,7 @@ class RunStarted:
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
     """
 
-    kind: ClassVar = "run_started"
+    kind: ClassVar[Literal["run_started"]] = "run_started"
     run_id: str
     model: str
     dialect: str
@@ -125,21 +125,21 @@ class RunStarted:
 class RunResumed:
     """The facts so far were read back, by a process that knows nothing else of the run."""
 
-    kind: ClassVar = "run_resumed"
+    kind: ClassVar[Literal["run_resumed"]] = "run_resumed"
 
 
 @frozen
 class Interrupted:
     """What the loop cannot see by itself: a cancellation, a deadline, a dead endpoint."""
 
-    kind: ClassVar = "interrupted"
+    kind: ClassVar[Literal["interrupted"]] = "interrupted"
     cause: Literal["cancelled", "deadline", "endpoint"]
     detail: str = ""
 
 
 @frozen
 class RunEnded:
-    kind: ClassVar = "run_ended"
+    kind: ClassVar[Literal["run_ended"]] = "run_ended"
     reason: StopReason
     detail: str = ""
 
@@ -149,7 +149,7 @@ class RunEnded:
 
 @frozen
 class TurnStarted:
-    kind: ClassVar = "turn_started"
+    kind: ClassVar[Literal["turn_started"]] = "turn_started"
     turn: int
 
 
@@ -157,7 +157,7 @@ class TurnStarted:
 class CallStarted:
     """The name of a call is known; its arguments are still being said."""
 
-    kind: ClassVar = "call_started"
+    kind: ClassVar[Literal["call_started"]] = "call_started"
     call_id: str
     name: str
 
@@ -166,7 +166,7 @@ class CallStarted:
 class CallReady:
     """A call is complete."""
 
-    kind: ClassVar = "call_ready"
+    kind: ClassVar[Literal["call_ready"]] = "call_ready"
     call: ToolCall
     repair: Repair = "none"
 
@@ -175,7 +175,7 @@ class CallReady:
 class CallMalformed:
     """Something was meant as a call and cannot be one. It gets a result like any call: bad grammar is data."""
 
-    kind: ClassVar = "call_malformed"
+    kind: ClassVar[Literal["call_malformed"]] = "call_malformed"
     call_id: str
     name: str | None
     raw: str
@@ -187,12 +187,12 @@ class CallMalformed:
 class SaidInThought:
     """All text and calls of this turn so far turned out to be reasoning."""
 
-    kind: ClassVar = "said_in_thought"
+    kind: ClassVar[Literal["said_in_thought"]] = "said_in_thought"
 
 
 @frozen
 class TurnEnded:
-    kind: ClassVar = "turn_ended"
+    kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
     message: Message
     finish: FinishReason
     usage: Usage = Usage()
@@ -203,13 +203,13 @@ class TurnEnded:
 
 @frozen
 class ApprovalNeeded:
-    kind: ClassVar = "approval_needed"
+    kind: ClassVar[Literal["approval_needed"]] = "approval_needed"
     call: ToolCall
 
 
 @frozen
 class ApprovalGiven:
-    kind: ClassVar = "approval_given"
+    kind: ClassVar[Literal["approval_given"]] = "approval_given"
     call_id: str
     approved: bool
     reason: str = ""
@@ -217,13 +217,13 @@ class ApprovalGiven:
 
 @frozen
 class ToolStarted:
-    kind: ClassVar = "tool_started"
+    kind: ClassVar[Literal["tool_started"]] = "tool_started"
     call_id: str
 
 
 @frozen
 class ToolFinished:
-    kind: ClassVar = "tool_finished"
+    kind: ClassVar[Literal["tool_finished"]] = "tool_finished"
     result: ToolResult
 
 
