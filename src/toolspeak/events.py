@@ -79,13 +79,13 @@ AUTO = ToolChoice()
 
 @frozen
 class TextDelta:
-    kind: ClassVar = "text_delta"
+    kind: ClassVar[Literal["text_delta"]] = "text_delta"
     text: str
 
 
 @frozen
 class ThinkingDelta:
-    kind: ClassVar = "thinking_delta"
+    kind: ClassVar[Literal["thinking_delta"]] = "thinking_delta"
     text: str
 
 
@@ -93,7 +93,7 @@ class ThinkingDelta:
 class ArgsDelta:
     """A piece of the canonical JSON of a call's arguments; joined, the pieces are the arguments of its `CallReady`."""
 
-    kind: ClassVar = "args_delta"
+    kind: ClassVar[Literal["args_delta"]] = "args_delta"
     call_id: str
     text: str
 
@@ -112,7 +112,7 @@ class RunStarted:
             A run that is resumed uses the tools of the program that resumes it.
     """
 
-    kind: ClassVar = "run_started"
+    kind: ClassVar[Literal["run_started"]] = "run_started"
     run_id: str
     model: str
     dialect: str
@@ -129,21 +129,21 @@ class RunStarted:
 class RunResumed:
     """The facts so far were read back, by a process that knows nothing else of the run."""
 
-    kind: ClassVar = "run_resumed"
+    kind: ClassVar[Literal["run_resumed"]] = "run_resumed"
 
 
 @frozen
 class Interrupted:
     """What the loop cannot see by itself: a cancellation, a deadline, a dead endpoint."""
 
-    kind: ClassVar = "interrupted"
+    kind: ClassVar[Literal["interrupted"]] = "interrupted"
     cause: Literal["cancelled", "deadline", "endpoint"]
     detail: str = ""
 
 
 @frozen
 class RunEnded:
-    kind: ClassVar = "run_ended"
+    kind: ClassVar[Literal["run_ended"]] = "run_ended"
     reason: StopReason
     detail: str = ""
 
@@ -153,7 +153,7 @@ class RunEnded:
 
 @frozen
 class TurnStarted:
-    kind: ClassVar = "turn_started"
+    kind: ClassVar[Literal["turn_started"]] = "turn_started"
     turn: int
 
 
@@ -161,7 +161,7 @@ class TurnStarted:
 class CallStarted:
     """The name of a call is known; its arguments are still being said."""
 
-    kind: ClassVar = "call_started"
+    kind: ClassVar[Literal["call_started"]] = "call_started"
     call_id: str
     name: str
 
@@ -170,7 +170,7 @@ class CallStarted:
 class CallReady:
     """A call is complete."""
 
-    kind: ClassVar = "call_ready"
+    kind: ClassVar[Literal["call_ready"]] = "call_ready"
     call: ToolCall
     repair: Repair = "none"
 
@@ -179,7 +179,7 @@ class CallReady:
 class CallMalformed:
     """Something was meant as a call and cannot be one. It gets a result like any call: bad grammar is data."""
 
-    kind: ClassVar = "call_malformed"
+    kind: ClassVar[Literal["call_malformed"]] = "call_malformed"
     call_id: str
     name: str | None
     raw: str
@@ -191,12 +191,12 @@ class CallMalformed:
 class SaidInThought:
     """All text and calls of this turn so far turned out to be reasoning."""
 
-    kind: ClassVar = "said_in_thought"
+    kind: ClassVar[Literal["said_in_thought"]] = "said_in_thought"
 
 
 @frozen
 class TurnEnded:
-    kind: ClassVar = "turn_ended"
+    kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
     message: Message
     finish: FinishReason
     usage: Usage = Usage()
@@ -207,13 +207,13 @@ class TurnEnded:
 
 @frozen
 class ApprovalNeeded:
-    kind: ClassVar = "approval_needed"
+    kind: ClassVar[Literal["approval_needed"]] = "approval_needed"
     call: ToolCall
 
 
 @frozen
 class ApprovalGiven:
-    kind: ClassVar = "approval_given"
+    kind: ClassVar[Literal["approval_given"]] = "approval_given"
     call_id: str
     approved: bool
     reason: str = ""
@@ -221,13 +221,13 @@ class ApprovalGiven:
 
 @frozen
 class ToolStarted:
-    kind: ClassVar = "tool_started"
+    kind: ClassVar[Literal["tool_started"]] = "tool_started"
     call_id: str
 
 
 @frozen
 class ToolFinished:
-    kind: ClassVar = "tool_finished"
+    kind: ClassVar[Literal["tool_finished"]] = "tool_finished"
     result: ToolResult
 
 

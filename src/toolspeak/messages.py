@@ -52,14 +52,14 @@ class Extra:
 
 @frozen
 class Text:
-    kind: ClassVar = "text"
+    kind: ClassVar[Literal["text"]] = "text"
     text: str
     extra: Extra | None = None
 
 
 @frozen
 class Thinking:
-    kind: ClassVar = "thinking"
+    kind: ClassVar[Literal["thinking"]] = "thinking"
     text: str
     extra: Extra | None = None
 
@@ -68,7 +68,7 @@ class Thinking:
 class Media:
     """An image, a sound or a document: its bytes or its address."""
 
-    kind: ClassVar = "media"
+    kind: ClassVar[Literal["media"]] = "media"
     mime: str
     data: bytes | None = None
     url: str | None = None
@@ -96,7 +96,7 @@ class ToolResult:
 
 @frozen
 class Call:
-    kind: ClassVar = "call"
+    kind: ClassVar[Literal["call"]] = "call"
     call: ToolCall
     extra: Extra | None = None
 
@@ -105,7 +105,7 @@ class Call:
 class Result:
     """A result as the model is shown it (cut to the tool's output limit, if it has one)."""
 
-    kind: ClassVar = "result"
+    kind: ClassVar[Literal["result"]] = "result"
     call_id: str
     content: tuple[Text | Media, ...]
     is_error: bool = False
@@ -116,7 +116,7 @@ class Result:
 class Opaque:
     """A block of a vendor that we carry and do not read."""
 
-    kind: ClassVar = "opaque"
+    kind: ClassVar[Literal["opaque"]] = "opaque"
     vendor: str
     data: Json
 
@@ -134,7 +134,7 @@ class Raw:
 
 @frozen
 class Message:
-    kind: ClassVar = "message"
+    kind: ClassVar[Literal["message"]] = "message"
     role: Role
     parts: tuple[Part, ...]
     raw: Raw | None = None

@@ -5,7 +5,7 @@ A wire turns what arrives into pieces: text and reasoning (as deltas), pieces of
 text may hold calls that nobody has looked for.
 """
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from toolspeak._frozen import frozen
 from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
@@ -23,7 +23,7 @@ class CallPiece:
         arguments: More of the JSON text of its arguments.
     """
 
-    kind: ClassVar = "call_piece"
+    kind: ClassVar[Literal["call_piece"]] = "call_piece"
     index: int
     id: str = ""
     name: str = ""
@@ -34,7 +34,7 @@ class CallPiece:
 class ApiCall:
     """A whole call as the API gave it: its arguments are text and may not be JSON at all."""
 
-    kind: ClassVar = "spoken_call"
+    kind: ClassVar[Literal["spoken_call"]] = "spoken_call"
     index: int
     id: str
     name: str
@@ -49,7 +49,7 @@ class Answer:
     `usage` is None where the endpoint said nothing of it.
     """
 
-    kind: ClassVar = "answer"
+    kind: ClassVar[Literal["answer"]] = "answer"
     parts: tuple[Part | ApiCall, ...]
     finish: FinishReason
     usage: Usage | None = None

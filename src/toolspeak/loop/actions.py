@@ -1,6 +1,6 @@
 """All that the loop can want from the world."""
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from toolspeak._frozen import frozen
 from toolspeak.events import AUTO, StopReason, ToolChoice
@@ -11,7 +11,7 @@ from toolspeak.messages import ToolCall
 class AskModel:
     """Ask the model for its next message. The driver says `TurnStarted` first."""
 
-    kind: ClassVar = "ask_model"
+    kind: ClassVar[Literal["ask_model"]] = "ask_model"
     turn: int
     choice: ToolChoice = AUTO
     parallel: bool = True
@@ -21,14 +21,14 @@ class AskModel:
 class StopStream:
     """Enough was heard: close the stream, and say `TurnEnded` with what there is."""
 
-    kind: ClassVar = "stop_stream"
+    kind: ClassVar[Literal["stop_stream"]] = "stop_stream"
 
 
 @frozen
 class RunTools:
     """Run these calls, all at once. The driver says `ToolStarted` for each first."""
 
-    kind: ClassVar = "run_tools"
+    kind: ClassVar[Literal["run_tools"]] = "run_tools"
     calls: tuple[ToolCall, ...]
 
 
@@ -36,7 +36,7 @@ class RunTools:
 class CancelTools:
     """Nobody waits for these any more; each still ends with `ToolFinished`."""
 
-    kind: ClassVar = "cancel_tools"
+    kind: ClassVar[Literal["cancel_tools"]] = "cancel_tools"
     call_ids: tuple[str, ...]
 
 
@@ -44,7 +44,7 @@ class CancelTools:
 class AskApproval:
     """Somebody must agree to these calls. The driver says `ApprovalNeeded` for each first."""
 
-    kind: ClassVar = "ask_approval"
+    kind: ClassVar[Literal["ask_approval"]] = "ask_approval"
     calls: tuple[ToolCall, ...]
 
 
@@ -52,7 +52,7 @@ class AskApproval:
 class Finish:
     """The run is over. The driver says `RunEnded`."""
 
-    kind: ClassVar = "finish"
+    kind: ClassVar[Literal["finish"]] = "finish"
     reason: StopReason
     detail: str = ""
 

@@ -8,7 +8,7 @@ A chain does not change: every method gives a new one, so a beginning can be sha
 
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect
@@ -65,7 +65,7 @@ previous = Previous()
 class PromptStep:
     """What is asked next."""
 
-    kind: ClassVar = "prompt"
+    kind: ClassVar[Literal["prompt"]] = "prompt"
     template: str
 
 
@@ -73,7 +73,7 @@ class PromptStep:
 class LlmStep:
     """A model answers, and calls tools on the way."""
 
-    kind: ClassVar = "llm"
+    kind: ClassVar[Literal["llm"]] = "llm"
     model: str | Model | None
     tool_choice: Choice
     dialect: str | Dialect
@@ -88,7 +88,7 @@ class LlmStep:
 class ToolStep:
     """A tool is called by hand."""
 
-    kind: ClassVar = "tool"
+    kind: ClassVar[Literal["tool"]] = "tool"
     name: str
     arguments: Mapping[str, Any]
 
@@ -97,7 +97,7 @@ class ToolStep:
 class TransformStep:
     """A function of yours."""
 
-    kind: ClassVar = "transform"
+    kind: ClassVar[Literal["transform"]] = "transform"
     function: Callable[[Any], Any]
 
 
