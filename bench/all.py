@@ -1,7 +1,7 @@
-"""`make bench`: every benchmark after the other, and what they came to written into `docs/benchmarks.md`.
+"""`make bench`: run every benchmark script in turn, and write their figures into `docs/benchmarks.md`.
 
-A bar that is missed, or a script that fails, holds up none of the others; either makes the exit code 1. Nothing is
-written before all have run, and each file is replaced as a whole.
+A missed bar or a failed script does not stop the other scripts; either makes the exit code 1. Nothing is written before
+all scripts have run, and each file is replaced as a whole.
 """
 
 import argparse
@@ -12,11 +12,11 @@ from datetime import date
 from pathlib import Path
 from time import monotonic
 
-import page
-from drawing import drawn
-from environments import ROOT
-from figures import heard, replace
-from page import Bench, Occasion, Taken
+from harness import page
+from harness.drawing import draw
+from harness.environments import ROOT
+from harness.page import Bench, BenchRun, Measurements
+from harness.report import read_report, write_atomically
 
 BENCHES = (
     Bench("run", "Schemas and imports", "A function becomes a tool; a package is imported; arguments are checked."),
@@ -48,28 +48,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run all benchmarks, and write docs/benchmarks.md.")
     parser.add_argument("--short", action="store_true", help="the short form: fewer repetitions, fewer peers")
     short = parser.parse_args().short
-    page.read()  # better now than when all is measured
-    before, start = page.load(), monotonic()
-    results = {bench: measured(bench, short=short) for bench in BENCHES}
+    page.read_page()  # fail now if the page is broken, not after all is measured
+    before, start = page.load_average(), monotonic()
+    results = {bench: run_script(bench, short=short) for bench in BENCHES}
     minutes = (monotonic() - start) / 60
     form, command = ("short", "make bench") if short else ("full", "make bench-full")
-    occasion = Occasion(form, command, date.today(), minutes, before, page.load())
-    text = page.written(page.read(), results, occasion)
-    for bench, taken in results.items():
-        if taken and taken.picture:
-            replace(bench.picture, taken.picture)
-    replace(page.PAGE, text)
+    run = BenchRun(form, command, date.today(), minutes, before, page.load_average())
+    text = page.replace_section(page.read_page(), results, run)
+    for bench, found in results.items():
+        if found and found.picture:
+            write_atomically(bench.picture, found.picture)
+    write_atomically(page.PAGE, text)
     print(f"\nwritten: {page.PAGE.relative_to(ROOT)}")
     bad = [
-        bench.name for bench, taken in results.items() if not taken or any(row.held is False for row in taken.figures)
+        bench.name for bench, found in results.items() if not found or any(row.held is False for row in found.figures)
     ]
     if bad:
-        print(f"with bars missed, or failed: {', '.join(bad)}")
+        print(f"with missed bars, or failed: {', '.join(bad)}")
     return int(bool(bad))
 
 
-def measured(bench: Bench, *, short: bool) -> Taken | None:
-    """What a script measures; None if it fails."""
+def run_script(bench: Bench, *, short: bool) -> Measurements | None:
+    """Run a script and return its measurements; None if it fails."""
     print(f"\n{bench.title} ({bench.name}.py)", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.json"
@@ -78,8 +78,8 @@ def measured(bench: Bench, *, short: bool) -> Taken | None:
         if not file.is_file():
             print(f"{bench.name}.py failed with exit code {code}", file=sys.stderr)
             return None
-        figures, versions = heard(file)
-    return Taken(figures, versions, drawn(f"{bench.title}: our figure by the other's", figures))
+        figures, versions = read_report(file)
+    return Measurements(figures, versions, draw(f"{bench.title}: our figure by the other's", figures))
 
 
 if __name__ == "__main__":

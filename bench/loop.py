@@ -1,15 +1,16 @@
 """What the loop itself costs: `python bench/loop.py` prints microseconds of CPU a turn and a delta, and the bars.
 
 A turn is all facts of one message with one call: `reduce` and `decide` after each of them, as a driver does. A delta
-never reaches the loop; what is timed is what a driver does to tell one from a fact and pass it on.
-The least of several passes counts: neighbours on a shared machine only ever add.
+never reaches the loop; what is timed is how a driver tells a delta from a fact and passes it on.
+The least of several passes counts: other work on the machine only ever adds time.
 """
 
 import sys
 from time import process_time
 
-from environments import versions_here
-from figures import Figure, asked, told
+from harness.environments import versions_here
+from harness.figures import Figure
+from harness.report import parse_options, report
 
 from toolspeak.events import (
     CallReady,
@@ -28,8 +29,8 @@ from toolspeak.spec import ToolSpec
 
 TURNS = 2_000
 DELTAS = 100_000
-A_TURN = 50e-6
-A_DELTA = 1e-6
+MAX_TURN_SECONDS = 50e-6
+MAX_DELTA_SECONDS = 1e-6
 
 SPEC = ToolSpec(
     name="get_weather",
@@ -38,7 +39,7 @@ SPEC = ToolSpec(
 )
 
 
-def facts(turn):
+def facts_of(turn):
     call = ToolCall(id=f"call_{turn}", name="get_weather", arguments={"city": f"Oslo {turn}"})
     message = Message(role="assistant", parts=(Call(call=call),))
     return [
@@ -51,10 +52,10 @@ def facts(turn):
     ]
 
 
-def a_turn(length):
-    """Seconds a turn, in runs of `length` turns."""
+def time_turn(length):
+    """Return the seconds of one turn, in runs of `length` turns."""
     started = RunStarted(run_id="r", model="m", dialect="native", messages=(user("?"),))
-    prepared = [facts(turn) for turn in range(1, length + 1)]
+    prepared = [facts_of(turn) for turn in range(1, length + 1)]
     spent = 0.0
     for _ in range(TURNS // length):
         state = reduce(begin([SPEC]), started)
@@ -67,7 +68,7 @@ def a_turn(length):
     return spent / TURNS
 
 
-def a_delta():
+def time_delta():
     driver = Driver.__new__(Driver)
     driver._events = []
     deltas = [TextDelta(text="word ")] * DELTAS
@@ -77,17 +78,17 @@ def a_delta():
 
 
 def main() -> int:
-    options = asked("Measure the loop alone.", full=15, short=7)
+    options = parse_options("Measure the loop alone.", full=15, short=7)
     rows = [
-        ("a turn with one call, runs of 10", lambda: a_turn(10), A_TURN),
-        ("a turn with one call, runs of 100", lambda: a_turn(100), A_TURN),
-        ("a delta", a_delta, A_DELTA),
+        ("a turn with one call, runs of 10", lambda: time_turn(10), MAX_TURN_SECONDS),
+        ("a turn with one call, runs of 100", lambda: time_turn(100), MAX_TURN_SECONDS),
+        ("a delta", time_delta, MAX_DELTA_SECONDS),
     ]
     figures = [
         Figure(title=title, ours=min(measure() for _ in range(options.reps)), bar=bar, times=options.reps)
         for title, measure, bar in rows
     ]
-    return told(figures, versions_here("toolspeak"), options.json)
+    return report(figures, versions_here("toolspeak"), options.json)
 
 
 if __name__ == "__main__":

@@ -11,23 +11,27 @@ import random
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import median
 
-from environments import ROOT, prepare, python, versions
-from figures import Figure, asked, told, versus
+from harness.environments import prepare, python_of, versions_of
+from harness.figures import Figure, compare
+from harness.report import parse_options, report
 
+HARNESS = Path(__file__).resolve().parent / "harness"
 US, BASE = "toolspeak", "httpx"
 FRAMEWORKS = ("pydantic-ai", "langchain")
-SHARE = 5
-ENOUGH = 3
-"""Frameworks make that many times fewer runs in a measurement, and no more repetitions: that is enough to see them."""
+FRAMEWORK_SHARE = 5
+"""How many times fewer runs a framework makes in one measurement."""
+FRAMEWORK_REPETITIONS = 3
+"""The most repetitions for frameworks: enough to see where they stand."""
 
-QUIET = {"NO_PROXY": "127.0.0.1", "LANGSMITH_TRACING": "false", "OTEL_SDK_DISABLED": "true"}
+ENVIRONMENT = {"NO_PROXY": "127.0.0.1", "LANGSMITH_TRACING": "false", "OTEL_SDK_DISABLED": "true"}
 
 
 @dataclass(frozen=True)
 class Task:
-    """A measurement: what `http_client.py` is asked for."""
+    """One measurement: a line of the input of `http_client.py`."""
 
     model: str
     calls: int
@@ -39,12 +43,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Row:
-    """What is compared: a task of both sides or, with `beside`, of ours with another of ours.
+    """What is compared: one task on both sides or, with `beside`, a task of ours with another task of ours.
 
     Attributes:
-        bar: The highest ratio.
-        parts: What one run is divided into: tokens, or thousands of letters.
-        fresh: Whether each measurement wants a process of its own, without a connection.
+        title: The name of the row.
+        task: The task.
+        bar: The highest ratio allowed.
+        parts: How many parts one run has: tokens, or thousands of letters.
+        beside: The name, the task and the parts of what ours is compared with, if that is ours too.
+        fresh: Whether each measurement needs a new process without an open connection.
         peers: Whether frameworks are measured too; some would take minutes.
     """
 
@@ -81,7 +88,7 @@ ROWS = (
 
 
 def main() -> int:
-    options = asked("Measure runs over HTTP beside a loop written by hand.", full=11, short=5, peers=True)
+    options = parse_options("Measure runs over HTTP beside a loop written by hand.", full=11, short=5, peers=True)
     names = (US, BASE, *(FRAMEWORKS if options.peers else ()))
     prepare(names)
     seconds: dict[Row, list[dict[str, float]]] = {row: [] for row in ROWS}
@@ -90,19 +97,21 @@ def main() -> int:
         try:
             for repetition in range(options.reps + 1):
                 print(f"repetition {repetition} of {options.reps}", file=sys.stderr)
-                present = {name: sides[name] for name in names if name in (US, BASE) or repetition <= ENOUGH}
+                present = {
+                    name: sides[name] for name in names if name in (US, BASE) or repetition <= FRAMEWORK_REPETITIONS
+                }
                 for row in random.sample(ROWS, len(ROWS)):
-                    taken = measured(row, present)
+                    taken = measure_row(row, present)
                     if repetition:  # the first round only warms up
                         seconds[row].append(taken)
         finally:
             for side in sides.values():
                 side.end()
-    return told([figure(row, seconds[row]) for row in ROWS], versions(names), options.json)
+    return report([build_figure(row, seconds[row]) for row in ROWS], versions_of(names), options.json)
 
 
-def measured(row: Row, sides: "dict[str, Side]") -> dict[str, float]:
-    """Seconds by side, for one part of a run."""
+def measure_row(row: Row, sides: "dict[str, Side]") -> dict[str, float]:
+    """Return the CPU seconds of each side for one part of a run."""
     if row.beside is not None:
         title, task, parts = row.beside
         jobs = [(US, US, row.task, row.parts), (title, US, task, parts)]
@@ -116,10 +125,10 @@ def measured(row: Row, sides: "dict[str, Side]") -> dict[str, float]:
 
 
 class Endpoint:
-    """The mock endpoint, in its process."""
+    """The process of the mock endpoint."""
 
     def __enter__(self) -> "Endpoint":
-        command = [sys.executable, "-I", ROOT / "bench" / "http_server.py"]
+        command = [sys.executable, "-I", HARNESS / "http_server.py"]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout
         self.url = f"http://127.0.0.1:{self._process.stdout.readline().strip()}/v1"
@@ -131,7 +140,7 @@ class Endpoint:
 
 
 class Side:
-    """One of those compared, in its process, which is started when something is asked of it."""
+    """The process of one client under comparison, started for its first task."""
 
     def __init__(self, name: str, url: str) -> None:
         self._name = name
@@ -139,19 +148,19 @@ class Side:
         self._process: subprocess.Popen[str] | None = None
 
     def seconds(self, task: Task, *, fresh: bool) -> float:
-        runs = task.runs if self._name in (US, BASE) else max(task.runs // SHARE, 1)
+        runs = task.runs if self._name in (US, BASE) else max(task.runs // FRAMEWORK_SHARE, 1)
         if fresh:
             self.end()
-        answer = self._answer(json.dumps({**asdict(task), "runs": runs}))
+        answer = self._send(json.dumps({**asdict(task), "runs": runs}))
         if fresh:
             self.end()
         return answer
 
-    def _answer(self, line: str) -> float:
+    def _send(self, line: str) -> float:
         if self._process is None:
-            command = [python(self._name), "-I", ROOT / "bench" / "http_client.py", self._name, self._url]
+            command = [python_of(self._name), "-I", HARNESS / "http_client.py", self._name, self._url]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            self._process = subprocess.Popen(command, text=True, env={**os.environ, **QUIET}, **pipes)
+            self._process = subprocess.Popen(command, text=True, env={**os.environ, **ENVIRONMENT}, **pipes)
         process = self._process
         assert process.stdin
         assert process.stdout
@@ -168,14 +177,14 @@ class Side:
             self._process = None
 
 
-def figure(row: Row, seconds: list[dict[str, float]]) -> Figure:
+def build_figure(row: Row, seconds: list[dict[str, float]]) -> Figure:
     base = row.beside[0] if row.beside is not None else BASE
     ratios: dict[str, list[float]] = {}
     for taken in seconds:
         for name in taken.keys() - {US, base}:
             ratios.setdefault(name, []).append(taken[name] / taken[base])
     others = {name: median(ratios[name]) for name in FRAMEWORKS if name in ratios}
-    return versus(row.title, [(taken[US], taken[base]) for taken in seconds], base, row.bar, others=others)
+    return compare(row.title, [(taken[US], taken[base]) for taken in seconds], base, row.bar, others=others)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,20 @@
 """What reading costs: `python bench/reading.py` prints seconds and microseconds of CPU, and the bars.
 
-Beside it stands the fastest partial JSON parser there is in a library, pydantic's `from_json(allow_partial=…)`, used as
-it must be used on a stream: on all text so far, again for every chunk. The full form also reads one plain call beside
-what others have for calls in text; README.md says how far that is the same. The least of several passes counts:
-neighbours on a shared machine only ever add.
+It is compared with the fastest partial JSON parser in a library, pydantic's `from_json(allow_partial=…)`, used as it
+must be used on a stream: on all text so far, again for every chunk. The full form also compares the reading of one
+plain call with what other libraries have for calls in text; README.md says how far that is the same work. The least of
+several passes counts: other work on the machine only ever adds time.
 """
 
 import sys
 from time import process_time
 
-from environments import versions, versions_here
-from figures import Figure, asked, told
+from harness.comparison import US, Job, Row, measure_rows, peers_of
+from harness.environments import versions_here, versions_of
+from harness.figures import Figure
+from harness.report import parse_options, report
 from pydantic_core import from_json
 
-from run import US, Job, Row, measured, peers
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
@@ -41,16 +42,17 @@ PEERS = (
 )
 
 
-def chunks(text):
+def split_chunks(text):
     return [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
 
 
-def arguments(pattern, size):
+def build_call(pattern, size):
     return '{"name": "put", "arguments": {"text": "' + pattern * (size // len(pattern)) + '"}}'
 
 
-def reading(text):
-    pieces = chunks(text)
+def time_reader(text):
+    """Return the CPU seconds of our reader for a text."""
+    pieces = split_chunks(text)
     reader = Reader([PUT])
     start = process_time()
     for piece in pieces:
@@ -59,8 +61,9 @@ def reading(text):
     return process_time() - start
 
 
-def reparsing(text):
-    pieces = chunks(text)
+def time_reparsing(text):
+    """Return the CPU seconds of parsing the whole text so far again for every chunk."""
+    pieces = split_chunks(text)
     start = process_time()
     so_far = ""
     for piece in pieces:
@@ -70,7 +73,7 @@ def reparsing(text):
 
 
 def main() -> int:
-    options = asked("Measure reading.", full=7, short=5, peers=True)
+    options = parse_options("Measure reading.", full=7, short=5, peers=True)
     reps = options.reps
 
     def best(measure, text):
@@ -78,23 +81,23 @@ def main() -> int:
 
     figures = []
     for title, pattern in (("plain", PLAIN), ("escape-heavy", ESCAPED)):
-        small, large = (best(reading, arguments(pattern, size)) for size in (200_000, 800_000))
+        small, large = (best(time_reader, build_call(pattern, size)) for size in (200_000, 800_000))
         name = f"200 kB of {title} arguments, by 4 characters"
         figures.append(Figure(title=name, ours=small, bar=0.5, times=reps))
         small, large = small / 200, large / 800
         name = f"1,000 letters of 800,000, {title}"
         grown = {"ours": large, "beside": "a call of 200,000", "theirs": small, "ratio": large / small}
         figures.append(Figure(title=name, **grown, bar=1.25, times=reps))
-    ours, beside = (best(measure, arguments(PLAIN, 50_000)) for measure in (reading, reparsing))
+    ours, beside = (best(measure, build_call(PLAIN, 50_000)) for measure in (time_reader, time_reparsing))
     partial = {"ours": ours, "beside": "from_json, again and again", "theirs": beside, "ratio": ours / beside}
     figures.append(Figure(title="50 kB of plain arguments, by 4 characters", **partial, times=reps))
-    prose = best(reading, PARAGRAPHS) / len(chunks(PARAGRAPHS))
+    prose = best(time_reader, PARAGRAPHS) / len(split_chunks(PARAGRAPHS))
     figures.append(Figure(title="prose, a chunk of 4 characters", ours=prose, bar=3e-6, times=reps))
     used = versions_here("toolspeak", "pydantic-core")
     if options.peers:
-        figures += measured(PEERS, reps)
-        used |= versions(peer for peer in peers(PEERS) if peer != US)
-    return told(figures, used, options.json)
+        figures += measure_rows(PEERS, reps)
+        used |= versions_of(peer for peer in peers_of(PEERS) if peer != US)
+    return report(figures, used, options.json)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def plot(first: Summary, title: str, again: Summary | None = None) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height}" width="{total}" height="{height}"'
             f' font-family="system-ui, sans-serif" font-size="12" fill="{INK}">',
             f'<rect width="{total}" height="{height}" fill="#ffffff"/>',
-            _text(LEFT, 24, title, size=15),
+            svg_text(LEFT, 24, title, size=15),
             *_legend(summary),
             *_scale(),
             *_groups(summary, first),
@@ -44,10 +44,10 @@ def _legend(summary: Summary) -> list[str]:
     drawn: list[str] = []
     for number, dialect in enumerate(summary.dialects):
         x = LEFT + 110 * number
-        drawn += [_rect(x, 36, 10, 10, _color(number)), _text(x + 15, 45, dialect)]
+        drawn += [svg_rect(x, 36, 10, 10, _color(number)), svg_text(x + 15, 45, dialect)]
     if summary.asked_again():
         x = LEFT + 110 * len(summary.dialects)
-        drawn += [_dashes(x, x + 20, 41), _text(x + 26, 45, "the first answers alone")]
+        drawn += [_dashes(x, x + 20, 41), svg_text(x + 26, 45, "the first answers alone")]
     return drawn
 
 
@@ -56,7 +56,7 @@ def _scale() -> list[str]:
     for percent in range(0, 101, 20):
         y = _y(percent / 100)
         drawn.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + WIDTH}" y2="{y:.1f}" stroke="{FAINT}"/>')
-        drawn.append(_text(LEFT - 8, y + 4, f"{percent}", anchor="end"))
+        drawn.append(svg_text(LEFT - 8, y + 4, f"{percent}", anchor="end"))
     return drawn
 
 
@@ -67,7 +67,7 @@ def _groups(summary: Summary, first: Summary) -> list[str]:
     drawn: list[str] = []
     for place, category in enumerate(shown):
         left = LEFT + room * place
-        drawn.append(_text(left + room / 2, TOP + HEIGHT + 18, category.replace("_", " "), anchor="middle"))
+        drawn.append(svg_text(left + room / 2, TOP + HEIGHT + 18, category.replace("_", " "), anchor="middle"))
         for number, dialect in enumerate(summary.dialects):
             tally, alone = summary.tally(dialect, category), first.tally(dialect, category)
             x = left + room * 0.1 + wide * number
@@ -82,9 +82,9 @@ def _bar(x: float, wide: float, tally: Tally, color: str) -> list[str]:
     top, middle = _y(tally.share), x + wide / 2
     low, high = _y(tally.interval.low), _y(tally.interval.high)
     return [
-        _rect(x, top, wide, TOP + HEIGHT - top, color),
+        svg_rect(x, top, wide, TOP + HEIGHT - top, color),
         f'<line x1="{middle:.1f}" y1="{low:.1f}" x2="{middle:.1f}" y2="{high:.1f}" stroke="{INK}"/>',
-        _text(middle, high - 4, f"{100 * tally.share:.0f}", anchor="middle", size=10),
+        svg_text(middle, high - 4, f"{100 * tally.share:.0f}", anchor="middle", size=10),
     ]
 
 
@@ -94,7 +94,7 @@ def _tokens(summary: Summary, top: float) -> list[str]:
     most = max((prompt + answer for prompt, answer in known), default=0)
     if not most:
         return []
-    drawn = [_text(LEFT, top - 12, "tokens: prompt (full), answer (pale)")]
+    drawn = [svg_text(LEFT, top - 12, "tokens: prompt (full), answer (pale)")]
     scale = (WIDTH - 200) / most
     for number, (name, tally) in enumerate(tallies):
         if tally is None:
@@ -102,10 +102,10 @@ def _tokens(summary: Summary, top: float) -> list[str]:
         y, prompt, answer = top + number * (BAR + 8), tally.prompt_tokens or 0, tally.answer_tokens or 0
         left = LEFT + 80
         drawn += [
-            _text(LEFT, y + BAR - 4, name),
-            _rect(left, y, prompt * scale, BAR, _color(number)),
-            _rect(left + prompt * scale, y, answer * scale, BAR, _color(number), pale=True),
-            _text(left + (prompt + answer) * scale + 8, y + BAR - 4, f"{prompt:,.0f} + {answer:,.0f}"),
+            svg_text(LEFT, y + BAR - 4, name),
+            svg_rect(left, y, prompt * scale, BAR, _color(number)),
+            svg_rect(left + prompt * scale, y, answer * scale, BAR, _color(number), pale=True),
+            svg_text(left + (prompt + answer) * scale + 8, y + BAR - 4, f"{prompt:,.0f} + {answer:,.0f}"),
         ]
     return drawn
 
@@ -118,7 +118,7 @@ def _color(number: int) -> str:
     return COLORS[number % len(COLORS)]
 
 
-def _rect(x: float, y: float, width: float, height: float, color: str, *, pale: bool = False) -> str:
+def svg_rect(x: float, y: float, width: float, height: float, color: str, *, pale: bool = False) -> str:
     opacity = ' fill-opacity="0.45"' if pale else ""
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{color}"{opacity}/>'
 
@@ -130,5 +130,5 @@ def _dashes(left: float, right: float, y: float) -> str:
     )
 
 
-def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:
+def svg_text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">{escape(text)}</text>'

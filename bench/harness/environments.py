@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 PEERS = ROOT / "bench" / "peers"
 VENVS = ROOT / "bench" / ".venvs"
 
@@ -15,13 +15,13 @@ PACKAGES = {
     "pydantic-ai": ("pydantic-ai-slim", "openai"),
     "langchain": ("langchain", "langchain-core", "langchain-openai", "openai"),
 }
-"""What is measured in an environment that is not named for it, or has more than that."""
+"""The packages whose versions are reported, where it is not the one package that the environment is named for."""
 
-TELL = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+PRINT_VERSIONS = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
 
 
 def prepare(names: Iterable[str]) -> None:
-    """Make the environments of peers, unless they are there and up to date."""
+    """Make the environments of these peers, unless they exist and are up to date."""
     for name in sorted(names):
         requirements = PEERS / f"{name}.txt"
         sources = [requirements, ROOT / "constraints.txt"]
@@ -33,27 +33,28 @@ def prepare(names: Iterable[str]) -> None:
             continue
         print(f"installing {name} …", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", VENVS / name], check=True)
-        # One set of constraints for all: nobody is measured with another pydantic.
-        pip = [python(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # One set of constraints for all: every peer is measured with the same pydantic.
+        pip = [python_of(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "-c", "constraints.txt", "-r", requirements], cwd=ROOT, check=True)
         stamp.write_text(wanted)
 
 
-def python(name: str) -> Path:
+def python_of(name: str) -> Path:
+    """Return the interpreter of a peer's environment."""
     return VENVS / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def versions(names: Iterable[str]) -> dict[str, str]:
-    """The versions of what is measured in these environments."""
+def versions_of(names: Iterable[str]) -> dict[str, str]:
+    """Return the versions of the packages that are measured in these environments."""
     found: dict[str, str] = {}
     for name in names:
         packages = PACKAGES.get(name, (name,))
-        command = [python(name), "-I", "-c", TELL, *packages]
-        told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-        found |= zip(packages, told.split(), strict=True)
+        command = [python_of(name), "-I", "-c", PRINT_VERSIONS, *packages]
+        printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        found |= zip(packages, printed.split(), strict=True)
     return found
 
 
 def versions_here(*packages: str) -> dict[str, str]:
-    """The versions of packages in the environment of this process."""
+    """Return the versions of packages in the environment of this process."""
     return {package: version(package) for package in packages}

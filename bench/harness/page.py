@@ -1,7 +1,7 @@
 """The section on speed of `docs/benchmarks.md`, between two marks; the rest of the page is left alone.
 
-What a script has measured stands between two marks of its own, the first of which says when: so that, when it fails the
-next time, its rows can stay.
+The rows of each script stand between two marks of their own, and the first mark says when they were measured: a script
+that fails the next time keeps its rows.
 """
 
 import os
@@ -15,8 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from textwrap import fill
 
-from environments import ROOT
-from figures import Figure, table
+from harness.environments import ROOT
+from harness.figures import Figure, build_table
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
@@ -30,7 +30,7 @@ what each row is, and how it is measured."""
 
 @dataclass(frozen=True)
 class Bench:
-    """A script, and what the page says of it."""
+    """A benchmark script, and what the page says about it."""
 
     name: str
     title: str
@@ -42,8 +42,8 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What a script has measured."""
+class Measurements:
+    """The rows that a script has measured, the versions of what it measured, and the picture of the rows."""
 
     figures: list[Figure]
     versions: Mapping[str, str]
@@ -51,19 +51,19 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Occasion:
-    """The run: its form, when, for how long, and the load of the machine before and after."""
+class BenchRun:
+    """One run of all scripts: its form, its command, its day, its length, and the machine's load before and after."""
 
     form: str
     command: str
     day: date
     minutes: float
-    before: str
-    after: str
+    load_before: str
+    load_after: str
 
 
-def read() -> str:
-    """The page as it is; raises SystemExit if it has no clear place for the section."""
+def read_page() -> str:
+    """Return the page as it is; raises SystemExit if the marks of the section are not in order."""
     text = PAGE.read_text("utf-8") if PAGE.is_file() else BLANK
     if BEGIN not in text and END not in text:
         text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n"
@@ -72,59 +72,61 @@ def read() -> str:
     return text
 
 
-def written(text: str, benches: Mapping[Bench, Taken | None], occasion: Occasion) -> str:
-    """The page with a new section. A bench without figures has failed, and keeps the rows that it has."""
+def replace_section(text: str, benches: Mapping[Bench, Measurements | None], run: BenchRun) -> str:
+    """Return the page with a new section. A script without measurements has failed and keeps its earlier rows."""
     start, stop = text.index(BEGIN) + len(BEGIN), text.index(END)
-    sections = [_head(benches, occasion)]
-    for bench, taken in benches.items():
+    sections = [_head(benches, run)]
+    for bench, found in benches.items():
         sections.append(f"### {bench.title}\n\n{fill(bench.about, 120, break_on_hyphens=False)}")
-        sections += [_block(bench, taken, occasion)] if taken else _kept(bench, text[start:stop])
+        sections += [_block(bench, found, run)] if found else _keep_rows(bench, text[start:stop])
     return text[:start] + "\n" + "\n\n".join(sections) + "\n" + text[stop:]
 
 
-def _head(benches: Mapping[Bench, Taken | None], occasion: Occasion) -> str:
+def _head(benches: Mapping[Bench, Measurements | None], run: BenchRun) -> str:
     facts = {
-        "made by": f"`{occasion.command}`, the {occasion.form} form, in {occasion.minutes:.0f} minutes",
-        "on": str(occasion.day),
-        "machine": machine(),
-        "system": f"{platform.system()} {_digits(platform.release())}",
+        "made by": f"`{run.command}`, the {run.form} form, in {run.minutes:.0f} minutes",
+        "on": str(run.day),
+        "machine": describe_machine(),
+        "system": f"{platform.system()} {_version_number(platform.release())}",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "toolspeak": version("toolspeak"),
-        "load before": occasion.before,
-        "load after": occasion.after,
+        "load before": run.load_before,
+        "load after": run.load_after,
     }
     lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts.items())]
     return "\n\n".join(("## Speed", "\n".join(lines), _verdict(benches), RULES))
 
 
-def _verdict(benches: Mapping[Bench, Taken | None]) -> str:
+def _verdict(benches: Mapping[Bench, Measurements | None]) -> str:
     barred = [
         (bench, figure)
-        for bench, taken in benches.items()
-        if taken
-        for figure in taken.figures
+        for bench, found in benches.items()
+        if found
+        for figure in found.figures
         if figure.bar is not None
     ]
     missed = [(bench, figure) for bench, figure in barred if not figure.held]
-    said = [f"**{len(missed)} of {len(barred)} bars were missed:**" if missed else f"All {len(barred)} bars were held."]
+    lines = [
+        f"**{len(missed)} of {len(barred)} bars were missed:**" if missed else f"All {len(barred)} bars were held."
+    ]
     if missed:
-        said.append("\n".join(f"- {bench.title}: {_plainly(figure)}" for bench, figure in missed))
-    if failed := [f"`{bench.name}.py`" for bench, taken in benches.items() if not taken]:
-        said.append(f"**Failed, and not measured in this run: {', '.join(failed)}.**")
-    return "\n\n".join(said)
+        lines.append("\n".join(f"- {bench.title}: {_describe(figure)}" for bench, figure in missed))
+    if failed := [f"`{bench.name}.py`" for bench, found in benches.items() if not found]:
+        lines.append(f"**Failed, and not measured in this run: {', '.join(failed)}.**")
+    return "\n\n".join(lines)
 
 
-def _plainly(figure: Figure) -> str:
+def _describe(figure: Figure) -> str:
     title, ours, _, ratio, bar, _ = figure.cells()
     return f"{title}: {f'{ratio} of {figure.beside}' if ratio else ours}, bar {bar}"
 
 
-def _block(bench: Bench, taken: Taken, occasion: Occasion) -> str:
-    beside = ", ".join(f"{name} {number}" for name, number in taken.versions.items() if name != "toolspeak")
+def _block(bench: Bench, found: Measurements, run: BenchRun) -> str:
+    beside = ", ".join(f"{name} {number}" for name, number in found.versions.items() if name != "toolspeak")
     parts = [
-        f"<!-- {bench.name}: {occasion.day}, {occasion.form} -->",
-        f"![{bench.title}: ratios and bars]({bench.picture.name})" if taken.picture else "",
-        _markdown(taken.figures),
+        f"<!-- {bench.name}: {run.day}, {run.form} -->",
+        f"![{bench.title}: ratios and bars]({bench.picture.name})" if found.picture else "",
+        _markdown(found.figures),
         fill(f"Versions: {beside}.", 120, break_on_hyphens=False) if beside else "",
         _end(bench),
     ]
@@ -132,36 +134,36 @@ def _block(bench: Bench, taken: Taken, occasion: Occasion) -> str:
 
 
 def _markdown(figures: list[Figure]) -> str:
-    head, *lines = table(figures, times=True)
+    head, *lines = build_table(figures, times=True)
     rule = ["---", *(["---:"] * (len(head) - 1))]
     rule[2] = rule[5] = "---"
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *lines))
 
 
-def _kept(bench: Bench, section: str) -> list[str]:
-    found = re.search(rf"<!-- {bench.name}: (\S+), (\w+) -->.*?{re.escape(_end(bench))}", section, re.DOTALL)
-    if not found:
+def _keep_rows(bench: Bench, section: str) -> list[str]:
+    kept = re.search(rf"<!-- {bench.name}: (\S+), (\w+) -->.*?{re.escape(_end(bench))}", section, re.DOTALL)
+    if not kept:
         return [f"*`{bench.name}.py` failed in this run, and there are no earlier rows.*"]
-    return [f"*`{bench.name}.py` failed in this run. These rows are those of {found[1]}, {found[2]} form.*", found[0]]
+    return [f"*`{bench.name}.py` failed in this run. These rows are those of {kept[1]}, {kept[2]} form.*", kept[0]]
 
 
 def _end(bench: Bench) -> str:
     return f"<!-- {bench.name}: end -->"
 
 
-# The machine, in words. Nothing in them says whose it is.
+# The machine in words that do not identify it.
 
 
-def machine() -> str:
+def describe_machine() -> str:
     cores = os.cpu_count() or 1
-    words = [processor(), f"{cores} cores" if cores > 1 else "1 core"]
+    words = [processor_name(), f"{cores} cores" if cores > 1 else "1 core"]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
         words.append(f"{memory:.0f} GiB of memory")
     return ", ".join(words)
 
 
-def processor() -> str:
+def processor_name() -> str:
     known = Path("/proc/cpuinfo")
     if known.is_file() and (found := re.search(r"^model name\s*: (.+)$", known.read_text(), re.MULTILINE)):
         return re.sub(r"\((?:R|TM)\)", "", found[1]).strip()
@@ -171,12 +173,12 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def load() -> str:
-    """The load average over one, five and fifteen minutes."""
+def load_average() -> str:
+    """Return the load average over one, five and fifteen minutes."""
     return ", ".join(f"{value:.2f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
 
 
-def _digits(release: str) -> str:
-    """A release without what its builder has put behind the numbers."""
+def _version_number(release: str) -> str:
+    """Return the number of a kernel release, without the builder's suffix."""
     found = re.match(r"[\d.]*\d", release)
     return found[0] if found else release

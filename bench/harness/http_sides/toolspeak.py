@@ -3,12 +3,12 @@ from toolspeak.models import connect
 
 
 def agent(url, model, tool):
-    made = Agent(connect(model, at=url, key="key", dialect="native"), tools=[tool])
+    ours = Agent(connect(model, at=url, key="key", dialect="native"), tools=[tool])
 
     async def run(stream):
         if not stream:
-            return (await made.arun("Go.")).text
-        events = made.astream("Go.")
+            return (await ours.arun("Go.")).text
+        events = ours.astream("Go.")
         async for _ in events:
             pass
         return events.outcome.text

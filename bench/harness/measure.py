@@ -1,17 +1,18 @@
 """One measurement in one environment: `python -I measure.py PEER WHAT` prints seconds of CPU.
 
-Every measurement has a process to itself. Nothing is imported up here that an import could then have for free.
+Every measurement has a process to itself. Only `sys` and `time` are imported at the top: any other module imported here
+would make a measured import cheaper.
 """
 
 import sys
 from time import process_time
 
 WARM_UP = 20
-WARM = 200
-MANY = 1_000
+WARM_SCHEMAS = 200
+MANY_TOOLS = 1_000
 CALLS = 5_000
 READINGS = 50
-PIECE = 4
+PIECE_CHARS = 4
 
 SEARCH = '''
 def find_rooms{n}(
@@ -70,80 +71,80 @@ def book{n}(stay: Stay, note: str = "") -> str:
 '''
 
 
-def searches(count):
-    """Functions of eight parameters, each an object of its own."""
+def define_searches(count):
+    """Define functions of eight parameters, each an object of its own."""
     from typing import Literal
 
-    return [defined(SEARCH, f"find_rooms{n}", n, Literal=Literal) for n in range(count)]
+    return [define(SEARCH, f"find_rooms{n}", n, Literal=Literal) for n in range(count)]
 
 
-def unmet_searches(count):
-    """The same, where five of the eight types are those of no other function."""
+def define_unmet_searches(count):
+    """Define the same functions, with five of the eight types used by no other function."""
     from typing import Annotated, Literal
 
     from pydantic import Field
 
     names = {"Annotated": Annotated, "Literal": Literal, "Field": Field}
-    return [defined(UNMET, f"find_rooms{n}", n, **names) for n in range(count)]
+    return [define(UNMET, f"find_rooms{n}", n, **names) for n in range(count)]
 
 
-def bookings(stays):
-    """One function for each type of stay."""
-    return [defined(BOOK, f"book{n}", n, Stay=stay) for n, stay in enumerate(stays)]
+def define_bookings(stays):
+    """Define one function for each type of stay."""
+    return [define(BOOK, f"book{n}", n, Stay=stay) for n, stay in enumerate(stays)]
 
 
-def defined(source, name, n, **names):
+def define(source, name, n, **names):
     exec(source.replace("{n}", str(n)), names)
     return names[name]
 
 
-def spent(work):
+def cpu_seconds(work):
     start = process_time()
     work()
     return process_time() - start
 
 
-# What can be asked of a peer that makes tools. `schema` makes a tool of a function and gives its JSON schema.
+# The measurements of a peer that makes tools. `schema` makes a tool of a function and returns its JSON schema.
 
 
-def cold(schema):
-    (function,) = searches(1)
-    return spent(lambda: schema(function))
+def time_cold(schema):
+    (function,) = define_searches(1)
+    return cpu_seconds(lambda: schema(function))
 
 
-def warm(schema, functions=None):
-    functions = functions or searches(WARM_UP + WARM)
+def time_warm(schema, functions=None):
+    functions = functions or define_searches(WARM_UP + WARM_SCHEMAS)
     for function in functions[:WARM_UP]:
         schema(function)
-    return many(schema, functions[WARM_UP:]) / WARM
+    return time_many(schema, functions[WARM_UP:]) / WARM_SCHEMAS
 
 
-def many(schema, functions):
-    return spent(lambda: [schema(function) for function in functions])
+def time_many(schema, functions):
+    return cpu_seconds(lambda: [schema(function) for function in functions])
 
 
-def call(check):
+def time_call(check):
     for _ in range(WARM_UP):
         check(ARGUMENTS)
-    return spent(lambda: [check(ARGUMENTS) for _ in range(CALLS)]) / CALLS
+    return cpu_seconds(lambda: [check(ARGUMENTS) for _ in range(CALLS)]) / CALLS
 
 
-def spoken():
-    """A call as models write it if nobody tells them how: JSON in a fence."""
+def written_call():
+    """Return a call as models write it without instructions: JSON in a fence."""
     import json
 
     return "```json\n" + json.dumps({"name": "find_rooms0", "arguments": ARGUMENTS}, indent=2) + "\n```"
 
 
-def pieces(text):
-    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+def split_pieces(text):
+    return [text[start : start + PIECE_CHARS] for start in range(0, len(text), PIECE_CHARS)]
 
 
-def read(find, heard):
-    """`find` gives the arguments of the one call."""
-    if find(heard) != ARGUMENTS:
+def time_read(find, text):
+    """Time `find`, which returns the arguments of the one call in a text."""
+    if find(text) != ARGUMENTS:
         raise SystemExit("the call was not found")
-    return spent(lambda: [find(heard) for _ in range(READINGS)]) / READINGS
+    return cpu_seconds(lambda: [find(text) for _ in range(READINGS)]) / READINGS
 
 
 # The peers.
@@ -158,42 +159,42 @@ def toolspeak_schema(function):
 def toolspeak(what):
     match what:
         case "import":
-            return spent(lambda: __import__("toolspeak"))
+            return cpu_seconds(lambda: __import__("toolspeak"))
         case "import asyncio":
-            return spent(lambda: __import__("asyncio"))
+            return cpu_seconds(lambda: __import__("asyncio"))
         case "from nothing":
-            return cold(toolspeak_schema)
+            return time_cold(toolspeak_schema)
 
     from toolspeak import Tool
 
     match what:
         case "cold":
-            return cold(toolspeak_schema)
+            return time_cold(toolspeak_schema)
         case "warm":
-            return warm(toolspeak_schema)
+            return time_warm(toolspeak_schema)
         case "unmet":
-            return warm(toolspeak_schema, unmet_searches(WARM_UP + WARM))
+            return time_warm(toolspeak_schema, define_unmet_searches(WARM_UP + WARM_SCHEMAS))
         case "many":
-            return many(toolspeak_schema, searches(MANY))
+            return time_many(toolspeak_schema, define_searches(MANY_TOOLS))
         case "many models":
-            return many(toolspeak_schema, bookings(models(MANY)))
+            return time_many(toolspeak_schema, define_bookings(make_models(MANY_TOOLS)))
         case "many dataclasses":
-            return many(toolspeak_schema, bookings(dataclasses(MANY)))
+            return time_many(toolspeak_schema, define_bookings(make_dataclasses(MANY_TOOLS)))
         case "call":
-            return call(Tool(searches(1)[0]).bind)
+            return time_call(Tool(define_searches(1)[0]).bind)
         case "read":
-            return read(toolspeak_find(), [PROSE + "\n\n" + spoken()])
+            return time_read(toolspeak_finder(), [PROSE + "\n\n" + written_call()])
         case "read in pieces":
-            return read(toolspeak_find(), pieces(spoken()))
+            return time_read(toolspeak_finder(), split_pieces(written_call()))
         case "read by hand":
-            return read(found_by_hand, PROSE + "\n\n" + spoken())
+            return time_read(find_by_hand, PROSE + "\n\n" + written_call())
 
 
-def toolspeak_find():
+def toolspeak_finder():
     from toolspeak import Tool
     from toolspeak.reading.reader import Reader
 
-    specs = [Tool(searches(1)[0]).spec]
+    specs = [Tool(define_searches(1)[0]).spec]
 
     def find(chunks):
         reader = Reader(specs)
@@ -204,7 +205,7 @@ def toolspeak_find():
     return find
 
 
-def found_by_hand(text):
+def find_by_hand(text):
     import json
     import re
 
@@ -219,19 +220,19 @@ def pydantic_ai_schema(function):
 
 def pydantic_ai(what):
     if what == "from nothing":
-        return cold(pydantic_ai_schema)
+        return time_cold(pydantic_ai_schema)
 
     from pydantic_ai import Tool
 
     match what:
         case "cold":
-            return cold(pydantic_ai_schema)
+            return time_cold(pydantic_ai_schema)
         case "warm":
-            return warm(pydantic_ai_schema)
+            return time_warm(pydantic_ai_schema)
         case "unmet":
-            return warm(pydantic_ai_schema, unmet_searches(WARM_UP + WARM))
+            return time_warm(pydantic_ai_schema, define_unmet_searches(WARM_UP + WARM_SCHEMAS))
         case "call":
-            return call(Tool(searches(1)[0]).function_schema.validator.validate_python)
+            return time_call(Tool(define_searches(1)[0]).function_schema.validator.validate_python)
 
 
 def langchain_schema(function):
@@ -243,41 +244,44 @@ def langchain_schema(function):
 
 def langchain(what):
     if what == "from nothing":
-        return cold(langchain_schema)
+        return time_cold(langchain_schema)
 
     from langchain_core.output_parsers import JsonOutputParser
     from langchain_core.tools import tool  # noqa: F401 (so that it is loaded)
 
     match what:
         case "cold":
-            return cold(langchain_schema)
+            return time_cold(langchain_schema)
         case "warm":
-            return warm(langchain_schema)
+            return time_warm(langchain_schema)
         case "unmet":
-            return warm(langchain_schema, unmet_searches(WARM_UP + WARM))
+            return time_warm(langchain_schema, define_unmet_searches(WARM_UP + WARM_SCHEMAS))
         case "read in pieces":
-            return read(lambda chunks: [*JsonOutputParser().transform(iter(chunks))][-1]["arguments"], pieces(spoken()))
+            return time_read(
+                lambda chunks: [*JsonOutputParser().transform(iter(chunks))][-1]["arguments"],
+                split_pieces(written_call()),
+            )
 
 
 def smolagents(what):
     if what == "read":
         from smolagents.models import get_tool_call_from_text
 
-        return read(
+        return time_read(
             lambda text: get_tool_call_from_text(text, "name", "arguments").function.arguments,
-            PROSE + "\n\n" + spoken(),
+            PROSE + "\n\n" + written_call(),
         )
 
     def load():
         from smolagents import OpenAIModel, ToolCallingAgent, tool  # noqa: F401 (importing is what is measured)
 
-    return spent(load)
+    return cpu_seconds(load)
 
 
 # The types of a thousand different tools.
 
 
-def models(count):
+def make_models(count):
     from datetime import date
 
     from pydantic import create_model
@@ -288,7 +292,7 @@ def models(count):
     ]
 
 
-def dataclasses(count):
+def make_dataclasses(count):
     from dataclasses import field, make_dataclass
     from datetime import date
 

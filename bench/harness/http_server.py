@@ -1,6 +1,6 @@
 """An endpoint that costs next to nothing: `python -I http_server.py` prints its port and answers until it is ended.
 
-It speaks the chat API of OpenAI, streamed and whole. What it says goes by the name of the model:
+It serves OpenAI's chat API, streamed and whole. The name of the model chooses the answer:
 
     roundsN     N messages with one call of `look` each, then the answer
     parallelN   one message with N calls of `look`, then the answer
@@ -22,13 +22,13 @@ STREAM = re.compile(rb'"stream": ?true')
 ASSISTANT = re.compile(rb'"role": ?"assistant"')
 
 ANSWER = ["The", " answer", " is", " 42."]
-PACE = 0.001
+PACE_SECONDS = 0.001
 HEAD = {"id": "chatcmpl-0a1b2c3d4e5f6a7b8c9d", "created": 1_800_000_000, "system_fingerprint": "fp_0a1b2c3d4e"}
 USAGE = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
 
 
-def said(kind, size, turn):
-    """The tokens and the calls of one message."""
+def build_message(kind, size, turn):
+    """Return the tokens and the calls of one message."""
     if kind in ("tokens", "paced"):
         return [" word"] * (size - 1) + [" 42."], []
     if kind == "rounds" and turn < size:
@@ -40,7 +40,7 @@ def said(kind, size, turn):
     return ANSWER, []
 
 
-def laid_out(calls, turn):
+def call_objects(calls, turn):
     return [
         {
             "index": index,
@@ -53,46 +53,46 @@ def laid_out(calls, turn):
 
 
 @cache
-def whole(kind, size, turn):
-    """An answer in one piece."""
-    tokens, calls = said(kind, size, turn)
+def render_whole(kind, size, turn):
+    """Render the response that holds a whole answer."""
+    tokens, calls = build_message(kind, size, turn)
     message = {"role": "assistant", "content": "".join(tokens) or None, "refusal": None}
     if calls:
-        message["tool_calls"] = laid_out(calls, turn)
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish(calls)}
+        message["tool_calls"] = call_objects(calls, turn)
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(calls)}
     body = {**HEAD, "object": "chat.completion", "model": f"{kind}{size}", "choices": [choice], "usage": USAGE}
     data = json.dumps(body).encode()
     return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(data), data)
 
 
 @cache
-def streamed(kind, size, turn):
-    """An answer as it is streamed: the beginning of the response, then its events."""
+def render_events(kind, size, turn):
+    """Render a streamed answer: the head of the response, then each event."""
 
     def event(delta, reason=None, **more):
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
         body = {**HEAD, "object": "chat.completion.chunk", "model": f"{kind}{size}", "choices": [choice], **more}
         return chunk(json.dumps(body))
 
-    tokens, calls = said(kind, size, turn)
+    tokens, calls = build_message(kind, size, turn)
     events = [b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"]
     events.append(event({"role": "assistant", "content": "" if tokens else None}))
     events += [event({"content": token}) for token in tokens]
-    for call in laid_out(calls, turn):
+    for call in call_objects(calls, turn):
         arguments = call["function"]["arguments"]
         events.append(event({"tool_calls": [{**call, "function": {**call["function"], "arguments": ""}}]}))
         for start in range(0, len(arguments), 4):
             piece = {"index": call["index"], "function": {"arguments": arguments[start : start + 4]}}
             events.append(event({"tool_calls": [piece]}))
-    events.append(event({}, finish(calls)))
+    events.append(event({}, finish_reason(calls)))
     events.append(event({}, usage=USAGE, choices=[]))
     events.append(chunk("[DONE]") + b"0\r\n\r\n")
     return tuple(events)
 
 
 @cache
-def streamed_at_once(kind, size, turn):
-    return b"".join(streamed(kind, size, turn))
+def render_stream(kind, size, turn):
+    return b"".join(render_events(kind, size, turn))
 
 
 def chunk(data):
@@ -100,48 +100,48 @@ def chunk(data):
     return b"%x\r\n%s\r\n" % (len(event), event)
 
 
-def finish(calls):
+def finish_reason(calls):
     return "tool_calls" if calls else "stop"
 
 
 class Connection(asyncio.Protocol):
     def __init__(self):
         self.received = bytearray()
-        self.awaited = 0
-        self.speaking = None
+        self.expected = 0
+        self.sending = None
 
     def connection_made(self, transport):
         self.transport = transport
 
     def connection_lost(self, error):
-        if self.speaking is not None:
-            self.speaking.cancel()
+        if self.sending is not None:
+            self.sending.cancel()
 
     def data_received(self, data):
         self.received += data
-        if not self.awaited and (end := self.received.find(b"\r\n\r\n")) >= 0:
-            self.awaited = end + 4 + int(LENGTH.search(self.received, 0, end)[1])
-        if self.awaited and len(self.received) >= self.awaited:
-            request, self.received, self.awaited = bytes(self.received), bytearray(), 0
+        if not self.expected and (end := self.received.find(b"\r\n\r\n")) >= 0:
+            self.expected = end + 4 + int(LENGTH.search(self.received, 0, end)[1])
+        if self.expected and len(self.received) >= self.expected:
+            request, self.received, self.expected = bytes(self.received), bytearray(), 0
             self.answer(request)
 
     def answer(self, request):
         kind, size = MODEL.search(request).groups()
-        asked = kind.decode(), int(size), len(ASSISTANT.findall(request))
+        answer = kind.decode(), int(size), len(ASSISTANT.findall(request))
         if not STREAM.search(request):
-            self.transport.write(whole(*asked))
-        elif asked[0] == "paced":
-            self.speaking = asyncio.get_running_loop().create_task(self.speak(streamed(*asked)))
+            self.transport.write(render_whole(*answer))
+        elif answer[0] == "paced":
+            self.sending = asyncio.get_running_loop().create_task(self.send_paced(render_events(*answer)))
         else:
-            self.transport.write(streamed_at_once(*asked))
+            self.transport.write(render_stream(*answer))
 
-    async def speak(self, events):
-        """In time: a token that came late does not make all others late."""
+    async def send_paced(self, events):
+        """Send an event each millisecond by the clock: one late event does not delay the others."""
         loop = asyncio.get_running_loop()
         start = loop.time()
         for number, event in enumerate(events):
             self.transport.write(event)
-            await asyncio.sleep(max(start + number * PACE - loop.time(), 0))
+            await asyncio.sleep(max(start + number * PACE_SECONDS - loop.time(), 0))
 
 
 async def serve():

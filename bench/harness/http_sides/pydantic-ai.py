@@ -4,12 +4,12 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 
 def agent(url, model, tool):
-    made = Agent(OpenAIChatModel(model, provider=OpenAIProvider(base_url=url, api_key="key")), tools=[tool])
+    peer = Agent(OpenAIChatModel(model, provider=OpenAIProvider(base_url=url, api_key="key")), tools=[tool])
 
     async def run(stream):
         if not stream:
-            return (await made.run("Go.")).output
-        async with made.run_stream_events("Go.") as events:
+            return (await peer.run("Go.")).output
+        async with peer.run_stream_events("Go.") as events:
             async for event in events:
                 last = event
         return last.result.output

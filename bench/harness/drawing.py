@@ -1,17 +1,14 @@
 """Ratios as a picture: bars to the left of 1 where we take less than the other, to the right where we take more.
 
 The scale is logarithmic, so that half as much and twice as much are equally far from 1. A picture is an SVG drawn with
-the pen of `toolspeak.evaluation.plot`, and follows the reader's choice of light or dark.
+the helpers of `toolspeak.evaluation.plot`, and follows the reader's choice of light or dark.
 """
 
 from collections.abc import Sequence
 from math import log
 
-from figures import Figure
-
-from toolspeak.evaluation.plot import COLORS, INK
-from toolspeak.evaluation.plot import _rect as rect
-from toolspeak.evaluation.plot import _text as text
+from harness.figures import Figure
+from toolspeak.evaluation.plot import COLORS, INK, svg_rect, svg_text
 
 LEFT, WIDTH, RIGHT = 310, 380, 290
 """Room for the titles, for the bars, and for the figures."""
@@ -19,7 +16,7 @@ LEFT, WIDTH, RIGHT = 310, 380, 290
 TOP = 74
 BAR, THIN, GAP = 16, 7, 10
 
-FREE, HELD, MISSED = COLORS[0], COLORS[2], COLORS[5]
+NO_BAR, HELD, MISSED = COLORS[0], COLORS[2], COLORS[5]
 OTHERS = (COLORS[1], COLORS[3], COLORS[4])
 
 STYLE = f"""<style>
@@ -30,7 +27,7 @@ svg {{ color: {INK}; fill: currentColor; }}
 
 
 class Scale:
-    """Where a ratio stands."""
+    """Places ratios on the logarithmic axis."""
 
     def __init__(self, values: Sequence[float]) -> None:
         self._low = min(*values, 1) / 1.25
@@ -40,7 +37,7 @@ class Scale:
         return LEFT + WIDTH * log(ratio / self._low) / log(self._high / self._low)
 
     def ticks(self) -> list[float]:
-        """Round values, no more than there is room for."""
+        """Return round values for the axis, no more than fit."""
         decades = [10.0**power for power in range(-4, 5)]
         for steps in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1,)):
             ticks = [step * size for size in decades for step in steps if self._low <= step * size <= self._high]
@@ -49,8 +46,8 @@ class Scale:
         return ticks
 
 
-def drawn(title: str, figures: Sequence[Figure]) -> str | None:
-    """The picture of the rows that have a ratio; None if there are less than two."""
+def draw(title: str, figures: Sequence[Figure]) -> str | None:
+    """Draw the rows that have a ratio as an SVG; None if fewer than two rows have one."""
     figures = [figure for figure in figures if figure.ratio]
     if len(figures) < 2:
         return None
@@ -70,7 +67,7 @@ def drawn(title: str, figures: Sequence[Figure]) -> str | None:
             f' font-family="system-ui, sans-serif" font-size="12" fill="{INK}">',
             STYLE,
             f'<rect class="ground" width="{width}" height="{height}" fill="#ffffff"/>',
-            text(16, 24, title, size=15),
+            svg_text(16, 24, title, size=15),
             *_legend(figures, names),
             *_grid(scale, y),
             *rows,
@@ -83,48 +80,48 @@ def _legend(figures: Sequence[Figure], names: Sequence[str]) -> list[str]:
     verdicts = {figure.held for figure in figures}
     entries = [("toolspeak", HELD)] if True in verdicts else []
     entries += [("toolspeak, bar missed", MISSED)] if False in verdicts else []
-    entries += [("toolspeak, no bar", FREE)] if None in verdicts else []
+    entries += [("toolspeak, no bar", NO_BAR)] if None in verdicts else []
     entries += zip(names, OTHERS, strict=False)
-    drawn: list[str] = []
+    parts: list[str] = []
     x = 16.0
     for name, color in entries:
-        drawn += [rect(x, 36, 10, 10, color), text(x + 15, 45, name)]
+        parts += [svg_rect(x, 36, 10, 10, color), svg_text(x + 15, 45, name)]
         x += 15 + 6.5 * len(name) + 18
-    return [*drawn, _line(x + 2, 34, x + 2, 48, width=2), text(x + 10, 45, "bar: at most")]
+    return [*parts, _line(x + 2, 34, x + 2, 48, width=2), svg_text(x + 10, 45, "bar: at most")]
 
 
 def _grid(scale: Scale, bottom: float) -> list[str]:
     one = scale.x(1)
-    drawn = [text(one - 6, TOP - 4, "← less", anchor="end", size=11), text(one + 6, TOP - 4, "more →", size=11)]
+    parts = [svg_text(one - 6, TOP - 4, "← less", anchor="end", size=11), svg_text(one + 6, TOP - 4, "more →", size=11)]
     for tick in scale.ticks():
         x = scale.x(tick)
-        drawn.append(_line(x, TOP, x, bottom, opacity=0.6 if tick == 1 else 0.15))
-        drawn.append(text(x, bottom + 15, f"{tick:g}", anchor="middle", size=11))
-    return drawn
+        parts.append(_line(x, TOP, x, bottom, opacity=0.6 if tick == 1 else 0.15))
+        parts.append(svg_text(x, bottom + 15, f"{tick:g}", anchor="middle", size=11))
+    return parts
 
 
 def _row(figure: Figure, names: Sequence[str], scale: Scale, y: float) -> list[str]:
     assert figure.ratio is not None
-    color = {None: FREE, True: HELD, False: MISSED}[figure.held]
+    color = {None: NO_BAR, True: HELD, False: MISSED}[figure.held]
     *_, ratio, bar, verdict = figure.cells()
-    said = f"{ratio} of {figure.beside}" + (f", bar {bar}" if bar else "") + (" missed" if verdict == "MISSED" else "")
-    drawn = [
-        text(LEFT - 10, y + BAR - 4, figure.title, anchor="end"),
+    label = f"{ratio} of {figure.beside}" + (f", bar {bar}" if bar else "") + (" missed" if verdict == "MISSED" else "")
+    parts = [
+        svg_text(LEFT - 10, y + BAR - 4, figure.title, anchor="end"),
         _bar(scale, figure.ratio, y, BAR, color),
-        text(LEFT + WIDTH + 10, y + BAR - 4, said),
+        svg_text(LEFT + WIDTH + 10, y + BAR - 4, label),
     ]
     if figure.bar is not None:
         x = scale.x(figure.bar)
-        drawn.append(_line(x, y - 3, x, y + BAR + 3, width=2))
+        parts.append(_line(x, y - 3, x, y + BAR + 3, width=2))
     for place, (name, other) in enumerate(figure.others.items()):
         color = OTHERS[names.index(name) % len(OTHERS)]
-        drawn.append(_bar(scale, other, y + BAR + THIN * place + 1, THIN - 1, color))
-    return drawn
+        parts.append(_bar(scale, other, y + BAR + THIN * place + 1, THIN - 1, color))
+    return parts
 
 
 def _bar(scale: Scale, ratio: float, y: float, height: float, color: str) -> str:
     left, right = sorted((scale.x(1), scale.x(ratio)))
-    return rect(left, y, max(right - left, 1), height, color)
+    return svg_rect(left, y, max(right - left, 1), height, color)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, *, width: float = 1, opacity: float = 1) -> str:

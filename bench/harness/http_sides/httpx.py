@@ -12,13 +12,13 @@ TYPES = {int: "integer", str: "string"}
 def agent(url, model, tool):
     limits = httpx.Limits(max_connections=1000, max_keepalive_connections=1000)
     client = httpx.AsyncClient(base_url=url, headers={"authorization": "Bearer key"}, timeout=300, limits=limits)
-    tools = [described(tool)]
+    tools = [describe(tool)]
 
     async def run(stream):
         messages = [{"role": "user", "content": "Go."}]
         while True:
             body = {"model": model, "messages": messages, "tools": tools}
-            message = await (streamed(client, body) if stream else whole(client, body))
+            message = await (ask_streamed(client, body) if stream else ask_whole(client, body))
             messages.append(message)
             if not message.get("tool_calls"):
                 return message["content"]
@@ -31,19 +31,19 @@ def agent(url, model, tool):
     return run
 
 
-def described(tool):
+def describe(tool):
     parameters = {name: {"type": TYPES[kind]} for name, kind in tool.__annotations__.items() if name != "return"}
     schema = {"type": "object", "properties": parameters, "required": list(parameters), "additionalProperties": False}
     description = inspect.getdoc(tool).partition("\n")[0]
     return {"type": "function", "function": {"name": tool.__name__, "description": description, "parameters": schema}}
 
 
-async def whole(client, body):
+async def ask_whole(client, body):
     response = await client.post("/chat/completions", json=body)
     return response.json()["choices"][0]["message"]
 
 
-async def streamed(client, body):
+async def ask_streamed(client, body):
     text, calls = [], {}
     async with client.stream("POST", "/chat/completions", json={**body, "stream": True}) as response:
         async for line in response.aiter_lines():

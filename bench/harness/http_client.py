@@ -1,8 +1,8 @@
-"""One side, in its environment: `python -I http_client.py SIDE URL` measures what lines on its stdin ask for.
+"""One client in its environment: `python -I http_client.py SIDE URL` performs the tasks on its standard input.
 
-A line is a task as `over_http.py` has it, in JSON; the answer is seconds of CPU a run, all threads together. The side
-stays the same process from one task to the next, as a program that uses it would. What it comes to is checked: a run
-that makes fewer calls, or gives another answer, is not worth timing.
+A line is a `Task` of `over_http.py` as JSON; the reply is the CPU seconds of one run, all threads together. The process
+stays the same from one task to the next, as in a program that uses the client. The outcome is checked: a run that makes
+fewer calls, or ends with another answer, must not be timed.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from time import process_time
 
 SIDES = Path(__file__).resolve().parent / "http_sides"
 
-made = 0
+calls_made = 0
 
 
 def look(x: int) -> str:
@@ -23,8 +23,8 @@ def look(x: int) -> str:
     Args:
         x: which of them
     """
-    global made
-    made += 1
+    global calls_made
+    calls_made += 1
     return "found"
 
 
@@ -60,20 +60,20 @@ def main(side, url):
         key = task["model"], task["tool"]
         if key not in agents:
             agents[key] = make_agent(url, task["model"], TOOLS[task["tool"]])
-        print(loop.run_until_complete(timed(agents[key], task)), flush=True)
+        print(loop.run_until_complete(time_task(agents[key], task)), flush=True)
 
 
-async def timed(run, task):
-    async def checked():
-        before = made
+async def time_task(run, task):
+    async def run_checked():
+        before = calls_made
         answer = await run(task["stream"])
-        if not answer.endswith("42.") or (task["at_once"] == 1 and made - before != task["calls"]):
-            raise SystemExit(f"{task}: {made - before} calls, then {answer[-50:]!r}")
+        if not answer.endswith("42.") or (task["at_once"] == 1 and calls_made - before != task["calls"]):
+            raise SystemExit(f"{task}: {calls_made - before} calls, then {answer[-50:]!r}")
 
-    await checked()  # a connection that was closed meanwhile is opened again, an agent that is new warms up
+    await run_checked()  # opens a connection that was closed meanwhile, and warms up a new agent
     start = process_time()
     for _ in range(task["runs"]):
-        await asyncio.gather(*(checked() for _ in range(task["at_once"])))
+        await asyncio.gather(*(run_checked() for _ in range(task["at_once"])))
     return (process_time() - start) / task["runs"] / task["at_once"]
 
 

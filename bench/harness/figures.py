@@ -1,0 +1,90 @@
+"""A row of a benchmark's table, and the table as text.
+
+Each script measures in its own way and ends in rows of this one shape. A bar is the highest value that a row may have:
+the highest ratio where the row compares us with somebody else, else the highest value of our own figure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+Table = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """What was measured for one row.
+
+    Attributes:
+        title: The name of the row.
+        ours: Our figure, in `unit`; seconds are shown as s, ms or µs.
+        times: How often the row was measured.
+        unit: The unit of `ours` and `theirs`.
+        beside: With whom we are compared; empty if with nobody.
+        theirs: The figure of whom we are compared with.
+        ratio: Our figure divided by theirs, taken pair by pair; None where a ratio means nothing.
+        bar: The highest `ratio` allowed, or the highest `ours` where there is no ratio; None: no limit.
+        others: The ratios of more peers to the same `theirs`.
+    """
+
+    title: str
+    ours: float
+    times: int
+    unit: str = "s"
+    beside: str = ""
+    theirs: float | None = None
+    ratio: float | None = None
+    bar: float | None = None
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def held(self) -> bool | None:
+        """Whether the row stays within its bar; None if it has no bar."""
+        if self.bar is None:
+            return None
+        return (self.ours if self.ratio is None else self.ratio) <= self.bar
+
+    def cells(self) -> tuple[str, str, str, str, str, str]:
+        """Return the row as texts: title, our figure, the other's, ratio, bar, verdict."""
+        beside = "" if self.theirs is None else f"{self.beside}: {format_value(self.theirs, self.unit)}"
+        ratio = "" if self.ratio is None else self._format_ratio(self.ratio)
+        bar = "" if self.bar is None else f"≤ {self._format_bar(self.bar)}"
+        verdict = {None: "", True: "ok", False: "MISSED"}[self.held]
+        return self.title, format_value(self.ours, self.unit), beside, ratio, bar, verdict
+
+    def _format_bar(self, bar: float) -> str:
+        return format_value(bar, self.unit) if self.ratio is None else f"{bar:g}"
+
+    def _format_ratio(self, ratio: float) -> str:
+        """Format a ratio with two decimals, or with more where two would hide it or by how little a bar was missed."""
+        if ratio < 0.1:
+            return f"{ratio:.2g}"
+        return f"{ratio:.2f}" if self.held is not False or round(ratio, 2) > (self.bar or 0) else f"{ratio:.4f}"
+
+
+def compare(title: str, pairs: Sequence[tuple[float, float]], beside: str, bar: float | None, **more: Any) -> Figure:
+    """Build the row of a comparison from pairs (ours, theirs), each measured together. Medians count."""
+    ours, theirs = (median(side) for side in zip(*pairs, strict=True))
+    ratio = median(mine / other for mine, other in pairs)
+    return Figure(title=title, ours=ours, beside=beside, theirs=theirs, ratio=ratio, bar=bar, times=len(pairs), **more)
+
+
+def format_value(value: float, unit: str = "s") -> str:
+    if unit != "s":
+        return f"{value:.3g} {unit}"
+    for name, size in (("s", 1.0), ("ms", 1e-3)):
+        if value >= size:
+            return f"{value / size:.3g} {name}"
+    return f"{value / 1e-6:.3g} µs"
+
+
+def build_table(figures: Sequence[Figure], *, times: bool = False) -> Table:
+    """Return the rows as texts, below a row of headings."""
+    others = list(dict.fromkeys(name for figure in figures for name in figure.others))
+    lines: Table = [("", "toolspeak", "beside", "ratio", "bar", "", *(["times"] if times else []), *others)]
+    for figure in figures:
+        counted = [str(figure.times)] if times else []
+        ratios = [f"{figure.others[name]:.2f}" if name in figure.others else "" for name in others]
+        lines.append((*figure.cells(), *counted, *ratios))
+    return lines

@@ -1,0 +1,148 @@
+"""The servers of `gateway.py`: `python gateway_servers.py endpoint|relay PORT|gateway PORT` prints its port and serves.
+
+The endpoint streams tokens, each in a write of its own. The relay is Starlette, aiohttp and nothing else. The relay and
+the gateway stand before the endpoint, whose port they are given, and also report the CPU that they have used.
+"""
+
+import asyncio
+import json
+import random
+import sys
+import time
+
+WORD = "word "
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "The weather in a city.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+def build_request(tokens, pace, answer="prose"):
+    """Build a request; the user's message tells the endpoint what to answer, and how fast.
+
+    Args:
+        tokens: how many tokens
+        pace: seconds between two tokens
+        answer: "prose", "prose and calls" or "calls"
+    """
+    order = json.dumps({"tokens": tokens, "pace": pace, "answer": answer})
+    messages = [{"role": "user", "content": f"<<{order}>>"}]
+    request = {"model": "m", "messages": messages, "stream": True, "tools": [TOOL]}
+    return json.dumps(request).encode()
+
+
+def build_tokens(tokens, answer):
+    """Return the tokens of an answer."""
+    calls = {"prose": 0, "prose and calls": tokens // 5, "calls": tokens}[answer]
+    words = [WORD] * (tokens - calls)
+    if not calls:
+        return words
+    lines = "".join(f'get_weather({{city: "Town {number}"}})\n' for number in range(calls // 10))
+    whole = f"\n```typescript\n{lines}```"
+    size = len(whole) / calls
+    return words + [whole[int(place * size) : int((place + 1) * size)] for place in range(calls)]
+
+
+async def run_endpoint():
+    """Serve streams of tokens as an endpoint of OpenAI's API does."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    start = '{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":'
+
+    def event(delta, reason="null"):
+        return f'data: {start}{json.dumps(delta)},"logprobs":null,"finish_reason":{reason}}}]}}\n\n'.encode()
+
+    async def serve(reader, writer):
+        try:
+            size = int((await reader.readuntil(b"\r\n\r\n")).lower().split(b"content-length:")[1].split(b"\r")[0])
+            request = json.loads(await reader.readexactly(size))
+            order = json.loads(request["messages"][-1]["content"].split("<<")[1].split(">>")[0])
+            events = [event({"content": token}) for token in build_tokens(order["tokens"], order["answer"])]
+            writer.write(head)
+            loop, pace = asyncio.get_running_loop(), order["pace"]
+            due = loop.time() + (
+                random.random() * pace if pace > 0.01 else 0
+            )  # so that streams do not send at the same moments
+            for each in events:
+                if pace:
+                    due += pace
+                    if (wait := due - loop.time()) > 0:
+                        await asyncio.sleep(wait)
+                writer.write(each)
+                await writer.drain()
+            writer.write(event({}, '"stop"') + b"data: [DONE]\n\n")
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, backlog=1000)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+def serve_measured(application):
+    """Serve an app, and at `/cpu` the CPU seconds that its process has used."""
+    import socket
+
+    from starlette.responses import PlainTextResponse
+    from starlette.routing import Route
+
+    from toolspeak.gateway.server import server
+
+    async def cpu(request):
+        return PlainTextResponse(str(time.process_time()))
+
+    application.routes.append(Route("/cpu", cpu))
+    with socket.create_server(("127.0.0.1", 0), backlog=1000) as listening:
+        print(listening.getsockname()[1], flush=True)
+        server(application, host="127.0.0.1", port=0).run(sockets=[listening])
+
+
+def run_relay(port):
+    """Serve a relay that passes bytes on and reads nothing."""
+    import aiohttp
+    from starlette.applications import Starlette
+    from starlette.responses import StreamingResponse
+    from starlette.routing import Route
+
+    sessions = []
+
+    async def forward(request):
+        if not sessions:
+            sessions.append(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1000)))
+        data = await request.body()
+        url = f"http://127.0.0.1:{port}/v1/chat/completions"
+        response = await sessions[0].post(url, data=data, headers={"content-type": "application/json"})
+
+        async def chunks():
+            async with response:
+                async for chunk in response.content.iter_any():
+                    yield chunk
+
+        return StreamingResponse(chunks(), media_type="text/event-stream")
+
+    serve_measured(Starlette(routes=[Route("/v1/chat/completions", forward, methods=["POST"])]))
+
+
+def run_gateway(port):
+    from toolspeak.dialects import TYPESCRIPT
+    from toolspeak.gateway import Served, app
+    from toolspeak.models import connect
+
+    endpoint = connect("m", at=f"http://127.0.0.1:{port}/v1", key="none")
+    serve_measured(app([Served(name="m", model=endpoint, dialect=TYPESCRIPT)]))
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["endpoint"]:
+            asyncio.run(run_endpoint())
+        case ["relay", port]:
+            run_relay(port)
+        case ["gateway", port]:
+            run_gateway(port)
