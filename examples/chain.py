@@ -1,6 +1,17 @@
 """Steps that feed each other: a tool called by hand, a model, a function.
 
-python examples/chain.py
+$ python examples/chain.py
+flowchart TD
+    start((start))
+    step1[["get_weather"]]
+    …
+    step5 --> answer
+
+tool: {'city': 'Paris', 'celsius': 20}
+tool: 68.0
+prompt: It is 68.0 degrees Fahrenheit in Paris. In one short sentence: what should I wear?
+llm: A light jacket.
+transform: A light jacket.
 """
 
 from toolspeak import Chain, previous

@@ -1,6 +1,24 @@
 """A chatbot that converts times and currencies: enums in the schema, a conversation that remembers, a drawing.
 
-python examples/chatbot.py
+$ python examples/chatbot.py
+flowchart TD
+    start((start))
+    step1(["local"])
+    start --> step1
+    step1 -. call .-> step1_1[["convert_time"]]
+    step1_1 -. result .-> step1
+    step1 -. call .-> step1_2[["convert_currency"]]
+    step1_2 -. result .-> step1
+    answer((answer))
+    step1 --> answer
+
+You: What time is it in Dubai when it is 12:00 in Oslo?
+  convert_time({'time': '12:00', 'from_city': 'Oslo', 'to_city': 'Dubai'}) → 15:00
+Assistant: It is 15:00 in Dubai.
+
+You: How much is 250 NOK in USD?
+  convert_currency({'amount': 250, 'from_currency': 'NOK', 'to_currency': 'USD'}) → 25.0
+Assistant: 250 NOK are 25 US dollars.
 """
 
 from datetime import datetime, timedelta

@@ -1,6 +1,18 @@
 """A small coding agent: it reads and edits files in one folder, and asks before it changes any.
 
-python examples/coding_agent.py FOLDER "Add a docstring to the function in hello.py."
+$ python examples/coding_agent.py FOLDER "Let the function in hello.py return hello."
+The model wants edit_file({'path': 'hello.py', 'old': "'hi'", 'new': "'hello'"}).
+Allow it? [y/N] y
+read_file({'path': 'hello.py'}) → def hello():
+    return 'hi'
+
+edit_file({'path': 'hello.py', 'old': "'hi'", 'new': "'hello'"}) → --- a/hello.py
++++ b/hello.py
+@@ -1,2 +1,2 @@
+ def hello():
+-    return 'hi'
++    return 'hello'
+The function returns 'hello' now.
 """
 
 import sys

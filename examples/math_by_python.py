@@ -1,6 +1,16 @@
 """The model writes Python, and it runs where it can do no harm.
 
-python examples/math_by_python.py
+$ python examples/math_by_python.py
+You: Can you please calculate the area of a circle …
+import math
+print(math.pi * 7.5**2)
+a, b = 0, 1
+for _ in range(20):
+    a, b = b, a + b
+print(a)
+→ 176.71458676442586
+6765
+Assistant: The area is 176.71458676442586, and the 20th Fibonacci number is 6765.
 """
 
 from toolspeak import Agent

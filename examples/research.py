@@ -1,6 +1,11 @@
 """A research agent: it looks something up, looks at the result, and goes on, within five turns.
 
-python examples/research.py
+$ python examples/research.py
+  search_population({'city': 'Berlin'}) → 3700000
+  search_population({'city': 'Madrid'}) → 3300000
+  search_population({'city': 'Rome'}) → 2750000
+  add({'numbers': [3700000, 3300000, 2750000]}) → 9750000.0
+In Berlin, Madrid and Rome live 9.75 million people. (answered)
 """
 
 from toolspeak import Chain

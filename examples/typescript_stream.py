@@ -2,7 +2,11 @@
 
 The tool changes nothing (`effect="read"`), so it starts as soon as its call is complete, while the model still speaks.
 
-python examples/typescript_stream.py
+$ python examples/typescript_stream.py
+getWeather {"location": "San Francisco"}
+→ {'location': 'San Francisco', 'daysInFuture': 0, 'weather': 'sunny'}
+It is sunny in San Francisco.
+23 tokens
 """
 
 from toolspeak import Agent, tool

@@ -1,6 +1,11 @@
 """Three calls in one message: the weather in two cities, and a conversion.
 
-python examples/weather_calculator.py
+$ python examples/weather_calculator.py
+You: What's the weather like in Paris and London? Also convert 20C to Fahrenheit.
+  get_weather({'city': 'Paris'}) → {'city': 'Paris', 'celsius': 18}
+  get_weather({'city': 'London'}) → {'city': 'London', 'celsius': 12}
+  calculator({'expression': '20 * 9/5 + 32'}) → 68.0
+Assistant: It is 18°C in Paris and 12°C in London. 20°C are 68°F.
 """
 
 import ast

@@ -1,6 +1,12 @@
 """A model without tool support of its own learns of a function in its prompt, and answers with JSON.
 
-python examples/weather_json.py
+$ python examples/weather_json.py
+You: What's the weather like in Tokyo in celsius?
+  get_weather({'city': 'Tokyo', 'unit': 'celsius'}) → {'city': 'Tokyo', 'temperature': 25, 'unit': 'celsius'}
+Assistant: It is 25 degrees Celsius in Tokyo.
+
+You: What is the capital of France?
+Assistant: Paris.
 """
 
 from typing import Literal

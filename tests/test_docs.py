@@ -1,56 +1,127 @@
-"""Every example in the docs is run, and gives what it says."""
+"""Everything that README and the guides show is run and compared. The rules for pages are in `pages.py`."""
 
-import ast
 import doctest
 import importlib
 import importlib.util
+import os
 import pkgutil
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import typer.main
 
 import toolspeak
+from tests.pages import (
+    PAGES,
+    ROOT,
+    Command,
+    Program,
+    WrongPage,
+    is_like,
+    read_blocks,
+    read_commands,
+    read_programs,
+    run_program,
+)
+from toolspeak.cli.app import app
+from toolspeak.settings import settings as load_settings
 
-ROOT = Path(__file__).parent.parent
-BLOCKS = re.findall(r"```python\n(.*?)```\n", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+PROGRAMS = [program for page in PAGES for program in read_programs(page)]
+COMMANDS = [command for page in PAGES for command in read_commands(page)]
+SETTINGS = [(page, block) for page in PAGES for block in read_blocks(page) if block.language == "toml"]
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 MODULES = [
     info.name
     for info in pkgutil.walk_packages(toolspeak.__path__, "toolspeak.")
     if "        >>> " in Path(importlib.util.find_spec(info.name).origin).read_text(encoding="utf-8")
 ]
 
-
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_the_readme_says_what_happens(block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.chdir(ROOT)  # its paths are relative to the project
-    names: dict[str, object] = {}
-    for node in ast.parse(block).body:
-        code = ast.unparse(node)
-        told = said_after(block, node)
-        if not isinstance(node, ast.Expr) or not told:
-            exec(code, names)
-        elif re.match(r"[\w.]+Error|[\w.]+InvalidArguments: ", told):
-            with pytest.raises(Exception, match=re.escape(told.split(": ", 1)[1])):
-                eval(code, names)
-        elif told[0] in "{[(":
-            assert repr(eval(code, names)) == told
-        else:
-            eval(code, names)
+CLI = typer.main.get_command(app)
+WITHOUT_MODEL = {"tools", "call", "parse", "graph"}
+"""Commands that need no model, and so can be run here."""
 
 
-def said_after(block: str, node: ast.stmt) -> str:
-    """The comment on the lines after a statement, or behind it."""
-    lines = block.split("\n")
-    behind = lines[(node.end_lineno or 0) - 1][node.end_col_offset or 0 :]
-    if "# " in behind:
-        return behind.split("# ", 1)[1]
-    told = []
-    for line in lines[node.end_lineno or 0 :]:
-        if not line.startswith("# "):
-            break
-        told.append(line[2:])
-    return "\n".join(told)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_a_program_does_what_its_page_shows(program: Program, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)  # paths in pages start there
+    run_program(program)
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_a_guide_begins_with_a_program(guide: Path):
+    first = read_blocks(guide)[0]
+    assert (first.language, first.section) == ("python", "")
+
+
+def subcommand(command: Command) -> tuple[str, list[str]] | None:
+    """The command of toolspeak in a line, with its arguments; None if another program is run."""
+    words = shlex.split(command.text, comments=True)
+    if "toolspeak" not in words:
+        return None
+    name, *arguments = words[words.index("toolspeak") + 1 :]
+    end = next((place for place, word in enumerate(arguments) if word in ("|", ">", "&&")), len(arguments))
+    return name, arguments[:end]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_a_command_line_is_right(command: Command):
+    words = shlex.split(command.text, comments=True)
+    if called := subcommand(command):
+        name, arguments = called
+        CLI.commands[name].make_context(name, arguments)  # raises for an option that does not exist
+    elif words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M)
+
+
+RUN_HERE = [each for each in COMMANDS if (called := subcommand(each)) and called[0] in WITHOUT_MODEL]
+
+
+@pytest.mark.parametrize("command", RUN_HERE, ids=lambda command: command.name)
+def test_a_command_prints_what_its_page_shows(command: Command, tmp_path: Path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    program = tmp_path / "bin" / "toolspeak"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m toolspeak.cli "$@"\n')
+    program.chmod(0o755)
+    environment = {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "src"),
+        "HOME": str(tmp_path),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    done = subprocess.run(
+        ["sh", "-c", command.text], cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
+    printed = done.stdout + done.stderr
+    if command.output:
+        assert is_like(command.output, printed.strip("\n")), f"{command.page}:{command.line}: it prints\n{printed}"
+    else:
+        assert done.returncode == 0, printed
+
+
+@pytest.mark.parametrize(("page", "block"), SETTINGS, ids=lambda each: getattr(each, "name", None))
+def test_shown_settings_are_accepted(page: Path, block, tmp_path: Path):
+    (tmp_path / "toolspeak.toml").write_text(block.text, encoding="utf-8")
+    load_settings(tmp_path, {"HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_options_exist(page: Path):
+    known = {name for command in CLI.commands.values() for each in command.params for name in each.opts}
+    known |= {name for command in CLI.commands.values() for each in command.params for name in each.secondary_opts}
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M))
+    named = {word for span in spans if span.startswith(("--", "toolspeak ")) for word in re.findall(r"--[a-z-]+", span)}
+    assert named <= known | {"--help", "--version"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path):
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -58,3 +129,47 @@ def test_the_examples_in_docstrings_are_right(name: str):
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert tried
     assert failed == 0
+
+
+# The comparison itself: a page with a planted mistake must be refused.
+
+WRONG = {
+    "a text": "x = \"b\"\nx  # -> 'a'",
+    "a value below": "[1, 2][:]\n# -> [1, 3]",
+    "printed output": "print(1)\n# -> 2",
+    "an exception": 'int("x")\n# -> ValueError: no',
+    "an exception that does not happen": "int(1)\n# -> ValueError: no",
+    "a value without its mark": "len('ab')  # 2",
+    "a value that is not shown": "x = 1\nx",
+    "a value that is not shown but described": "x = 1\nx  # the number",
+    "an object without its mark": "list('ab')\n# ['a', 'b']",
+    "a value inside of a block": "for x in [1]:\n    x + 1  # -> 3",
+    "output that is not shown": "print(1)",
+    "elision of something else": "'abc'[:]  # -> 'x…c'",
+}
+RIGHT = {
+    "a text": "x = \"b\"  # prose, and no value\nx  # -> 'b'",
+    "printed lines": "print('a\\n b')\n# -> a\n# ->  b",
+    "output in a block": "for x in range(2):\n    print(x)\n```\n\n```text\n0\n1",
+    "an exception": "int('x')\n# -> ValueError: invalid literal for int() …: 'x'",
+    "elision": "'abc'[:]  # -> 'a…c'",
+}
+
+
+def page_of(body: str, folder: Path) -> Path:
+    path = folder / "page.md"
+    path.write_text(f"# A page\n\n```python\n{body}\n```\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
+def test_a_wrong_page_is_refused(body: str, tmp_path: Path):
+    (program,) = read_programs(page_of(body, tmp_path))
+    with pytest.raises(WrongPage):
+        run_program(program)
+
+
+@pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
+def test_a_right_page_is_accepted(body: str, tmp_path: Path):
+    (program,) = read_programs(page_of(body, tmp_path))
+    run_program(program)
