@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from typing import NotRequired, TypedDict
 
 from toolspeak import Context
 
@@ -12,6 +13,12 @@ from toolspeak import Context
 class Stay:
     start: date
     nights: int = 1
+
+
+class Order(TypedDict):
+    item: str
+    count: NotRequired[int]
+    parts: NotRequired[list[Order]]
 
 
 def book(stay: Stay, rooms: int | None = None):

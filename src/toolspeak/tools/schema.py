@@ -18,6 +18,7 @@ from pydantic_core import core_schema, to_jsonable_python
 from toolspeak.coercion import ENUM_NAMES
 from toolspeak.errors import UsageError
 from toolspeak.spec import Schema, map_subschemas
+from toolspeak.tools.typed_dicts import replace_typed_dicts
 
 INLINE_LIMIT = 2_000
 """Schemas that inlining may produce from one definition; a definition beyond that stays a `$ref`."""
@@ -77,7 +78,7 @@ def _iterables_as_lists(annotation: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _typed(annotation: Any, spelling: str) -> Typed:
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        adapter: TypeAdapter[Any] = TypeAdapter(replace_typed_dicts(annotation))
         schema, defs = tidy(adapter.json_schema(schema_generator=_Generator))
     except PydanticUndefinedAnnotation as error:
         raise UnusableType(f"the name {error.name!r} in its type is not defined") from None
@@ -93,7 +94,7 @@ def _typed(annotation: Any, spelling: str) -> Typed:
 @lru_cache(maxsize=4096)
 def _returned(annotation: Any, spelling: str) -> Schema | None:
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        adapter: TypeAdapter[Any] = TypeAdapter(replace_typed_dicts(annotation))
         schema, defs = tidy(adapter.json_schema(mode="serialization", schema_generator=_Generator))
     except Exception:  # whatever it is, a result is shown by its value
         return None
