@@ -1,6 +1,7 @@
 """What cannot be a tool: each refusal is a `UsageError` that names the place and the cure."""
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
@@ -224,6 +225,52 @@ def test_a_tool_made_anew_keeps_what_is_not_said_again():
 
     again = Tool(population, max_output=10)
     assert (again.name, again.spec.effect, again.spec.timeout, again.spec.max_output) == ("people", "read", 5, 10)
+
+
+@tool(name="n", description="d", effect="read", approve=True, sequential=True, timeout=1.5, max_output=10)
+def decorated(x: int) -> int:
+    "Take a number."
+    return x
+
+
+@pytest.mark.parametrize("make", [Tool, tool])
+@pytest.mark.parametrize(
+    ("option", "given", "kept"),
+    [
+        ("name", "m", "m"),
+        ("name", None, "decorated"),
+        ("description", "", ""),
+        ("description", None, "Take a number."),
+        ("effect", "once", "once"),
+        ("effect", "idempotent", "idempotent"),
+        ("approve", False, False),
+        ("sequential", False, False),
+        ("timeout", 9, 9),
+        ("timeout", None, None),
+        ("max_output", 9, 9),
+        ("max_output", None, None),
+    ],
+)
+def test_an_option_that_is_given_wins_over_the_decorator(make: Any, option: str, given: Any, kept: Any):
+    assert make(decorated, **{option: given}).spec == replace(decorated.spec, **{option: kept})
+
+
+def test_options_that_are_not_given_are_the_careful_ones():
+    def plain(x: int) -> int:
+        "Take a number."
+        return x
+
+    assert Tool(plain).spec == tool(plain).spec == tool()(plain).spec
+    assert Tool(plain).spec == replace(
+        decorated.spec,
+        name="plain",
+        description="Take a number.",
+        effect="once",
+        approve=False,
+        sequential=False,
+        timeout=None,
+        max_output=None,
+    )
 
 
 def test_keys_that_are_no_texts_are_told():

@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -17,6 +18,19 @@ from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_sig
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Unset(Enum):
+    """The type of `UNSET`: an option that was not given, which is something else than None."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+UNSET = Unset.UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +42,13 @@ class Bound:
 
 
 class Tool(Generic[P, R]):
-    """A function that a model can call. Called from Python, it is the function it was made from.
+    """A function that a model can call. Called from Python, a tool behaves as its function.
+
+    `Tool(function)` takes the options of `tool`. `Tool(other_tool)` takes over each option that is not given: an option
+    that is given always wins, None included.
 
     Attributes:
-        spec: What the rest of the system knows of it.
+        spec: The description of the tool that models and the loop use.
         function: The function.
         is_async: Whether calling the function gives an awaitable.
 
@@ -54,22 +71,25 @@ class Tool(Generic[P, R]):
         self,
         function: Callable[P, R],
         *,
-        name: str | None = None,
-        description: str | None = None,
-        effect: Effect = "once",
-        approve: bool = False,
-        sequential: bool = False,
-        timeout: float | None = None,
-        max_output: int | None = None,
+        name: str | Unset | None = UNSET,
+        description: str | Unset | None = UNSET,
+        effect: Effect | Unset = UNSET,
+        approve: bool | Unset = UNSET,
+        sequential: bool | Unset = UNSET,
+        timeout: float | Unset | None = UNSET,
+        max_output: int | Unset | None = UNSET,
     ) -> None:
-        if isinstance(function, Tool):  # made anew, under another name say; what is not said again stays
-            made = cast("Tool[P, R]", function)
-            function, spec = made.function, made.spec
-            name = name or spec.name
-            description = spec.description if description is None else description
-            effect = spec.effect if effect == "once" else effect
-            approve, sequential = approve or spec.approve, sequential or spec.sequential
-            timeout, max_output = timeout or spec.timeout, max_output or spec.max_output
+        base: ToolSpec | None = None
+        if isinstance(function, Tool):
+            inner = cast("Tool[P, R]", function)
+            function, base = inner.function, inner.spec
+        name = _choose(name, base.name if base else None)
+        description = _choose(description, base.description if base else None)
+        effect = _choose(effect, base.effect if base else "once")
+        approve = _choose(approve, base.approve if base else False)
+        sequential = _choose(sequential, base.sequential if base else False)
+        timeout = _choose(timeout, base.timeout if base else None)
+        max_output = _choose(max_output, base.max_output if base else None)
         if not callable(function):
             raise UsageError(f"a tool is made from a function, not from {type(function).__name__}")
         if effect not in ("read", "idempotent", "once"):
@@ -137,6 +157,10 @@ class Tool(Generic[P, R]):
         return Bound(tuple(args), kwargs)
 
 
+def _choose(given: T | Unset, inherited: T) -> T:
+    return inherited if isinstance(given, Unset) else given
+
+
 def _parameters(signature: Signature, documented: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     properties: dict[str, Schema] = {}
     required: list[str] = []
@@ -185,38 +209,38 @@ def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(
     *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: Effect = "once",
-    approve: bool = False,
-    sequential: bool = False,
-    timeout: float | None = None,
-    max_output: int | None = None,
+    name: str | None = ...,
+    description: str | None = ...,
+    effect: Effect = ...,
+    approve: bool = ...,
+    sequential: bool = ...,
+    timeout: float | None = ...,
+    max_output: int | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 @overload
 def tool(
     function: Callable[P, R],
     /,
     *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: Effect = "once",
-    approve: bool = False,
-    sequential: bool = False,
-    timeout: float | None = None,
-    max_output: int | None = None,
+    name: str | None = ...,
+    description: str | None = ...,
+    effect: Effect = ...,
+    approve: bool = ...,
+    sequential: bool = ...,
+    timeout: float | None = ...,
+    max_output: int | None = ...,
 ) -> Tool[P, R]: ...
 def tool(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: Effect = "once",
-    approve: bool = False,
-    sequential: bool = False,
-    timeout: float | None = None,
-    max_output: int | None = None,
+    name: str | Unset | None = UNSET,
+    description: str | Unset | None = UNSET,
+    effect: Effect | Unset = UNSET,
+    approve: bool | Unset = UNSET,
+    sequential: bool | Unset = UNSET,
+    timeout: float | Unset | None = UNSET,
+    max_output: int | Unset | None = UNSET,
 ) -> Any:
     """Make a tool, and say what a signature cannot. Optional: a plain function is a tool wherever one is asked for.
 
