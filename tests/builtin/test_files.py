@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolspeak.builtin import files as module
-from toolspeak.builtin._rooted import LARGEST, Rooted
+from toolspeak.builtin._root_folder import MAX_FILE_BYTES, RootFolder
 from toolspeak.builtin.files import FileTools
 from toolspeak.errors import ToolError
 from toolspeak.tools import Toolbox, discover
@@ -79,12 +79,12 @@ def test_an_empty_file_is_said_to_be_empty(tools: Toolbox, root: Path):
 def test_a_long_file_is_cut_with_a_word_on_how_to_go_on(tools: Toolbox, root: Path):
     (root / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 10_001)))
     text = call(tools, "read_file", path="long.txt")
-    assert len(text) < module.SHOWN + 200
+    assert len(text) < module.MAX_SHOWN_CHARS + 200
     following = int(text.rpartition("first_line=")[2].rstrip(")"))
     assert text.splitlines()[-3 if text.splitlines()[-2] == "" else -2] == f"line {following - 1}"
     assert call(tools, "read_file", path="long.txt", first_line=following).startswith(f"line {following}\n")
     (root / "wide.txt").write_text("x" * 100_000)
-    assert len(call(tools, "read_file", path="wide.txt")) < module.SHOWN + 200
+    assert len(call(tools, "read_file", path="wide.txt")) < module.MAX_SHOWN_CHARS + 200
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_long_file_is_cut_with_a_word_on_how_to_go_on(tools: Toolbox, root: Pa
     [
         ("picture.png", b"\x89PNG\0\0", "is a binary file"),
         ("latin.txt", b"caf\xe9", "is not a text file in UTF-8"),
-        ("huge.txt", b"x" * (LARGEST + 1), "is larger than"),
+        ("huge.txt", b"x" * (MAX_FILE_BYTES + 1), "is larger than"),
     ],
 )
 def test_what_is_no_text_is_refused(tools: Toolbox, root: Path, name: str, content: bytes, said: str):
@@ -126,10 +126,10 @@ def test_listing(tools: Toolbox, root: Path):
 
 
 def test_a_long_listing_is_cut(tools: Toolbox, root: Path):
-    for number in range(module.ENTRIES + 10):
+    for number in range(module.MAX_ENTRIES + 10):
         (root / "src" / f"{number}.txt").touch()
     listed = call(tools, "list_files", folder="src").splitlines()
-    assert len(listed) == module.ENTRIES + 1
+    assert len(listed) == module.MAX_ENTRIES + 1
     assert "more than 1000" in listed[-1]
 
 
@@ -151,8 +151,8 @@ def test_a_search_that_finds_too_much_is_cut(tools: Toolbox, root: Path):
     (root / "many.txt").write_text("needle " + "x" * 1000 + "\n")
     (root / "more.txt").write_text("needle\n" * 1000)
     found = call(tools, "search_files", text="needle").splitlines()
-    assert len(found) == module.MATCHES + 1
-    assert max(map(len, found)) < module.LINE + 50
+    assert len(found) == module.MAX_MATCHES + 1
+    assert max(map(len, found)) < module.MAX_LINE_CHARS + 50
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -207,7 +207,7 @@ def test_nothing_is_left_beside_a_file(tools: Toolbox, root: Path):
     with pytest.raises(ToolError, match="is a folder"):
         call(tools, "write_file", path="folder", content="x")
     with pytest.raises(ToolError, match="at most"):
-        call(tools, "write_file", path="src/app.py", content="x" * (LARGEST + 1))
+        call(tools, "write_file", path="src/app.py", content="x" * (MAX_FILE_BYTES + 1))
     assert (root / "src/app.py").read_text() == "new\n"
 
 
@@ -231,7 +231,7 @@ def test_readers_see_the_old_file_or_the_new_one(tools: Toolbox, root: Path):
 
 
 def test_a_file_that_changed_in_the_meantime_is_not_overwritten(root: Path):
-    files = Rooted(root)
+    files = RootFolder(root)
     before = files.read("README.md")
     (root / "README.md").write_text("somebody else was here")
     with pytest.raises(ToolError, match="has changed in the meantime; read it again"):

@@ -6,11 +6,12 @@ import pytest
 
 from toolspeak.builtin.python import PythonTool, run_python
 from toolspeak.errors import ToolError, UsageError
-from toolspeak.execution.sandbox import SandboxLimits, has_monty, walls_here
+from toolspeak.execution.sandbox import SandboxLimits, detect_confinement, has_monty
 from toolspeak.tools import discover
 
 needs_both = pytest.mark.skipif(
-    not (has_monty() and walls_here().stand), reason="needs pydantic-monty and a machine that can confine a process"
+    not (has_monty() and detect_confinement().is_sufficient),
+    reason="needs pydantic-monty and a machine that can confine a process",
 )
 
 

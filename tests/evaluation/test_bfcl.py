@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.bfcl import bfcl, package_checker, schema_of
-from toolspeak.evaluation.records import RecordedAnswer, Suite, TrialResult, Verdict
-from toolspeak.evaluation.templates import qwen
+from toolspeak.evaluation.answers import RecordedAnswer, TrialResult
+from toolspeak.evaluation.bfcl import convert_schema, load_bfcl, load_checker
+from toolspeak.evaluation.questions import Suite, Verdict
+from toolspeak.evaluation.templates import render_qwen
 from toolspeak.evaluation.trials import Trial
 
 AREA = {
@@ -111,11 +112,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def result(asked: Suite, dialect: str, text: str) -> TrialResult:
     [question] = asked.questions
-    return Trial(suite=asked, question=question, dialect=dialect).judged(RecordedAnswer(id="…", text=text))
+    return Trial(suite=asked, question=question, dialect=dialect).judge(RecordedAnswer(id="…", text=text))
 
 
 def test_its_types_become_json_schema():
-    schema = schema_of(AREA["parameters"])
+    schema = convert_schema(AREA["parameters"])
     assert schema == {
         "type": "object",
         "properties": {
@@ -129,7 +130,7 @@ def test_its_types_become_json_schema():
 
 
 def test_the_categories_that_are_not_live_are_asked(package: Path):
-    asked = bfcl()
+    asked = load_bfcl()
     assert asked.name == "bfcl"
     assert asked.categories == ("simple", "multiple", "parallel", "parallel_multiple", "irrelevance")
     assert [question.id for question in asked.questions] == [
@@ -154,7 +155,7 @@ def test_the_categories_that_are_not_live_are_asked(package: Path):
     ],
 )
 def test_right_answers(package: Path, category: str, dialect: str, text: str):
-    found = result(bfcl([category]), dialect, text)
+    found = result(load_bfcl([category]), dialect, text)
     assert found.verdict == Verdict(right=True)
 
 
@@ -169,7 +170,7 @@ def test_right_answers(package: Path, category: str, dialect: str, text: str):
     ],
 )  # fmt: skip
 def test_wrong_answers_and_why(package: Path, category: str, dialect: str, text: str, why: str):
-    found = result(bfcl([category]), dialect, text)
+    found = result(load_bfcl([category]), dialect, text)
     assert found.verdict == Verdict(right=False, why=why)
 
 
@@ -181,7 +182,7 @@ def test_the_checker_is_given_floats_and_no_references(package: Path):
         seen.append((calls, category))
         return Verdict(right=True)
 
-    asked = bfcl(["parallel_multiple"], checker=check)
+    asked = load_bfcl(["parallel_multiple"], checker=check)
     assert result(asked, "python", text).verdict.right
     [([area, color], category)] = seen
     assert category == "parallel_multiple"
@@ -191,30 +192,30 @@ def test_the_checker_is_given_floats_and_no_references(package: Path):
 
 
 def test_the_package_itself_is_left_as_it_is(package: Path):
-    package_checker(package)
+    load_checker(package)
     assert "bfcl_eval.constants.model_config" not in sys.modules
     assert "bfcl_eval.eval_checker.ast_eval.ast_checker" not in sys.modules
 
 
 def test_what_a_model_is_shown(package: Path):
-    [question] = bfcl(["simple"]).questions
+    [question] = load_bfcl(["simple"]).questions
     shown = {
-        name: Trial(suite=bfcl(["simple"]), question=question, dialect=name).shown()
+        name: Trial(suite=load_bfcl(["simple"]), question=question, dialect=name).render()
         for name in ("native", "python", "json")
     }
-    prompts = {name: qwen(each) for name, each in shown.items()}
+    prompts = {name: render_qwen(each) for name, each in shown.items()}
     assert "shapes_area" in prompts["native"]
     assert "shapes.area" not in prompts["native"]
     assert "shapes.area" in prompts["python"]
     assert "shapes.area" in prompts["json"]
-    [asked] = bfcl(["live_simple"]).questions
+    [asked] = load_bfcl(["live_simple"]).questions
     assert [message.role for message in asked.messages] == ["system", "user"]
 
 
 def test_what_was_expected_is_told(package: Path):
     told = {
-        each.category: bfcl([each.category]).expected(each)
-        for each in bfcl(["parallel", "irrelevance", "live_relevance"]).questions
+        each.category: load_bfcl([each.category]).expected(each)
+        for each in load_bfcl(["parallel", "irrelevance", "live_relevance"]).questions
     }
     assert told == {
         "parallel": '{"color": {"name": ["red"]}}\n{"color": {"name": ["blue"]}}',
@@ -225,8 +226,8 @@ def test_what_was_expected_is_told(package: Path):
 
 def test_what_is_not_there_is_told(package: Path):
     with pytest.raises(UsageError, match="bfcl has no category 'hard'; it has: simple, multiple"):
-        bfcl(["hard"])
+        load_bfcl(["hard"])
     with pytest.raises(UsageError, match="this version of bfcl-eval has no questions of 'live_parallel'"):
-        bfcl(["live_parallel"])
+        load_bfcl(["live_parallel"])
     with pytest.raises(UsageError, match="keeps its checker elsewhere"):
-        package_checker(package / "data")
+        load_checker(package / "data")

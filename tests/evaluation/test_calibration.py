@@ -6,19 +6,19 @@ from collections.abc import Collection
 import pytest
 
 from toolspeak.errors import ProviderError
-from toolspeak.evaluation.asker import Asker
-from toolspeak.evaluation.calibration import Contest, calibrate, rounds
-from toolspeak.evaluation.suites import suite
+from toolspeak.evaluation.calibration import DialectComparison, calibrate, split_rounds
+from toolspeak.evaluation.suites import load_suite
+from toolspeak.evaluation.trial_runner import TrialRunner
 from toolspeak.models import Request
 from toolspeak.testing import Said, ScriptedModel, says
 
-from .questions import answering
+from .scripted_models import answering
 
-QUICK = suite("quick")
+QUICK = load_suite("quick")
 IDS = [each.id for each in QUICK.questions]
 
 
-def held(wrong: Collection[str], *dialects: str, seconds: float = 1e9, slower_after: int = 10_000) -> Contest:
+def held(wrong: Collection[str], *dialects: str, seconds: float = 1e9, slower_after: int = 10_000) -> DialectComparison:
     """A calibration in which each answer takes a second; after so many, a hundred."""
     model = answering(QUICK, wrong=wrong)
 
@@ -26,11 +26,11 @@ def held(wrong: Collection[str], *dialects: str, seconds: float = 1e9, slower_af
         asked = len(model.requests)
         return asked + 99 * max(0, asked - slower_after)
 
-    return asyncio.run(calibrate(Asker(model), QUICK, dialects, seconds=seconds, clock=clock))
+    return asyncio.run(calibrate(TrialRunner(model), QUICK, dialects, seconds=seconds, clock=clock))
 
 
 def test_rounds_share_their_tools_and_mix_what_is_asked():
-    found = rounds(QUICK.questions)
+    found = split_rounds(QUICK.questions)
     assert sorted(each.id for part in found for each in part) == sorted(IDS)
     assert [len(part) for part in found] == [5] * 12
     for part in found:
@@ -42,10 +42,10 @@ def test_rounds_share_their_tools_and_mix_what_is_asked():
 
 def test_the_best_wins_and_it_is_said_how_sure_that_is():
     contest = held([f"json/{each}" for each in IDS[:3]], "json", "python")
-    assert contest.order == ("python", "json")
-    lead = contest.narrowest
+    assert contest.ranking == ("python", "json")
+    lead = contest.smallest_lead
     assert lead is not None
-    assert (lead.other, lead.better, lead.worse, lead.sureness) == ("json", 3, 0, 0.9375)
+    assert (lead.other, lead.better, lead.worse, lead.confidence) == ("json", 3, 0, 0.9375)
     assert contest.tally("python").count == 60
     assert round(contest.tally("python").interval.low, 2) == 0.94
 
@@ -53,7 +53,7 @@ def test_the_best_wins_and_it_is_said_how_sure_that_is():
 def test_who_is_surely_behind_is_asked_no_more():
     contest = held([f"json/{each}" for each in IDS], "json", "python", "typescript")
     assert {name: len(found) for name, found in contest.results.items()} == {"json": 5, "python": 60, "typescript": 60}
-    assert contest.order[-1] == "json"
+    assert contest.ranking[-1] == "json"
     assert contest.contenders == ("python", "typescript")
 
 
@@ -66,12 +66,12 @@ def test_it_ends_when_one_is_left():
 def test_of_equals_the_one_that_takes_less_wins():
     contest = held([], "json", "python", seconds=0)
     for trial_id, result in contest.results["json"].items():
-        answered = type(result.answered)(id=result.answered.id, text="", prompt_tokens=500, answer_tokens=1)
+        answered = type(result.answer)(id=result.answer.id, text="", prompt_tokens=500, answer_tokens=1)
         contest.results["json"][trial_id] = type(result)(
-            answered=answered, calls=result.calls, malformed=(), verdict=result.verdict
+            answer=answered, calls=result.calls, malformed=(), verdict=result.verdict
         )
-    assert contest.order == ("python", "json")
-    assert contest.narrowest.sureness == 0.5
+    assert contest.ranking == ("python", "json")
+    assert contest.smallest_lead.confidence == 0.5
 
 
 @pytest.mark.parametrize(("seconds", "questions"), [(29, 10), (30, 15), (0, 5)])
@@ -89,14 +89,14 @@ def test_a_dialect_that_the_endpoint_does_not_take_cannot_win():
     def answer(request: Request) -> Said:
         return Said(error=ProviderError("no tools here")) if request.dialect == "native" else says("No.")
 
-    asker = Asker(ScriptedModel([answer]))
-    contest = asyncio.run(calibrate(asker, QUICK, ["native", "json", "python"], seconds=1e9))
-    assert list(asker.lost) == ["native"]
-    assert contest.order[-1] == "native"
+    runner = TrialRunner(ScriptedModel([answer]))
+    contest = asyncio.run(calibrate(runner, QUICK, ["native", "json", "python"], seconds=1e9))
+    assert list(runner.dropped) == ["native"]
+    assert contest.ranking[-1] == "native"
     assert len(contest.results["json"]) == 60
 
 
 def test_an_endpoint_that_is_gone_is_told():
-    asker = Asker(ScriptedModel([lambda _: Said(error=ProviderError("nobody is there"))]))
+    runner = TrialRunner(ScriptedModel([lambda _: Said(error=ProviderError("nobody is there"))]))
     with pytest.raises(ProviderError, match="nobody is there"):
-        asyncio.run(calibrate(asker, QUICK, ["native", "json"], seconds=1e9))
+        asyncio.run(calibrate(runner, QUICK, ["native", "json"], seconds=1e9))

@@ -13,15 +13,15 @@ import pytest
 
 from toolspeak.cli.eval import Options, calibrate, evaluate
 from toolspeak.errors import ProviderError, UsageError
-from toolspeak.evaluation.suites import suite
+from toolspeak.evaluation.suites import load_suite
 from toolspeak.models import Endpoint, HttpModel, Request
 from toolspeak.pieces import Piece
 from toolspeak.settings import remembered_dialect
 from toolspeak.testing import Said, ScriptedModel
 
-from .questions import answering, right_calls, slipping
+from .scripted_models import answering, right_calls, slipping
 
-QUICK = suite("quick")
+QUICK = load_suite("quick")
 IDS = [each.id for each in QUICK.questions]
 TEXTS = ("json", "typescript", "python")
 

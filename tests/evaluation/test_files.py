@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.files import ResultsFile, read_answers, rows, write_failures, write_prompts
-from toolspeak.evaluation.records import ExpectedCall, RecordedAnswer, RecordedCall
-from toolspeak.evaluation.templates import qwen
-from toolspeak.evaluation.trials import Trial, trials
+from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
+from toolspeak.evaluation.files import ResultsFile, read_answers, read_rows, write_failures, write_prompts
+from toolspeak.evaluation.questions import ExpectedCall
+from toolspeak.evaluation.templates import render_qwen
+from toolspeak.evaluation.trials import Trial, make_trials
 
-from .questions import question, suite_of, tool
+from .scripted_models import question, suite_of, tool
 
 FIRST = question("é", "Do f.", [tool("f")], ExpectedCall(name="f", arguments={}, optional={}))
 SUITE = suite_of(FIRST, question("b", "Do nothing.", [tool("f")], category="none"))
@@ -21,12 +22,12 @@ TRIAL = Trial(suite=SUITE, question=FIRST, dialect="python")
 WHOLE = RecordedAnswer(
     id=TRIAL.id,
     text="ü",
-    spoken=(RecordedCall(name="f", arguments="{}"),),
+    api_calls=(RecordedCall(name="f", arguments="{}"),),
     finish="tool_calls",
     prompt_tokens=10,
     answer_tokens=256,
     seconds=1.5,
-    shown="abc",
+    prompt_hash="abc",
     model="m",
 )
 
@@ -34,13 +35,13 @@ WHOLE = RecordedAnswer(
 @pytest.mark.parametrize("name", ["prompts.jsonl", "new/prompts.jsonl.gz"])
 def test_prompts(tmp_path: Path, name: str):
     path = tmp_path / name
-    assert write_prompts(path, trials(SUITE, ["python", "json"]), qwen) == 4
+    assert write_prompts(path, make_trials(SUITE, ["python", "json"]), render_qwen) == 4
     text = gzip.decompress(path.read_bytes()).decode() if name.endswith(".gz") else path.read_text("utf-8")
     written = [json.loads(line) for line in text.splitlines()]
     assert [row["id"] for row in written] == [
         "own/single/python/é", "own/none/python/b", "own/single/json/é", "own/none/json/b",
     ]  # fmt: skip
-    assert written[0] == {"id": TRIAL.id, "prompt": qwen(TRIAL.shown()), "shown": TRIAL.mark()}
+    assert written[0] == {"id": TRIAL.id, "prompt": render_qwen(TRIAL.render()), "shown": TRIAL.prompt_hash()}
 
 
 def test_answers_made_elsewhere(tmp_path: Path):
@@ -53,7 +54,7 @@ def test_answers_made_elsewhere(tmp_path: Path):
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
     assert read_answers(path) == [
         RecordedAnswer(id="a/b/python/1", text="y", finish="length"),
-        RecordedAnswer(id="a/b/python/2", text="x", finish="length", answer_tokens=256, shown="abc"),
+        RecordedAnswer(id="a/b/python/2", text="x", finish="length", answer_tokens=256, prompt_hash="abc"),
     ]
 
 
@@ -61,12 +62,12 @@ def test_results_are_answers_that_can_be_read_again(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     plain = RecordedAnswer(id="own/none/python/b", text="f()")
     with ResultsFile(path) as file:
-        file.add(TRIAL.judged(WHOLE))
+        file.add(TRIAL.judge(WHOLE))
         assert len(path.read_text("utf-8").splitlines()) == 1  # there at once, whatever happens next
     with ResultsFile(path) as file:
-        file.add(Trial(suite=SUITE, question=SUITE.questions[1], dialect="python").judged(plain))
+        file.add(Trial(suite=SUITE, question=SUITE.questions[1], dialect="python").judge(plain))
     assert read_answers(path) == [WHOLE, plain]
-    first, second = (row for _, row in rows(path))
+    first, second = (row for _, row in read_rows(path))
     assert (first["right"], first["read"]) == (True, [{"name": "f", "arguments": {}}])
     assert second == {
         "id": "own/none/python/b",
@@ -78,7 +79,7 @@ def test_results_are_answers_that_can_be_read_again(tmp_path: Path):
         "prompt_tokens": None,
         "answer_tokens": None,
     }
-    with ResultsFile(path, anew=True):
+    with ResultsFile(path, overwrite=True):
         pass
     assert read_answers(path) == []
 
@@ -86,26 +87,26 @@ def test_results_are_answers_that_can_be_read_again(tmp_path: Path):
 def test_a_question_that_was_asked_again_has_a_line_for_each_answer(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     slip = RecordedAnswer(id=TRIAL.id, text="f(x=y)")
-    again = TRIAL.again(slip)
+    again = TRIAL.follow_up(slip)
     assert again is not None
-    mended = again.judged(RecordedAnswer(id=again.id, text="f()"))
+    mended = again.judge(RecordedAnswer(id=again.id, text="f()"))
     with ResultsFile(path) as file:
         for each in mended.series:
             file.add(each)
-    assert [(row["id"], row["right"], row["read"]) for _, row in rows(path)] == [
+    assert [(row["id"], row["right"], row["read"]) for _, row in read_rows(path)] == [
         ("own/single/python/é", False, []),
         ("own/single/python/é#2", True, [{"name": "f", "arguments": {}}]),
     ]
-    assert read_answers(path) == [slip, mended.answered]
+    assert read_answers(path) == [slip, mended.answer]
 
 
 def test_failures_tell_the_whole_conversation(tmp_path: Path):
     path = tmp_path / "failures.txt"
     native = Trial(suite=SUITE, question=FIRST, dialect="native")
     spoken = (RecordedCall(name="f", arguments="{}"), RecordedCall(name="h", arguments="{}"))
-    again = native.again(RecordedAnswer(id=native.id, text="So:", spoken=spoken))
+    again = native.follow_up(RecordedAnswer(id=native.id, text="So:", api_calls=spoken))
     assert again is not None
-    write_failures(path, [(again, again.judged(RecordedAnswer(id=again.id, text="", spoken=spoken[:1])))], None)
+    write_failures(path, [(again, again.judge(RecordedAnswer(id=again.id, text="", api_calls=spoken[:1])))], None)
     told = path.read_text("utf-8")
     assert told.startswith("=== own/single/native/é#2\n")
     assert "user: Do f.\nassistant: So:\nf({})\nh({})\ntool: done\ntool: there is no tool 'h'. " in told
@@ -115,8 +116,8 @@ def test_failures_tell_the_whole_conversation(tmp_path: Path):
 
 def test_failures_are_there_to_be_read(tmp_path: Path):
     path = tmp_path / "failures.txt"
-    wrong = TRIAL.judged(RecordedAnswer(id=TRIAL.id, text="f(", finish="length"))
-    assert write_failures(path, [(TRIAL, wrong)], qwen) == 1
+    wrong = TRIAL.judge(RecordedAnswer(id=TRIAL.id, text="f(", finish="length"))
+    assert write_failures(path, [(TRIAL, wrong)], render_qwen) == 1
     told = path.read_text("utf-8")
     assert told.startswith(f"=== {TRIAL.id}\n--- question\n<|im_start|>system\n")
     assert "\n--- answer\nf(\n--- expected\n" in told
@@ -125,7 +126,7 @@ def test_failures_are_there_to_be_read(tmp_path: Path):
     write_failures(path, [(TRIAL, wrong)], None)
     assert "\nuser: Do f.\n--- answer" in path.read_text("utf-8")
     native = Trial(suite=SUITE, question=FIRST, dialect="native")
-    write_failures(path, [(native, native.judged(RecordedAnswer(id="…", text="No.")))], None)
+    write_failures(path, [(native, native.judge(RecordedAnswer(id="…", text="No.")))], None)
     assert '--- question\n{"type": "function", "function": {"name": "f", ' in path.read_text("utf-8")
 
 
@@ -152,4 +153,4 @@ def test_a_file_that_cannot_be_read(tmp_path: Path):
     with pytest.raises(UsageError, match=r"cannot read .*plain"):
         read_answers(tmp_path / "plain.jsonl.gz")
     with pytest.raises(UsageError, match="cannot write"):
-        write_prompts(tmp_path, [], qwen)
+        write_prompts(tmp_path, [], render_qwen)

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from toolspeak.evaluation.judge import judged, matches
-from toolspeak.evaluation.records import ExpectedCall, RecordedAnswer
-from toolspeak.evaluation.suites import suite
+from toolspeak.evaluation.answers import RecordedAnswer
+from toolspeak.evaluation.judge import judge_calls, matches
+from toolspeak.evaluation.questions import ExpectedCall
+from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.trials import Trial
 from toolspeak.messages import Ref, ToolCall
 
-from .questions import question, tool
+from .scripted_models import question, tool
 
 TEXT, WHOLE, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 
@@ -90,7 +91,7 @@ def said(*calls: tuple[str, dict[str, Any]]) -> list[ToolCall]:
     ],
 )
 def test_right_answers(expected: list[ExpectedCall], calls: list[tuple[str, dict[str, Any]]]):
-    assert judged(question("q", "…", [LIGHT, LOCK], *expected), said(*calls)).right
+    assert judge_calls(question("q", "…", [LIGHT, LOCK], *expected), said(*calls)).right
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_right_answers(expected: list[ExpectedCall], calls: list[tuple[str, dict
     ],
 )
 def test_wrong_answers_and_why(expected: list[ExpectedCall], calls: list[tuple[str, dict[str, Any]]], why: str):
-    verdict = judged(question("q", "…", [LIGHT, LOCK], *expected), said(*calls))
+    verdict = judge_calls(question("q", "…", [LIGHT, LOCK], *expected), said(*calls))
     assert (verdict.right, verdict.why) == (False, why)
 
 
@@ -131,11 +132,11 @@ STEPS = question(
 
 @pytest.mark.parametrize("to", [Ref(call="c0", path=("email",)), "ana@x"])
 def test_a_result_may_flow_into_the_next_call(to: Any):
-    assert judged(STEPS, said(("find", {"name": "Ana"}), ("mail", {"to": to}))).right
+    assert judge_calls(STEPS, said(("find", {"name": "Ana"}), ("mail", {"to": to}))).right
 
 
 def test_a_model_may_want_to_see_the_first_result():
-    assert judged(STEPS, said(("find", {"name": "Ana"}))).right
+    assert judge_calls(STEPS, said(("find", {"name": "Ana"}))).right
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_a_model_may_want_to_see_the_first_result():
     ],
 )
 def test_what_flows_wrongly(calls: list[tuple[str, dict[str, Any]]], why: str):
-    verdict = judged(STEPS, said(*calls))
+    verdict = judge_calls(STEPS, said(*calls))
     assert (verdict.right, verdict.why) == (False, why)
 
 
@@ -174,7 +175,7 @@ def test_what_flows_wrongly(calls: list[tuple[str, dict[str, Any]]], why: str):
     ],
 )
 def test_two_steps_as_models_say_them(dialect: str, text: str):
-    quick = suite("quick")
+    quick = load_suite("quick")
     asked = next(each for each in quick.questions if each.id == "office-2")
-    result = Trial(suite=quick, question=asked, dialect=dialect).judged(RecordedAnswer(id="…", text=text))
+    result = Trial(suite=quick, question=asked, dialect=dialect).judge(RecordedAnswer(id="…", text=text))
     assert result.verdict.right, result.verdict.why

@@ -10,16 +10,16 @@ import pytest
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.asker import Asker
-from toolspeak.evaluation.records import Question
-from toolspeak.evaluation.suites import from_file, suite
-from toolspeak.evaluation.trials import trials
+from toolspeak.evaluation.questions import Question
+from toolspeak.evaluation.suites import load_suite, read_suite
+from toolspeak.evaluation.trial_runner import TrialRunner
+from toolspeak.evaluation.trials import make_trials
 from toolspeak.validation import fits
 
-from .questions import answering, meant, right_calls
+from .scripted_models import answering, meant, right_calls
 
 ROOT = Path(__file__).parent.parent.parent
-QUICK = suite("quick")
+QUICK = load_suite("quick")
 TOOL = {"name": "f", "description": "F.", "parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}
 
 
@@ -48,11 +48,11 @@ def test_who_knows_the_answers_to_quick_is_right_in_every_dialect(dialect: str, 
     model = answering(QUICK, wrong=() if knows else [each.id for each in QUICK.questions])
 
     async def verdicts() -> list[str]:
-        asker = Asker(model, concurrency=4)
+        runner = TrialRunner(model, concurrency=4)
         return [
             trial.id
-            async for trial, answered in asker.ask_all(trials(QUICK, [dialect]))
-            if trial.judged(answered).verdict.right is not knows
+            async for trial, answered in runner.run(make_trials(QUICK, [dialect]))
+            if trial.judge(answered).verdict.right is not knows
         ]
 
     assert asyncio.run(verdicts()) == []
@@ -78,20 +78,20 @@ def test_nothing_of_a_file_is_lost(tmp_path: Path):
         },
     ]
     path.write_text("\n\n".join(map(json.dumps, lines)))
-    mine = from_file(path)
+    mine = read_suite(path)
     assert (mine.name, mine.categories) == ("mine", ("one", "two"))
     first, second = mine.questions
     assert first.tools[0].returns == {"type": "integer"}
     assert [call.arguments for call in right_calls(first)] == [{"x": 1}]
     assert [message.role for message in second.messages] == ["system", "user"]
-    assert suite(str(path), ["two"]).questions == (second,)
+    assert load_suite(str(path), ["two"]).questions == (second,)
 
 
 def test_the_file_in_the_docs_is_a_suite(tmp_path: Path):
     [example] = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "eval.md").read_text("utf-8"), re.S)
     path = tmp_path / "desk.jsonl"
     path.write_text(example)
-    assert [(each.id, len(each.expected)) for each in from_file(path).questions] == [("friday", 1), ("lunch", 0)]
+    assert [(each.id, len(each.expected)) for each in read_suite(path).questions] == [("friday", 1), ("lunch", 0)]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path: Path, changed
     row = {"id": "a", "category": "one", "tools": [TOOL], "messages": "Do f.", "expected": []}
     path.write_text("\n" + json.dumps({**row, **changed}))
     with pytest.raises(UsageError) as caught:
-        from_file(path)
+        read_suite(path)
     assert str(caught.value) == f"{path}, line 2: {says}"
 
 
@@ -148,7 +148,7 @@ def test_a_file_that_is_none(tmp_path: Path, text: str, says: str):
     path = tmp_path / "mine.jsonl"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
-        from_file(path)
+        read_suite(path)
     assert str(caught.value).startswith(says.format(path=path))
 
 
@@ -157,11 +157,11 @@ def test_two_questions_of_one_name(tmp_path: Path):
     row = json.dumps({"id": "a", "category": "one", "tools": [TOOL], "messages": "Do f.", "expected": []})
     path.write_text(f"{row}\n{row}\n")
     with pytest.raises(UsageError, match="line 2: there is already a question 'a'"):
-        from_file(path)
+        read_suite(path)
 
 
 def test_a_suite_or_a_category_that_is_not_there():
     with pytest.raises(UsageError, match="there is no suite 'quik'; write quick, bfcl or the path of a file"):
-        suite("quik")
+        load_suite("quik")
     with pytest.raises(UsageError, match="quick has no category 'hard'; it has: single, "):
-        suite("quick", ["hard"])
+        load_suite("quick", ["hard"])

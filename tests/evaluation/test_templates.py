@@ -4,10 +4,10 @@ import pytest
 
 from toolspeak.dialects import Shown
 from toolspeak.errors import UsageError
-from toolspeak.evaluation.templates import chatml, qwen, template_named
+from toolspeak.evaluation.templates import find_template, render_chatml, render_qwen
 from toolspeak.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
 
-from .questions import tool
+from .scripted_models import tool
 
 QWEN = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
@@ -18,22 +18,22 @@ def test_messages():
         "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHello.<|im_end|>\n"
         "<|im_start|>assistant\nHi.<|im_end|>\n<|im_start|>user\nBye.<|im_end|>\n<|im_start|>assistant\n"
     )
-    assert qwen(shown) == chatml(shown) == said
+    assert render_qwen(shown) == render_chatml(shown) == said
 
 
 def test_qwen_is_told_who_it_is_if_nothing_else_is_said():
     shown = Shown(messages=(user("Hello."),))
     assert (
-        qwen(shown)
+        render_qwen(shown)
         == f"<|im_start|>system\n{QWEN}<|im_end|>\n<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\n"
     )
-    assert chatml(shown) == "<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\n"
+    assert render_chatml(shown) == "<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\n"
 
 
 @pytest.mark.parametrize(("first", "told"), [((), QWEN), ((system("Be brief."),), "Be brief.")])
 def test_qwens_own_tools(first: tuple, told: str):
     shown = Shown(messages=(*first, user("Grüße!")), tools=(tool("hail", name={"type": "string"}),))
-    assert qwen(shown) == (
+    assert render_qwen(shown) == (
         f"<|im_start|>system\n{told}\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
         "You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n"
         '{"type": "function", "function": {"name": "hail", "description": "Do hail.", "parameters": {"type": "object", '
@@ -53,7 +53,7 @@ def test_qwens_own_calls_and_results():
         Message(role="tool", parts=(*results, Text(text="Enough."))),
         Message(role="assistant", parts=(calls[1],)),
     )
-    assert qwen(Shown(messages=said)) == (
+    assert render_qwen(Shown(messages=said)) == (
         f"<|im_start|>system\n{QWEN}<|im_end|>\n<|im_start|>user\nGrüße!<|im_end|>\n"
         '<|im_start|>assistant\nSo:\n<tool_call>\n{"name": "hail", "arguments": {"name": "Åsa"}}\n</tool_call>\n'
         '<tool_call>\n{"name": "hail", "arguments": {"name": "Bo"}}\n</tool_call><|im_end|>\n'
@@ -66,6 +66,6 @@ def test_qwens_own_calls_and_results():
 
 def test_what_is_not_there_is_told():
     with pytest.raises(UsageError, match="chatml has no form for tools"):
-        chatml(Shown(messages=(user("Hello."),), tools=(tool("f"),)))
+        render_chatml(Shown(messages=(user("Hello."),), tools=(tool("f"),)))
     with pytest.raises(UsageError, match=r"there is no template 'llama'; the templates are: qwen2.5, chatml"):
-        template_named("llama")
+        find_template("llama")

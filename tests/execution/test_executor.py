@@ -13,7 +13,7 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from tests.run.playing import Clock, awaited, until
-from toolspeak.execution import Executor, Threads
+from toolspeak.execution import Executor, ThreadPool
 from toolspeak.messages import Concat, Ref, ToolCall, ToolResult
 from toolspeak.tools import Context, Toolbox, tool
 
@@ -196,23 +196,23 @@ def test_a_coroutine_may_tidy_up_when_it_is_cancelled():
 
 
 def test_stuck_threads_are_capped():
-    threads = Threads(most_stuck=2)
+    threads = ThreadPool(max_stuck=2)
     for _ in range(2):
-        assert "did not come back" in (ran(tool(hang, timeout=0.05), threads=threads).error or "")
+        assert "did not come back" in (ran(tool(hang, timeout=0.05), pool=threads).error or "")
     assert threads.stuck == 2
-    result = ran(hang, threads=threads)
+    result = ran(hang, pool=threads)
     assert (result.ran, "2 earlier calls hang" in (result.error or "")) == (False, True)
-    assert ran(shout_later, {"text": "coroutines still run"}, threads=threads).output
+    assert ran(shout_later, {"text": "coroutines still run"}, pool=threads).output
     LET_GO.set()
     until(lambda: threads.stuck == 0)
-    assert ran(shout, {"text": "again"}, threads=threads).output == "AGAIN"
+    assert ran(shout, {"text": "again"}, pool=threads).output == "AGAIN"
 
 
 def test_a_result_that_comes_when_the_event_loop_is_gone_hurts_nobody():
-    threads = Threads()
+    threads = ThreadPool()
 
     async def main() -> None:
-        Executor(Toolbox([hang]), threads=threads).start(
+        Executor(Toolbox([hang]), pool=threads).start(
             ToolCall(id="c", name="hang", arguments={}), {}, 1, lambda result: None
         )
 
@@ -222,7 +222,7 @@ def test_a_result_that_comes_when_the_event_loop_is_gone_hurts_nobody():
 
 
 def test_a_coroutine_that_comes_too_late_is_closed():
-    threads, handed = Threads(), []
+    threads, handed = ThreadPool(), []
 
     def slow() -> Any:
         "Hands out a coroutine, late."
@@ -232,7 +232,7 @@ def test_a_coroutine_that_comes_too_late_is_closed():
 
     async def main() -> None:
         told: list[ToolResult] = []
-        executor = Executor(Toolbox([tool(slow, timeout=0.05)]), threads=threads)
+        executor = Executor(Toolbox([tool(slow, timeout=0.05)]), pool=threads)
         executor.start(ToolCall(id="c", name="slow", arguments={}), {}, 1, told.append)
         await asyncio.sleep(0.3)
         assert "within 0.05" in (told[0].error or "")

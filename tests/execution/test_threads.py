@@ -13,17 +13,17 @@ import pytest
 
 from tests.run.playing import until
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
-from toolspeak.execution.threads import MOST_STUCK, Threads, TooManyStuck
+from toolspeak.execution.threads import MAX_STUCK_THREADS, ThreadPool, TooManyStuckThreads
 
 
-def outcome_in(threads: Threads, function: Callable[[], Any]) -> CallOutcome:
+def outcome_in(threads: ThreadPool, function: Callable[[], Any]) -> CallOutcome:
     outcomes: SimpleQueue[CallOutcome] = SimpleQueue()
     threads.start(function, outcomes.put)
     return outcomes.get(timeout=5)
 
 
 def test_a_value_comes_back():
-    assert outcome_in(Threads(), lambda: 42) == Returned(42)
+    assert outcome_in(ThreadPool(), lambda: 42) == Returned(42)
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_whatever_is_raised_is_a_value(error: type[BaseException]):
     def function() -> None:
         raise raised
 
-    assert outcome_in(Threads(), function) == Raised(raised)
+    assert outcome_in(ThreadPool(), function) == Raised(raised)
 
 
 def test_a_thread_is_used_again():
-    threads = Threads()
+    threads = ThreadPool()
     names = set()
     for _ in range(20):
         names.add(outcome_in(threads, threading.get_ident)[0])
@@ -50,11 +50,11 @@ def test_a_thread_is_used_again():
 def test_threads_are_daemons_and_see_the_context_of_the_caller():
     word = contextvars.ContextVar("word", default="")
     word.set("here")
-    assert outcome_in(Threads(), lambda: (word.get(), threading.current_thread().daemon)) == Returned(("here", True))
+    assert outcome_in(ThreadPool(), lambda: (word.get(), threading.current_thread().daemon)) == Returned(("here", True))
 
 
 def test_what_hangs_is_counted_and_capped():
-    threads = Threads(most_stuck=3)
+    threads = ThreadPool(max_stuck=3)
     let_go = threading.Event()
     ended: list[CallOutcome] = []
     jobs = [threads.start(lambda: let_go.wait(10), ended.append) for _ in range(3)]
@@ -63,7 +63,7 @@ def test_what_hangs_is_counted_and_capped():
         job.abandon()
         job.abandon()
         assert threads.stuck == count
-    with pytest.raises(TooManyStuck, match="3 earlier calls hang"):
+    with pytest.raises(TooManyStuckThreads, match="3 earlier calls hang"):
         threads.start(lambda: None, ended.append)
     let_go.set()
     until(lambda: threads.stuck == 0)
@@ -72,7 +72,7 @@ def test_what_hangs_is_counted_and_capped():
 
 
 def test_what_has_ended_cannot_be_stuck():
-    threads = Threads()
+    threads = ThreadPool()
     outcomes: SimpleQueue[CallOutcome] = SimpleQueue()
     job = threads.start(lambda: 1, outcomes.put)
     outcomes.get(timeout=5)
@@ -81,14 +81,14 @@ def test_what_has_ended_cannot_be_stuck():
 
 
 def test_the_cap_is_32():
-    assert MOST_STUCK == 32
+    assert MAX_STUCK_THREADS == 32
 
 
 def test_what_was_returned_does_not_live_on_in_an_idle_thread():
     class Large:
         pass
 
-    threads = Threads()
+    threads = ThreadPool()
     outcome = outcome_in(threads, Large)
     assert isinstance(outcome, Returned)
     kept = weakref.ref(outcome.value)
@@ -99,7 +99,7 @@ def test_what_was_returned_does_not_live_on_in_an_idle_thread():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_threads_of_its_own():
-    threads = Threads()
+    threads = ThreadPool()
     assert outcome_in(threads, lambda: 1) == Returned(1)
     until(lambda: bool(threads._idle))
     if not (child := os.fork()):

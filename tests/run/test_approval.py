@@ -9,7 +9,7 @@ import pytest
 
 from toolspeak.errors import RunPaused
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Limits
-from toolspeak.execution import THREADS
+from toolspeak.execution import THREAD_POOL
 from toolspeak.messages import ToolCall
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
@@ -153,7 +153,7 @@ def test_a_deadline_does_not_wait_for_an_answer(sort: str):
     assert outcome.stop_reason == "limit"
     assert [each.result.ran for each in outcome.calls] == [False, True, False]
     let_go.set()
-    until(lambda: THREADS.stuck == 0)
+    until(lambda: THREAD_POOL.stuck == 0)
 
 
 def test_a_denial_survives_a_conversation():

@@ -9,7 +9,7 @@ import pytest
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.events import Fact, RunEnded
-from toolspeak.execution import THREADS
+from toolspeak.execution import THREAD_POOL
 from toolspeak.run import Agent, AsyncStream, Outcome
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import tool
@@ -344,9 +344,9 @@ def test_a_tool_in_a_thread_is_left_behind_when_its_run_is_cancelled():
 
     facts = awaited(main())
     whole(facts)
-    assert THREADS.stuck == 1
+    assert THREAD_POOL.stuck == 1
     let_go.set()
-    until(lambda: THREADS.stuck == 0)
+    until(lambda: THREAD_POOL.stuck == 0)
 
 
 def test_a_timeout_of_the_caller_ends_the_run():

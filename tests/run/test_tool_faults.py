@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from toolspeak.events import Limits
-from toolspeak.execution import THREADS
+from toolspeak.execution import THREAD_POOL
 from toolspeak.messages import Media, Text
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, calls, says
@@ -31,7 +31,7 @@ def _let_go() -> Iterator[None]:
     RELEASED.clear()
     yield
     RELEASED.set()
-    until(lambda: THREADS.stuck == 0)
+    until(lambda: THREAD_POOL.stuck == 0)
 
 
 def sibling() -> str:

@@ -1,5 +1,6 @@
-"""Ready-made tools: `python` (sandboxed), `files` (confined to a folder) and `shell` (asks first).
+"""Ready-made tools: `python` (sandboxed), `files` (confined to a folder) and `shell` (asks for approval).
 
-Each module holds its tools under their names, so that `discover("toolspeak.builtin.files")` finds them, and a class
-that makes them anew with other settings. Classes, not functions: discovery takes a documented function for a tool.
+Each module has its tools as attributes, so that `discover("toolspeak.builtin.files")` finds them, and a class that
+makes them with other settings. It is a class and not a function, because discovery takes a documented function for a
+tool.
 """

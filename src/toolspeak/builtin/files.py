@@ -1,7 +1,7 @@
-"""Files for a model: read, list, search, write and edit, all inside one folder.
+"""Tools to read, list, search, write and edit files, all inside one folder.
 
-The tools of this module work in the working folder of the program; `FileTools(root)` gives the same for another.
-Reading is free; writing asks first, and shows what changed.
+The tools of this module work in the working folder of the program; `FileTools(root)` makes the same tools for another
+folder. Writing needs approval, and its result shows what changed.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,27 +10,29 @@ from fnmatch import fnmatch
 from io import StringIO
 from pathlib import Path, PurePosixPath
 
-from toolspeak.builtin._rooted import Content, Entry, Rooted
+from toolspeak.builtin._root_folder import FileContent, FolderEntry, RootFolder
 from toolspeak.errors import ToolError
 from toolspeak.tools import Tool, Toolbox
 
-SHOWN = 40_000
-"""Characters of a file or a listing that are shown at once."""
-ENTRIES = 1000
-MATCHES = 200
-LINE = 300
-"""Characters of a line that a search shows."""
-LOOKED_AT = 20_000
-"""Files and folders that one listing or search looks at."""
+MAX_SHOWN_CHARS = 40_000
+"""How much of a file or of a change one result shows."""
+MAX_ENTRIES = 1000
+"""How many files and folders one listing shows."""
+MAX_MATCHES = 200
+"""How many lines one search shows."""
+MAX_LINE_CHARS = 300
+"""How much of a line a search shows."""
+MAX_VISITED = 20_000
+"""How many files and folders one listing or search visits."""
 
-_LEFT_OUT = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache"})
+_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache"})
 
 
 class Files:
-    """What the tools do, for the folder they are made for."""
+    """The functions of the tools, for one folder."""
 
     def __init__(self, root: str | Path = ".") -> None:
-        self._files = Rooted(root)
+        self._files = RootFolder(root)
 
     def read_file(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
         """Read a text file, or some of its lines.
@@ -40,12 +42,12 @@ class Files:
             first_line: The first line to read; lines are counted from 1.
             last_line: The last line to read; left out, the end of the file.
         """
-        lines = _lines(self._files.read(path).text)
+        lines = _split_lines(self._files.read(path).text)
         first = max(1, first_line)
         last = len(lines) if last_line is None else min(last_line, len(lines))
         if lines and first > len(lines):
             raise ToolError(f"{path} has {len(lines)} lines; there is no line {first}")
-        return _cut(lines[first - 1 : last], first, len(lines))
+        return _truncate(lines[first - 1 : last], first, len(lines))
 
     def list_files(self, folder: str = ".", recursive: bool = False, pattern: str = "*") -> str:
         """List the files and folders in a folder, one a line; folders end with a slash.
@@ -56,13 +58,13 @@ class Files:
             pattern: Only files with names like this, such as *.py.
         """
         listed: list[str] = []
-        for entry in self._walked(folder, recursive=recursive):
+        for entry in self._walk(folder, recursive=recursive):
             if entry.kind == "folder" and (pattern == "*" or not recursive):
                 listed.append(f"{entry.path}/")
             elif entry.kind == "file" and fnmatch(PurePosixPath(entry.path).name, pattern):
                 listed.append(entry.path)
-            if len(listed) > ENTRIES:
-                return "\n".join([*listed[:ENTRIES], f"… (more than {ENTRIES}; list one of the folders)"])
+            if len(listed) > MAX_ENTRIES:
+                return "\n".join([*listed[:MAX_ENTRIES], f"… (more than {MAX_ENTRIES}; list one of the folders)"])
         return "\n".join(listed) or "(nothing)"
 
     def search_files(self, text: str, folder: str = ".", pattern: str = "*", ignore_case: bool = False) -> str:
@@ -78,11 +80,11 @@ class Files:
         if not wanted.strip() or "\n" in wanted:
             raise ToolError("the text to search for is some characters of one line")
         found: list[str] = []
-        for entry in self._walked(folder, recursive=True):
+        for entry in self._walk(folder, recursive=True):
             if entry.kind == "file" and fnmatch(PurePosixPath(entry.path).name, pattern):
-                found += self._lines_with(wanted, entry.path, ignore_case, MATCHES + 1 - len(found))
-            if len(found) > MATCHES:
-                return "\n".join([*found[:MATCHES], f"… (more than {MATCHES}; search for something rarer)"])
+                found += self._find_lines(wanted, entry.path, ignore_case, MAX_MATCHES + 1 - len(found))
+            if len(found) > MAX_MATCHES:
+                return "\n".join([*found[:MAX_MATCHES], f"… (more than {MAX_MATCHES}; search for something rarer)"])
         return "\n".join(found) or "(not found)"
 
     def write_file(self, path: str, content: str) -> str:
@@ -92,9 +94,11 @@ class Files:
             path: The file; folders on the way are made.
             content: All that the file shall hold.
         """
-        before = self._files.find(path)
+        before = self._files.read_if_exists(path)
         self._files.write(path, content, before)
-        return _change(path, before, content) if before else f"wrote {path}: {len(_lines(content))} lines"
+        return (
+            _describe_change(path, before, content) if before else f"wrote {path}: {len(_split_lines(content))} lines"
+        )
 
     def edit_file(self, path: str, old: str, new: str, every: bool = False) -> str:
         """Replace a text in a file by another, and show what changed.
@@ -119,11 +123,11 @@ class Files:
             raise ToolError("the new text is the old one; nothing would change")
         after = before.text.replace(old, new)
         self._files.write(path, after, before)
-        return _change(path, before, after)
+        return _describe_change(path, before, after)
 
-    def _walked(self, folder: str, *, recursive: bool) -> Iterator[Entry]:
+    def _walk(self, folder: str, *, recursive: bool) -> Iterator[FolderEntry]:
         waiting = [folder]
-        looked_at = 0
+        visited = 0
         while waiting:
             place = waiting.pop(0)
             try:
@@ -131,54 +135,56 @@ class Files:
             except ToolError:
                 if place == folder:
                     raise
-                continue  # gone, or not ours to read
+                continue  # it is gone, or may not be read
             for entry in entries:
-                looked_at += 1
-                if looked_at > LOOKED_AT:
-                    raise ToolError(f"there are more than {LOOKED_AT} files in {folder}; choose a folder in it")
+                visited += 1
+                if visited > MAX_VISITED:
+                    raise ToolError(f"there are more than {MAX_VISITED} files in {folder}; choose a folder in it")
                 yield entry
-                if recursive and entry.kind == "folder" and PurePosixPath(entry.path).name not in _LEFT_OUT:
+                if recursive and entry.kind == "folder" and PurePosixPath(entry.path).name not in _SKIPPED_FOLDERS:
                     waiting.append(entry.path)
 
-    def _lines_with(self, wanted: str, path: str, ignore_case: bool, most: int) -> list[str]:
+    def _find_lines(self, wanted: str, path: str, ignore_case: bool, max_matches: int) -> list[str]:
         try:
             text = self._files.read(path).text
         except ToolError:  # binary, too large, gone
             return []
         found: list[str] = []
-        for number, line in enumerate(_lines(text), 1):
+        for number, line in enumerate(_split_lines(text), 1):
             line = line.rstrip("\r\n")
             if wanted in (line.casefold() if ignore_case else line):
-                found.append(f"{path}:{number}: {line if len(line) <= LINE else line[: LINE - 1] + '…'}")
-                if len(found) == most:
+                found.append(
+                    f"{path}:{number}: {line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 1] + '…'}"
+                )
+                if len(found) == max_matches:
                     break
         return found
 
 
-def _lines(text: str) -> list[str]:
-    """Lines as editors count them: `splitlines` would end one at a form feed too."""
+def _split_lines(text: str) -> list[str]:
+    """Split a text into lines as editors count them: `splitlines` would also split at a form feed."""
     return list(StringIO(text, newline="\n"))
 
 
-def _cut(lines: list[str], first: int, total: int) -> str:
+def _truncate(lines: list[str], first: int, total: int) -> str:
     size = 0
     for count, line in enumerate(lines):
         size += len(line)
-        if size > SHOWN:
-            shown = "".join(lines[:count]) or line[:SHOWN]
+        if size > MAX_SHOWN_CHARS:
+            shown = "".join(lines[:count]) or line[:MAX_SHOWN_CHARS]
             return f"{shown}\n… (cut; the file has {total} lines, go on with first_line={first + max(1, count)})"
     return "".join(lines) or "(empty)"
 
 
-def _change(path: str, before: Content, after: str) -> str:
-    old, new = ([line.rstrip("\r\n") for line in _lines(text)] for text in (before.text, after))
+def _describe_change(path: str, before: FileContent, after: str) -> str:
+    old, new = ([line.rstrip("\r\n") for line in _split_lines(text)] for text in (before.text, after))
     lines = list(unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
     text = "\n".join(lines) or f"{path} is as it was, but for the ends of its lines"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n… (cut)"
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}\n… (cut)"
 
 
 class FileTools(Toolbox):
-    """The tools for the files of a folder.
+    """The tools for the files of one folder.
 
     Example:
         >>> FileTools("docs").names
@@ -189,8 +195,8 @@ class FileTools(Toolbox):
         """Make the tools.
 
         Args:
-            root: The folder. Nothing outside of it is read or written, and no link is followed.
-            approve: Whether somebody is asked before a file is written.
+            root: The folder. No file outside of it is read or written, and no link is followed.
+            approve: Whether writing a file needs approval.
             read_only: Leave out the tools that write.
         """
         files = Files(root)

@@ -4,14 +4,14 @@ import sys
 from typing import Any
 
 from toolspeak.errors import ToolError, UsageError
-from toolspeak.execution.sandbox import Evaluation, Mode, SandboxLimits, evaluate, has_monty, walls_here
+from toolspeak.execution.sandbox import CodeResult, SandboxLimits, SandboxMode, detect_confinement, has_monty, run_code
 from toolspeak.tools import Tool
 
-_WHAT = (
+_PURPOSE = (
     "Run Python code. The result is what it prints and the value of its last expression, as in a Python shell. "
     "Every call starts fresh: nothing is kept from the call before."
 )
-_HAS = {
+_MODE_DESCRIPTIONS = {
     "monty": (
         "Mode: monty, a part of Python with the modules math, json, re, datetime, time, random, collections, "
         "itertools, functools, decimal, csv, dataclasses, typing, hashlib and base64. Not available: other modules, "
@@ -29,8 +29,8 @@ _HAS = {
     ),
     "none": "Not available on this machine: {missing}.",
 }
-_MISSING = "pip install toolspeak[sandbox]"
-_SILENT = "(nothing was printed, and the last line has no value: use print)"
+_INSTALL_COMMAND = "pip install toolspeak[sandbox]"
+_NO_OUTPUT = "(nothing was printed, and the last line has no value: use print)"
 
 
 class PythonTool(Tool[[str], str]):
@@ -44,7 +44,7 @@ class PythonTool(Tool[[str], str]):
     def __init__(
         self,
         *,
-        mode: Mode = "auto",
+        mode: SandboxMode = "auto",
         limits: SandboxLimits | None = None,
         unsafe_local: bool = False,
         name: str = "run_python",
@@ -54,10 +54,10 @@ class PythonTool(Tool[[str], str]):
 
         Args:
             mode: `"monty"`, `"full"` or `"auto"`; see `toolspeak.execution.sandbox.evaluate`.
-            limits: What one call may use.
+            limits: What the code of one call may use.
             unsafe_local: In full mode, run code even where it cannot be confined.
-            name: What the model calls it.
-            approve: Ask somebody before each call.
+            name: The name of the tool.
+            approve: Whether each call needs approval.
         """
         if mode not in ("monty", "full", "auto"):
             raise UsageError(f"mode is 'monty', 'full' or 'auto', not {mode!r}")
@@ -69,40 +69,43 @@ class PythonTool(Tool[[str], str]):
             Args:
                 code: The code, of one line or many.
             """
-            return _told(evaluate(code, mode=mode, limits=limits, unsafe_local=unsafe_local))
+            return _format_result(run_code(code, mode=mode, limits=limits, unsafe_local=unsafe_local))
 
         super().__init__(
             run_python,
             name=name,
             description=_description(mode, limits, unsafe_local),
-            effect="read",  # whatever it does stays in there
+            effect="read",  # the code has no effect outside the sandbox
             approve=approve,
         )
 
 
-def _description(mode: Mode, limits: SandboxLimits, unsafe_local: bool) -> str:
-    kind = _mode_here(mode, unsafe_local)
-    has = _HAS[kind].format(version=f"{sys.version_info.major}.{sys.version_info.minor}", missing=_MISSING)
-    if unsafe_local and kind in ("full", "auto") and not walls_here().stand:
-        has = "Mode: full, CPython {}.{}, not confined.".format(*sys.version_info)
-    return f"{_WHAT} {has} A call may take {limits.seconds:g} seconds and {limits.memory // 2**20} MB of memory."
+def _description(mode: SandboxMode, limits: SandboxLimits, unsafe_local: bool) -> str:
+    kind = _available_mode(mode, unsafe_local)
+    description = _MODE_DESCRIPTIONS[kind].format(
+        version=f"{sys.version_info.major}.{sys.version_info.minor}", missing=_INSTALL_COMMAND
+    )
+    if unsafe_local and kind in ("full", "auto") and not detect_confinement().is_sufficient:
+        description = "Mode: full, CPython {}.{}, not confined.".format(*sys.version_info)
+    allowed = f"A call may take {limits.seconds:g} seconds and {limits.memory // 2**20} MB of memory."
+    return f"{_PURPOSE} {description} {allowed}"
 
 
-def _mode_here(mode: Mode, unsafe_local: bool) -> str:
-    """What a mode comes to on this machine."""
-    monty, full = has_monty(), walls_here().stand or unsafe_local
+def _available_mode(mode: SandboxMode, unsafe_local: bool) -> str:
+    """Return the mode that is available on this machine, or `none`."""
+    monty, full = has_monty(), detect_confinement().is_sufficient or unsafe_local
     if mode == "auto":
         return "auto" if monty and full else "monty" if monty else "full" if full else "none"
     return mode if {"monty": monty, "full": full}[mode] else "none"
 
 
-def _told(done: Evaluation) -> str:
-    """What a model reads; what went wrong is raised, with what was printed before it."""
-    parts: list[Any] = [done.stdout.rstrip("\n"), done.value, done.error]
+def _format_result(result: CodeResult) -> str:
+    """Return the text that a model reads; an error is raised, with what was printed before it."""
+    parts: list[Any] = [result.stdout.rstrip("\n"), result.value, result.error]
     text = "\n".join(part for part in parts if part)
-    if done.error is not None:
+    if result.error is not None:
         raise ToolError(text)
-    return text or _SILENT
+    return text or _NO_OUTPUT
 
 
 run_python = PythonTool()

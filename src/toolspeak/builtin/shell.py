@@ -1,4 +1,4 @@
-"""`run_shell`: a command of the shell, asked for before it runs. It is not confined: whoever agrees, answers for it."""
+"""`run_shell`: runs a shell command after approval. It is not confined: approval is the only protection."""
 
 import os
 import subprocess
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from toolspeak.errors import ToolError, UsageError
-from toolspeak.execution.sandbox.process import Finished, Kept, supervise
+from toolspeak.execution.sandbox.process import CommandExit, OutputBuffer, run_supervised
 from toolspeak.tools import Tool
 
-OUTPUT = 20_000
-"""Bytes of output that are kept: the beginning and the end."""
+MAX_OUTPUT_BYTES = 20_000
+"""How much output is kept: the beginning and the end."""
 
-_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+_SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 
 
 class ShellTool(Tool[[str], str]):
-    """A tool that runs commands of the shell.
+    """A tool that runs shell commands.
 
     Example:
         >>> ShellTool().spec.approve
@@ -29,7 +29,7 @@ class ShellTool(Tool[[str], str]):
         root: str | Path = ".",
         *,
         seconds: float = 60.0,
-        output: int = OUTPUT,
+        output: int = MAX_OUTPUT_BYTES,
         env: Mapping[str, str] | None = None,
         approve: bool = True,
     ) -> None:
@@ -37,10 +37,10 @@ class ShellTool(Tool[[str], str]):
 
         Args:
             root: The folder in which commands start. They can leave it.
-            seconds: How long a command may take; then it is ended with all its processes.
-            output: Bytes of output that are kept.
-            env: The environment of commands; left out, that of the program without what looks like a secret.
-            approve: Whether somebody is asked before each command.
+            seconds: How long a command may take before it is ended, with all its processes.
+            output: How many bytes of output are kept.
+            env: The environment of commands; if None, that of the program without variables that look like secrets.
+            approve: Whether each command needs approval.
         """
         if not seconds > 0:
             raise UsageError(f"seconds is a number above 0, not {seconds!r}")
@@ -51,7 +51,7 @@ class ShellTool(Tool[[str], str]):
             Args:
                 command: The command line, for sh.
             """
-            return _run(command, Path(root), seconds, output, _without_secrets() if env is None else env)
+            return _run(command, Path(root), seconds, output, _environment_without_secrets() if env is None else env)
 
         super().__init__(
             run_shell,
@@ -71,37 +71,39 @@ def _run(command: str, root: Path, seconds: float, output: int, env: Mapping[str
     if "\0" in command:
         raise ToolError("a command has no zero bytes in it")
     deadline = time.monotonic() + seconds
-    kept = Kept(output)
+    printed = OutputBuffer(output)
 
-    def late() -> str | None:
+    def stop_reason() -> str | None:
         return f"it took longer than {seconds:g} seconds" if time.monotonic() > deadline else None
 
     try:
-        finished = supervise(
+        command_exit = run_supervised(
             ["/bin/sh", "-c", command],
             cwd=root,
             env=env,
             stdin=subprocess.DEVNULL,
-            out=kept,
-            err=None,
-            stop=late,
+            stdout=printed,
+            stderr=None,
+            stop_reason=stop_reason,
         )
     except OSError as error:  # no such folder, too long a command
         raise ToolError(f"the command could not be started: {error}") from error
-    return _told(finished, kept.text().rstrip("\n"))
+    return _format_result(command_exit, printed.text().rstrip("\n"))
 
 
-def _told(finished: Finished, text: str) -> str:
-    if finished.stopped is not None:
-        raise ToolError(f"{text}\nstopped: {finished.stopped}".lstrip("\n"))
-    if finished.code != 0:
-        raise ToolError(f"{text}\nthe command ended with code {finished.code}".lstrip("\n"))
+def _format_result(command_exit: CommandExit, text: str) -> str:
+    if command_exit.stop_reason is not None:
+        raise ToolError(f"{text}\nstopped: {command_exit.stop_reason}".lstrip("\n"))
+    if command_exit.code != 0:
+        raise ToolError(f"{text}\nthe command ended with code {command_exit.code}".lstrip("\n"))
     return text or "(done; nothing was printed)"
 
 
-def _without_secrets() -> dict[str, str]:
-    """The environment, without the keys of models and the like: what a command prints goes to a model."""
-    return {name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRET)}
+def _environment_without_secrets() -> dict[str, str]:
+    """Return the environment without API keys and the like: what a command prints goes to a model."""
+    return {
+        name: value for name, value in os.environ.items() if not any(word in name.upper() for word in _SECRET_WORDS)
+    }
 
 
 run_shell = ShellTool()

@@ -20,24 +20,25 @@ from toolspeak._frozen import frozen
 from toolspeak.dialects import DIALECTS, dialect
 from toolspeak.errors import UsageError
 from toolspeak.evaluation import tables
-from toolspeak.evaluation.asker import Asker, unanswered
-from toolspeak.evaluation.calibration import Contest
-from toolspeak.evaluation.calibration import calibrate as contest_of
+from toolspeak.evaluation.answers import RecordedAnswer, TrialResult
+from toolspeak.evaluation.calibration import DialectComparison
+from toolspeak.evaluation.calibration import calibrate as compare_dialects
 from toolspeak.evaluation.files import (
-    MOST_TOKENS,
+    DEFAULT_MAX_TOKENS,
     ResultsFile,
-    cut_unfinished,
+    drop_unfinished_line,
     read_answers,
     write_failures,
     write_prompts,
 )
+from toolspeak.evaluation.follow_ups import find_follow_ups, iterate_series, score
 from toolspeak.evaluation.plot import plot
-from toolspeak.evaluation.records import RecordedAnswer, Suite, TrialResult
-from toolspeak.evaluation.rounds import asked, asked_again, scored
-from toolspeak.evaluation.suites import suite
-from toolspeak.evaluation.summary import Summary, summarized
-from toolspeak.evaluation.templates import template_named
-from toolspeak.evaluation.trials import Trial, parted, trials
+from toolspeak.evaluation.questions import Suite
+from toolspeak.evaluation.suites import load_suite
+from toolspeak.evaluation.summary import Summary, summarize
+from toolspeak.evaluation.templates import find_template
+from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered
+from toolspeak.evaluation.trials import Trial, make_trials, parse_trial_id
 from toolspeak.models import EmbeddedModel, HttpModel, Model
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import remember_dialect
@@ -83,7 +84,7 @@ class Options:
     template: str = "qwen2.5"
     failures: Path | None = None
     concurrency: int = 1
-    max_tokens: int = MOST_TOKENS
+    max_tokens: int = DEFAULT_MAX_TOKENS
 
 
 Scored = list[tuple[Trial, TrialResult]]
@@ -92,7 +93,7 @@ Scored = list[tuple[Trial, TrialResult]]
 def evaluate(options: Options, *, find: Callable[[str | None], Model] = find_model) -> None:
     """Ask, score and show, or write out what is to be asked elsewhere."""
     told = _told()
-    template = template_named(options.template)
+    template = find_template(options.template)
     if options.prompts_out is not None:
         count = write_prompts(options.prompts_out, _to_be_asked(options, told), template)
         told.print(f"{count} prompts written to {options.prompts_out}")
@@ -105,8 +106,8 @@ def evaluate(options: Options, *, find: Callable[[str | None], Model] = find_mod
         model = find(options.model)
         path = options.results or _own_results(options.suite, model.name)
         found, title = _asked(options, model, path, told), f"{options.suite}, {model.name}"
-    first = summarized(result.first for _, result in found)
-    _show(first, summarized(result for _, result in found) if options.again else None, path, title, told)
+    first = summarize(result.first for _, result in found)
+    _show(first, summarize(result for _, result in found) if options.again else None, path, title, told)
     if options.failures is not None:
         wrong = [(trial, result) for trial, result in found if not result.verdict.right]
         write_failures(options.failures, wrong, template if options.answers else None)
@@ -121,8 +122,8 @@ def dialects_named(said: str) -> tuple[str, ...]:
 
 
 def _trials(options: Options) -> list[Trial]:
-    asked = suite(options.suite, options.categories)
-    return trials(asked, dialects_named(options.dialects), limit=options.limit, seed=options.seed)
+    questions = load_suite(options.suite, options.categories)
+    return make_trials(questions, dialects_named(options.dialects), limit=options.limit, seed=options.seed)
 
 
 # Answers made elsewhere
@@ -142,7 +143,7 @@ def _made_elsewhere(options: Options, told: Console) -> Scored:
     questions, answers = _collected(options, told)
     if missing := len(_open(questions, answers)):
         told.print(f"{missing} questions are asked again and lack an answer; --prompts-out writes their prompts")
-    return scored(questions, answers)
+    return score(questions, answers)
 
 
 def _open(questions: Sequence[Sequence[Trial]], answers: Mapping[str, RecordedAnswer]) -> list[Trial]:
@@ -153,10 +154,12 @@ def _open(questions: Sequence[Sequence[Trial]], answers: Mapping[str, RecordedAn
 def _collected(options: Options, told: Console) -> tuple[list[list[Trial]], dict[str, RecordedAnswer]]:
     """The rounds of each question that has an answer, and the answers."""
     answers = _read(options)
-    of_bfcl = dict.fromkeys(parted(each)[1] for each in answers if parted(each)[0] == options.suite == "bfcl")
-    whole = suite(options.suite, options.categories or tuple(of_bfcl))
-    first = [trial for trial in trials(whole, dialects_named(options.dialects)) if trial.id in answers]
-    questions = [list(asked(trial, answers, options.again)) for trial in first]
+    of_bfcl = dict.fromkeys(
+        parse_trial_id(each)[1] for each in answers if parse_trial_id(each)[0] == options.suite == "bfcl"
+    )
+    whole = load_suite(options.suite, options.categories or tuple(of_bfcl))
+    first = [trial for trial in make_trials(whole, dialects_named(options.dialects)) if trial.id in answers]
+    questions = [list(iterate_series(trial, answers, options.again)) for trial in first]
     _tell_doubts(questions, answers, told)
     if not questions:
         where = " or ".join(map(str, options.answers))
@@ -167,19 +170,19 @@ def _collected(options: Options, told: Console) -> tuple[list[list[Trial]], dict
 def _read(options: Options) -> dict[str, RecordedAnswer]:
     """The answers of all files in the dialects that are wanted. Of two with one id the later holds."""
     unwanted = set(DIALECTS).difference(dialects_named(options.dialects))
-    found = (each for path in options.answers for each in read_answers(path, most_tokens=options.max_tokens))
-    return {each.id: each for each in found if parted(each.id)[2] not in unwanted}
+    found = (each for path in options.answers for each in read_answers(path, max_tokens=options.max_tokens))
+    return {each.id: each for each in found if parse_trial_id(each.id)[2] not in unwanted}
 
 
 def _tell_doubts(questions: Sequence[Sequence[Trial]], answers: Mapping[str, RecordedAnswer], told: Console) -> None:
     """Tell which answers are not what they seem: to other prompts, to further rounds, to nothing at all."""
     used = {trial.id: trial for rounds in questions for trial in rounds if trial.id in answers}
-    if stale := sum(answers[each].shown not in ("", trial.mark()) for each, trial in used.items()):
+    if stale := sum(answers[each].prompt_hash not in ("", trial.prompt_hash()) for each, trial in used.items()):
         told.print(f"{stale} answers were given to other prompts than today's")
     rest = answers.keys() - used.keys()
     if not rest:
         return
-    later = rest & {trial.id for rounds in questions for trial in asked(rounds[0], answers)}
+    later = rest & {trial.id for rounds in questions for trial in iterate_series(rounds[0], answers)}
     if later:
         told.print(f"{len(later)} answers to questions asked again were left out; a higher --again counts them")
     if passed := len(rest - later):
@@ -187,7 +190,7 @@ def _tell_doubts(questions: Sequence[Sequence[Trial]], answers: Mapping[str, Rec
 
 
 def _keep(path: Path, found: Scored) -> None:
-    with ResultsFile(path, anew=True) as file:
+    with ResultsFile(path, overwrite=True) as file:
         for _, result in found:
             for each in result.series:
                 file.add(each)
@@ -205,33 +208,33 @@ def _asked(options: Options, model: Model, path: Path, told: Console) -> Scored:
     chosen = due = _trials(options)
     kept = {each.id: each for each in _kept(path, model)}
     answers: dict[str, RecordedAnswer] = {}
-    asker = Asker(model, concurrency=options.concurrency, max_tokens=options.max_tokens)
+    runner = TrialRunner(model, concurrency=options.concurrency, max_tokens=options.max_tokens)
     for number in range(options.again + 1):
-        if number and (due := asked_again(due, answers)):
+        if number and (due := find_follow_ups(due, answers)):
             told.print(f"{len(due)} questions are asked again")
-        missing = unanswered(due, kept.values())
+        missing = find_unanswered(due, kept.values())
         there = {trial.id for trial in due} - {trial.id for trial in missing}
         answers |= {each: kept[each] for each in there}
         if there:
             told.print(f"{len(there)} answers are in {path} already")
         if missing:
             _load(model, told)
-            answers |= _round(asker, missing, path, told)
-    for name, error in asker.lost.items():
+            answers |= _round(runner, missing, path, told)
+    for name, error in runner.dropped.items():
         told.print(f"{name} was given up: {error}")
-    asker.check()
-    return scored([list(asked(trial, answers, options.again)) for trial in chosen], answers)
+    runner.raise_if_unreachable()
+    return score([list(iterate_series(trial, answers, options.again)) for trial in chosen], answers)
 
 
-def _round(asker: Asker, due: Sequence[Trial], path: Path, told: Console) -> dict[str, RecordedAnswer]:
+def _round(runner: TrialRunner, due: Sequence[Trial], path: Path, told: Console) -> dict[str, RecordedAnswer]:
     """Ask them all, and keep each answer as soon as it is there."""
     answers: dict[str, RecordedAnswer] = {}
 
     async def ask(report: Report) -> None:
-        async with aclosing(asker.ask_all(due)) as answering:
+        async with aclosing(runner.run(due)) as answering:
             async for trial, answered in answering:
                 answers[trial.id] = answered
-                result = trial.judged(answered)
+                result = trial.judge(answered)
                 file.add(result)
                 report(trial.dialect, result.verdict.right)
 
@@ -251,7 +254,7 @@ def _kept(path: Path, model: Model) -> list[RecordedAnswer]:
     """The answers of an earlier run, which go on being good. Those of another model are not mixed with them."""
     if not path.exists():
         return []
-    cut_unfinished(path)
+    drop_unfinished_line(path)
     kept = read_answers(path)
     for answered in kept:
         if answered.model != model.name:
@@ -285,7 +288,7 @@ def _told() -> Console:
 
 
 def _show(first: Summary, again: Summary | None, path: Path | None, title: str, told: Console) -> None:
-    _print(tables.table(first, again))
+    _print(tables.build_table(first, again))
     if path is not None:
         picture = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".svg")
         picture.write_text(plot(first, title, again), encoding="utf-8")
@@ -295,7 +298,7 @@ def _show(first: Summary, again: Summary | None, path: Path | None, title: str, 
 def _print(rows: Sequence[Sequence[str]]) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
-        sys.stdout.write(tables.lines(rows) + "\n")
+        sys.stdout.write(tables.format_lines(rows) + "\n")
         return
     table = Table(box=None, header_style="dim", pad_edge=False)
     for number, title in enumerate(rows[0]):
@@ -313,34 +316,36 @@ def calibrate(
     *,
     minutes: float,
     dialects: str = "all",
-    max_tokens: int = MOST_TOKENS,
+    max_tokens: int = DEFAULT_MAX_TOKENS,
     find: Callable[[str | None], Model] = find_model,
     environ: Mapping[str, str] | None = None,
 ) -> None:
     """Find the dialect that is best for a model, show how sure that is, and remember it."""
     told, model = _told(), find(name)
     endpoint, known_as = _remembered_as(model)
-    questions = suite("quick")
+    questions = load_suite("quick")
     names = dialects_named(dialects)
     told.print(f"asking {model.name} in {', '.join(names)}, for {minutes:g} minutes at most")
-    asker = Asker(model, max_tokens=max_tokens)
+    runner = TrialRunner(model, max_tokens=max_tokens)
     _load(model, told)
     with _progress(len(names) * len(questions.questions), told) as report:
-        contest = asyncio.run(_contest(asker, questions, names, minutes * 60, report))
-    for lost, error in asker.lost.items():
+        contest = asyncio.run(_contest(runner, questions, names, minutes * 60, report))
+    for lost, error in runner.dropped.items():
         told.print(f"{lost} was given up: {error}")
     _print(standings(contest))
-    winner = contest.order[0]
+    winner = contest.ranking[0]
     path = remember_dialect(endpoint, known_as, winner, environ=environ)
     sys.stdout.write(f"{verdict(contest)}\n")
     told.print(f"remembered in {path}: dialect='auto' is {winner} for {model.name} from now on")
 
 
-async def _contest(asker: Asker, questions: Suite, names: Sequence[str], seconds: float, report: Report) -> Contest:
+async def _contest(
+    runner: TrialRunner, questions: Suite, names: Sequence[str], seconds: float, report: Report
+) -> DialectComparison:
     def on_result(trial: Trial, result: TrialResult) -> None:
         report(trial.dialect, result.verdict.right)
 
-    return await contest_of(asker, questions, names, seconds=seconds, on_result=on_result)
+    return await compare_dialects(runner, questions, names, seconds=seconds, on_result=on_result)
 
 
 def _remembered_as(model: Model) -> tuple[str, str]:
@@ -354,26 +359,26 @@ def _remembered_as(model: Model) -> tuple[str, str]:
             raise UsageError(f"{model.name} is no model that could be found again by its name")
 
 
-def standings(contest: Contest) -> list[list[str]]:
+def standings(contest: DialectComparison) -> list[list[str]]:
     """How the dialects stand, the best first."""
     rows = [["dialect", "percent right", "questions", "prompt tokens", "answer tokens", "seconds"]]
-    for name in contest.order:
+    for name in contest.ranking:
         tally = contest.tally(name)
         costs = [(tally.prompt_tokens, 0), (tally.answer_tokens, 0), (tally.seconds, 1)]
         told = ["" if value is None else f"{value:.{digits}f}" for value, digits in costs]
-        rows.append([name, tables.share(tally), str(tally.count), *told])
+        rows.append([name, tables.format_share(tally), str(tally.count), *told])
     return rows
 
 
-def verdict(contest: Contest) -> str:
+def verdict(contest: DialectComparison) -> str:
     """Who won, and how sure that is, in words."""
-    winner, lead = contest.order[0], contest.narrowest
+    winner, lead = contest.ranking[0], contest.smallest_lead
     tally = contest.tally(winner)
     low, high = round(100 * tally.interval.low), round(100 * tally.interval.high)
     said = f"{winner} is best: {round(100 * tally.share)} percent right (95 % certain: {low} to {high})"
     if lead is None:
         return f"{said}; nothing else was asked."
     return (
-        f"{said}. That it is better than {lead.other} is {lead.sureness:.0%} sure: of the questions that both were "
+        f"{said}. That it is better than {lead.other} is {lead.confidence:.0%} sure: of the questions that both were "
         f"asked, it alone was right in {lead.better}, and {lead.other} alone in {lead.worse}."
     )

@@ -1,9 +1,10 @@
-"""Measuring: how well a model calls in each dialect, and what it takes.
+"""Measuring how well a model calls tools in each dialect, and at what cost.
 
-    suite ── trials ──► what a model is shown ──► answers ── read, judged ──► results ──► figures
+    suite ── trials ──► prompts ──► answers ── read and judged ──► results ──► figures
 
-A suite has questions and a judge (`suites.py`, `judging.py`, `bfcl.py`). A trial is a question in a dialect
-(`trials.py`), and may be asked again as the loop would (`conversation.py`, `rounds.py`). Answers come from a model
-(`asking.py`) or were made elsewhere from prompts that were written out (`templates.py`, `files.py`). `summary.py`
-counts, `tables.py` and `plot.py` lay out what was counted.
+A suite has questions and a judge (`questions.py`, `suites.py`, `judge.py`, `bfcl.py`). A trial is one question in one
+dialect (`trials.py`); where a call is malformed it has a follow-up, as in the loop (`conversation.py`,
+`follow_ups.py`). Answers come from a model (`trial_runner.py`), or were made elsewhere from prompts that were written
+to a file (`templates.py`, `files.py`). `summary.py` counts, `tables.py` and `plot.py` show the figures, and
+`calibration.py` finds the best dialect for a model.
 """

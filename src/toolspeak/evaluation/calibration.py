@@ -1,8 +1,9 @@
-"""Which dialect is the best for a model: they are asked the same questions until one is surely ahead, or time is up.
+"""Finds the best dialect for a model: the same questions in each, until one is ahead with confidence or time is up.
 
-Questions come in rounds of a few that share their tools, each round in one dialect after the other: a server that keeps
-only the last prompt still reads the tools once a round, and every round ends with all dialects having been asked the
-same. A dialect that is surely behind the leader is asked no more, so that time goes to those that may still win.
+Questions come in rounds of a few that share their tools, each round in one dialect after the other: a server that
+caches only the last prompt still reads the tools once a round, and after every round all dialects have been asked the
+same questions. A dialect that is behind the leader with confidence is asked no more, so that time is spent on those
+that may still win.
 """
 
 import time
@@ -11,133 +12,138 @@ from contextlib import aclosing
 from itertools import zip_longest
 
 from toolspeak._frozen import frozen
-from toolspeak.evaluation.asker import Asker
-from toolspeak.evaluation.records import Question, Suite, TrialResult
-from toolspeak.evaluation.summary import Tally, sureness, tallied
+from toolspeak.evaluation.answers import TrialResult
+from toolspeak.evaluation.questions import Question, Suite
+from toolspeak.evaluation.summary import Tally, compute_confidence, tally_results
+from toolspeak.evaluation.trial_runner import TrialRunner
 from toolspeak.evaluation.trials import Trial
 
-ROUND = 5
-"""Questions of a round."""
+QUESTIONS_PER_ROUND = 5
 
-LATE = 1.2
-"""How much longer than allowed it may take before a round that drags on is broken off, and not counted."""
+OVERTIME_FACTOR = 1.2
+"""A round that runs longer than the allowed time multiplied by this is broken off, and not counted."""
 
-SURELY = 0.98
-"""How sure it must be that a dialect is behind the leader, for it to be asked no more."""
+ELIMINATION_CONFIDENCE = 0.98
+"""The confidence that a dialect is behind the leader at which it is asked no more."""
 
 
 @frozen
 class Lead:
-    """How far the winner is ahead of another dialect.
+    """How far the leader is ahead of another dialect.
 
     Attributes:
         other: The other dialect.
-        better: Questions in which only the winner was right.
-        worse: Questions in which only the other was.
-        sureness: How sure it is that the winner is better.
+        better: In how many questions only the leader was right.
+        worse: In how many questions only the other dialect was right.
+        confidence: The probability that the leader is better.
     """
 
     other: str
     better: int
     worse: int
-    sureness: float
+    confidence: float
 
 
-class Contest:
-    """Dialects that are asked the same questions, and how they stand.
+class DialectComparison:
+    """The results of dialects that were asked the same questions.
 
     Attributes:
-        results: The results of each dialect, by question.
+        results: For each dialect, its results by the id of the question.
     """
 
     def __init__(self, dialects: Sequence[str]) -> None:
         self.results: dict[str, dict[str, TrialResult]] = {name: {} for name in dialects}
 
-    def note(self, trial: Trial, result: TrialResult) -> None:
+    def add(self, trial: Trial, result: TrialResult) -> None:
         self.results[trial.dialect][trial.question.id] = result
 
     def tally(self, dialect: str) -> Tally:
-        return tallied(tuple(self.results[dialect].values()))
+        return tally_results(tuple(self.results[dialect].values()))
 
     @property
-    def order(self) -> tuple[str, ...]:
-        """The dialects that were asked, the best first. Of two that are right as often, the one that took less."""
+    def ranking(self) -> tuple[str, ...]:
+        """The dialects that were asked, the best first. Of two that are right equally often, that with fewer tokens."""
         asked = [name for name, results in self.results.items() if results]
         most = max((len(self.results[name]) for name in asked), default=0)
-        # A dialect that was given up early may have been lucky in what it was asked.
-        return tuple(sorted(asked, key=lambda name: (len(self.results[name]) < most, *self._rank(self.tally(name)))))
+        # A dialect that was asked fewer questions may have been lucky with them.
+        return tuple(
+            sorted(asked, key=lambda name: (len(self.results[name]) < most, *self._sort_key(self.tally(name))))
+        )
 
-    def _rank(self, tally: Tally) -> tuple[float, float]:
+    def _sort_key(self, tally: Tally) -> tuple[float, float]:
         return -tally.share, (tally.prompt_tokens or 0) + (tally.answer_tokens or 0)
 
-    def lead(self, other: str) -> Lead:
-        """How far the leader is ahead of another, by the questions that both were asked."""
-        first, second = self.results[self.order[0]], self.results[other]
+    def lead_over(self, other: str) -> Lead:
+        """Return how far the leader is ahead of another dialect, by the questions that both were asked."""
+        first, second = self.results[self.ranking[0]], self.results[other]
         pairs = [(first[each].verdict.right, second[each].verdict.right) for each in first if each in second]
         better, worse = pairs.count((True, False)), pairs.count((False, True))
-        return Lead(other=other, better=better, worse=worse, sureness=sureness(better, worse))
+        return Lead(other=other, better=better, worse=worse, confidence=compute_confidence(better, worse))
 
     @property
-    def narrowest(self) -> Lead | None:
-        """The lead that is least sure; None if there is but one dialect."""
-        return min((self.lead(name) for name in self.order[1:]), key=lambda lead: lead.sureness, default=None)
+    def smallest_lead(self) -> Lead | None:
+        """The lead with the lowest confidence; None if there is only one dialect."""
+        return min((self.lead_over(name) for name in self.ranking[1:]), key=lambda lead: lead.confidence, default=None)
 
     @property
     def contenders(self) -> tuple[str, ...]:
         """The dialects that may still win."""
-        order = self.order
-        return (*order[:1], *(name for name in order[1:] if self.lead(name).sureness < SURELY))
+        ranking = self.ranking
+        return (
+            *ranking[:1],
+            *(name for name in ranking[1:] if self.lead_over(name).confidence < ELIMINATION_CONFIDENCE),
+        )
 
 
-def rounds(questions: Sequence[Question], size: int = ROUND) -> list[list[Question]]:
-    """Questions in rounds that share their tools: first one round of each set of tools, then a second of each."""
+def split_rounds(questions: Sequence[Question], size: int = QUESTIONS_PER_ROUND) -> list[list[Question]]:
+    """Split questions into rounds that share their tools: one round of each set of tools, then a second of each."""
     by_tools: dict[tuple[str, ...], list[Question]] = {}
     for question in questions:
         by_tools.setdefault(tuple(spec.name for spec in question.tools), []).append(question)
-    cut = [[each[place : place + size] for place in range(0, len(each), size)] for each in by_tools.values()]
-    return [part for parts in zip_longest(*cut) for part in parts if part]
+    by_set = [[each[place : place + size] for place in range(0, len(each), size)] for each in by_tools.values()]
+    return [part for parts in zip_longest(*by_set) for part in parts if part]
 
 
 async def calibrate(
-    asker: Asker,
+    runner: TrialRunner,
     suite: Suite,
     dialects: Sequence[str],
     *,
     seconds: float,
     on_result: Callable[[Trial, TrialResult], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Contest:
-    """Ask a model in each dialect, for about so many seconds; how they stand then.
+) -> DialectComparison:
+    """Compare the dialects of a model for about so many seconds.
 
     Args:
-        asker: Who asks the model, and knows which dialects it does not take.
+        runner: Sends the trials to the model.
         suite: The questions.
-        dialects: The dialects.
-        seconds: How long it may take. No round is begun for which time is too short, but for the first.
+        dialects: The names of the dialects.
+        seconds: The time allowed. After the first round, none is started that would probably not end in time.
         on_result: Called after each answer.
-        clock: Tells the time.
+        clock: Returns the time in seconds.
     """
-    contest = Contest(dialects)
-    asked, took = list(dialects), dict.fromkeys(dialects, 0.0)
+    comparison = DialectComparison(dialects)
+    remaining, took = list(dialects), dict.fromkeys(dialects, 0.0)
     began = clock()
-    for questions in rounds(suite.questions):
-        if contest.order:
-            asked = [name for name in asked if name in contest.contenders and name not in asker.lost]
-            if len(asked) < 2 or clock() - began + sum(took[name] for name in asked) > seconds:
+    for questions in split_rounds(suite.questions):
+        if comparison.ranking:
+            remaining = [name for name in remaining if name in comparison.contenders and name not in runner.dropped]
+            if len(remaining) < 2 or clock() - began + sum(took[name] for name in remaining) > seconds:
                 break
-        held: list[tuple[Trial, TrialResult]] = []
-        for name in asked:
+        round_results: list[tuple[Trial, TrialResult]] = []
+        for name in remaining:
             start = clock()
             chosen = [Trial(suite=suite, question=question, dialect=name) for question in questions]
-            async with aclosing(asker.ask_all(chosen)) as answers:
-                async for trial, answered in answers:
-                    held.append((trial, result := trial.judged(answered)))
+            async with aclosing(runner.run(chosen)) as answers:
+                async for trial, answer in answers:
+                    round_results.append((trial, result := trial.judge(answer)))
                     if on_result is not None:
                         on_result(trial, result)
-                    if contest.order and clock() - began > seconds * LATE:
-                        return contest
+                    if comparison.ranking and clock() - began > seconds * OVERTIME_FACTOR:
+                        return comparison
             took[name] = clock() - start
-        asker.check()
-        for trial, result in held:
-            contest.note(trial, result)
-    return contest
+        runner.raise_if_unreachable()
+        for trial, result in round_results:
+            comparison.add(trial, result)
+    return comparison

@@ -1,32 +1,29 @@
-"""Whether the calls of an answer are those that a question expects.
+"""Judges whether the calls of an answer are those that a question expects.
 
-The calls may come in any order, but for those that need the result of another. Each must be one of the expected ones,
-with every argument that is required and none that is not foreseen. An expected call that needs a result (`after`) may
-be missing: a model may want to see the result first. If it is there, what it refers to is looked up in what the earlier
-call `returns`, and compared like any other value.
+The calls may come in any order, except that a call comes after those whose results it needs. Each must match one
+expected call, with every required argument and no argument that is neither required nor optional. An expected call that
+needs a result (`after`) may be missing: a model may want to see the result first. If the call is there, its references
+are resolved with what the earlier expected call `returns`, and compared like any other value.
 
-Values are compared by what they mean: numbers as numbers, texts without regard to case, spaces and a final full stop,
-lists in order, objects key by key. In place of a value a suite may say what a text must contain
-(`{"$contains": ["noon"]}`), that the order of a list is free (`{"$set": [1, 2]}`), or that anything is right
-(`{"$any": true}`).
+Values are compared by meaning: numbers as numbers, texts without regard to case, spaces and a final full stop, lists in
+order, objects key by key. In place of a value a suite may give a pattern: the words that a text must contain
+(`{"$contains": ["noon"]}`), a list in any order (`{"$set": [1, 2]}`), or any value (`{"$any": true}`).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from toolspeak.coercion import coerce_arguments
-from toolspeak.evaluation.records import ExpectedCall, Question, Verdict
+from toolspeak.evaluation.questions import ExpectedCall, Question, Verdict
 from toolspeak.loop import BrokenReference, resolved
 from toolspeak.messages import ToolCall, ToolResult
 
-PATTERNS = ("$contains", "$set", "$any")
 
-
-def judged(question: Question, calls: Sequence[ToolCall]) -> Verdict:
-    """Whether calls are right."""
+def judge_calls(question: Question, calls: Sequence[ToolCall]) -> Verdict:
+    """Judge whether calls are right."""
     if not question.expected:
-        said = ", ".join(call.name for call in calls)
-        return Verdict(right=not calls, why=f"nothing was to be called, and {said} was" if calls else "")
+        names = ", ".join(call.name for call in calls)
+        return Verdict(right=not calls, why=f"nothing was to be called, and {names} was" if calls else "")
     if not calls:
         return Verdict(right=False, why="nothing was called")
     schemas = {spec.name: spec.parameters for spec in question.tools}
@@ -34,48 +31,59 @@ def judged(question: Question, calls: Sequence[ToolCall]) -> Verdict:
         ToolCall(id=call.id, name=call.name, arguments=coerce_arguments(call.arguments, schemas[call.name]))
         for call in calls
     ]
-    matching = _Matching(question.expected)
-    if matching.found(coerced, {}, frozenset()):
+    matcher = _CallMatcher(question.expected)
+    if matcher.match(coerced, {}, frozenset()):
         return Verdict(right=True)
-    return Verdict(right=False, why=matching.why)
+    return Verdict(right=False, why=matcher.why)
 
 
-class _Matching:
-    """Finds for each call the expected one that it is, and remembers what stood in the way of the furthest attempt."""
+class _CallMatcher:
+    """Matches each call with an expected one.
+
+    Attributes:
+        why: Why the attempt failed that matched the most calls.
+    """
 
     def __init__(self, expected: Sequence[ExpectedCall]) -> None:
         self._expected = expected
-        self._reached = -1
+        self._most_matched = -1
         self.why = ""
 
-    def found(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], taken: frozenset[int]) -> bool:
+    def match(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], taken: frozenset[int]) -> bool:
+        """Match calls with the expected calls that are not taken.
+
+        Args:
+            calls: The calls that have no match yet.
+            results: What the matched calls return, by their ids.
+            taken: The indices of the expected calls that have a match.
+        """
         if not calls:
             missing = [each for place, each in enumerate(self._expected) if place not in taken and not each.after]
             if missing:
-                self._note(len(taken), f"{', '.join(each.name for each in missing)} was not called")
+                self._record_failure(len(taken), f"{', '.join(each.name for each in missing)} was not called")
             return not missing
         call, *rest = calls
         free = [place for place in range(len(self._expected)) if place not in taken]
         named = [place for place in free if self._expected[place].name == call.name]
         if not named:
-            self._note(len(taken), f"{call.name} was not to be called" + (" again" if len(taken) else ""))
+            self._record_failure(len(taken), f"{call.name} was not to be called" + (" again" if len(taken) else ""))
         for place in named:
             expected = self._expected[place]
-            if why := _difference(call, expected, results):
-                self._note(len(taken), f"{call.name}: {why}")
+            if why := _describe_difference(call, expected, results):
+                self._record_failure(len(taken), f"{call.name}: {why}")
                 continue
             result = ToolResult(call_id=call.id, output=expected.returns)
-            if self.found(rest, {**results, call.id: result}, taken | {place}):
+            if self.match(rest, {**results, call.id: result}, taken | {place}):
                 return True
         return False
 
-    def _note(self, reached: int, why: str) -> None:
-        if reached > self._reached:
-            self._reached, self.why = reached, why
+    def _record_failure(self, matched: int, why: str) -> None:
+        if matched > self._most_matched:
+            self._most_matched, self.why = matched, why
 
 
-def _difference(call: ToolCall, expected: ExpectedCall, results: Mapping[str, ToolResult]) -> str:
-    """How a call differs from an expected one; nothing if it does not."""
+def _describe_difference(call: ToolCall, expected: ExpectedCall, results: Mapping[str, ToolResult]) -> str:
+    """Describe how a call differs from an expected one; empty if it does not."""
     try:
         given = cast("dict[str, Any]", resolved(call.arguments, results))
     except BrokenReference as broken:
@@ -93,12 +101,14 @@ def _difference(call: ToolCall, expected: ExpectedCall, results: Mapping[str, To
 
 
 def matches(value: Any, right: Any) -> bool:
-    """Whether a value is what is right, by what it means."""
+    """Whether a value means the same as the right value, or matches its pattern."""
     match right:
         case {"$any": True}:
             return True
         case {"$contains": words}:
-            return isinstance(value, str) and all(_loose(word) in _loose(value) for word in cast("list[str]", words))
+            return isinstance(value, str) and all(
+                _normalize(word) in _normalize(value) for word in cast("list[str]", words)
+            )
         case {"$set": items}:
             return isinstance(value, list) and _same_items(cast("list[Any]", value), cast("list[Any]", items))
         case dict():
@@ -110,7 +120,7 @@ def matches(value: Any, right: Any) -> bool:
             given = cast("list[Any]", value) if isinstance(value, list) else None
             return given is not None and len(given) == len(items) and all(map(matches, given, items))
         case str():
-            return isinstance(value, str) and _loose(value) == _loose(right)
+            return isinstance(value, str) and _normalize(value) == _normalize(right)
         case bool() | None:
             return value is right
         case _:
@@ -129,5 +139,5 @@ def _same_items(values: list[Any], items: list[Any]) -> bool:
     )
 
 
-def _loose(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")

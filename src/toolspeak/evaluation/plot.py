@@ -1,8 +1,8 @@
-"""Figures as a picture: an SVG written by hand, so that nothing needs to be installed to draw it.
+"""Draws the figures as an SVG, without a plotting library.
 
-Above, a group of bars for each category with a bar for each dialect, and whiskers where the true value lies. Where
-questions were asked again, the bar is what came of that, and a line across it what the first answers came to. Below,
-the tokens of prompts and of answers, for each dialect.
+The upper part has a group of bars for each category with a bar for each dialect, and a whisker for the confidence
+interval. Where questions had follow-ups, the bar includes them, and a dashed line across it marks the share of the
+first answers alone. The lower part has the tokens of prompts and of answers for each dialect.
 """
 
 from html import escape
@@ -13,17 +13,23 @@ COLORS = ("#7f8c9b", "#c98a2b", "#2f6db5", "#3a8f5c", "#8d5aa5", "#b5483a")
 INK, FAINT = "#24292f", "#d5dae0"
 
 LEFT, TOP, WIDTH, HEIGHT = 48, 64, 760, 240
-"""Where the upper picture stands, and how large it is."""
+"""The place and the size of the upper part."""
 
-BAR = 16
-"""The height of a bar of the lower picture."""
+BAR_HEIGHT = 16
+"""The height of a bar in the lower part."""
 
 
-def plot(first: Summary, title: str, again: Summary | None = None) -> str:
-    """The picture: of the first answers alone, or beside them what came of asking again."""
-    summary = again or first
+def plot(first: Summary, title: str, with_follow_ups: Summary | None = None) -> str:
+    """Draw the figures.
+
+    Args:
+        first: The figures of the first answers alone.
+        title: The title.
+        with_follow_ups: The figures with the answers to follow-ups, if there were to be any.
+    """
+    summary = with_follow_ups or first
     below = _tokens(summary, TOP + HEIGHT + 74)
-    height = TOP + HEIGHT + 60 + (len(summary.dialects) * (BAR + 8) + 40 if below else 0)
+    height = TOP + HEIGHT + 60 + (len(summary.dialects) * (BAR_HEIGHT + 8) + 40 if below else 0)
     total = LEFT + WIDTH + 24
     return "\n".join(
         (
@@ -33,7 +39,7 @@ def plot(first: Summary, title: str, again: Summary | None = None) -> str:
             svg_text(LEFT, 24, title, size=15),
             *_legend(summary),
             *_scale(),
-            *_groups(summary, first),
+            *_bar_groups(summary, first),
             *below,
             "</svg>\n",
         )
@@ -45,9 +51,9 @@ def _legend(summary: Summary) -> list[str]:
     for number, dialect in enumerate(summary.dialects):
         x = LEFT + 110 * number
         drawn += [svg_rect(x, 36, 10, 10, _color(number)), svg_text(x + 15, 45, dialect)]
-    if summary.asked_again():
+    if summary.has_follow_ups():
         x = LEFT + 110 * len(summary.dialects)
-        drawn += [_dashes(x, x + 20, 41), svg_text(x + 26, 45, "the first answers alone")]
+        drawn += [_dashed_line(x, x + 20, 41), svg_text(x + 26, 45, "the first answers alone")]
     return drawn
 
 
@@ -60,7 +66,7 @@ def _scale() -> list[str]:
     return drawn
 
 
-def _groups(summary: Summary, first: Summary) -> list[str]:
+def _bar_groups(summary: Summary, first: Summary) -> list[str]:
     shown = [*summary.categories, *([MEAN] if len(summary.categories) > 1 else [])]
     room = WIDTH / len(shown)
     wide = room * 0.8 / max(len(summary.dialects), 1)
@@ -73,8 +79,8 @@ def _groups(summary: Summary, first: Summary) -> list[str]:
             x = left + room * 0.1 + wide * number
             if tally is not None:
                 drawn += _bar(x, wide * 0.86, tally, _color(number))
-            if tally is not None and alone is not None and tally.asked_again:
-                drawn.append(_dashes(x, x + wide * 0.86, _y(alone.share)))
+            if tally is not None and alone is not None and tally.follow_ups:
+                drawn.append(_dashed_line(x, x + wide * 0.86, _y(alone.share)))
     return drawn
 
 
@@ -99,13 +105,13 @@ def _tokens(summary: Summary, top: float) -> list[str]:
     for number, (name, tally) in enumerate(tallies):
         if tally is None:
             continue
-        y, prompt, answer = top + number * (BAR + 8), tally.prompt_tokens or 0, tally.answer_tokens or 0
+        y, prompt, answer = top + number * (BAR_HEIGHT + 8), tally.prompt_tokens or 0, tally.answer_tokens or 0
         left = LEFT + 80
         drawn += [
-            svg_text(LEFT, y + BAR - 4, name),
-            svg_rect(left, y, prompt * scale, BAR, _color(number)),
-            svg_rect(left + prompt * scale, y, answer * scale, BAR, _color(number), pale=True),
-            svg_text(left + (prompt + answer) * scale + 8, y + BAR - 4, f"{prompt:,.0f} + {answer:,.0f}"),
+            svg_text(LEFT, y + BAR_HEIGHT - 4, name),
+            svg_rect(left, y, prompt * scale, BAR_HEIGHT, _color(number)),
+            svg_rect(left + prompt * scale, y, answer * scale, BAR_HEIGHT, _color(number), pale=True),
+            svg_text(left + (prompt + answer) * scale + 8, y + BAR_HEIGHT - 4, f"{prompt:,.0f} + {answer:,.0f}"),
         ]
     return drawn
 
@@ -123,7 +129,7 @@ def svg_rect(x: float, y: float, width: float, height: float, color: str, *, pal
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{color}"{opacity}/>'
 
 
-def _dashes(left: float, right: float, y: float) -> str:
+def _dashed_line(left: float, right: float, y: float) -> str:
     return (
         f'<line x1="{left:.1f}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}" stroke="{INK}" stroke-width="1.5"'
         ' stroke-dasharray="4 2"/>'

@@ -1,7 +1,7 @@
-"""Chat templates: what a server makes of messages before a model reads them.
+"""Chat templates: they turn messages into the prompt text that a model reads.
 
-Needed where answers are made elsewhere, from prompts written out in full. In `native` a conversation that goes on holds
-calls and their results; in the other dialects all is text.
+Usually a server applies the template. It is needed here where answers are made elsewhere, from prompts written to a
+file. In `native` the conversation of a follow-up has calls and their results; in the other dialects all is text.
 """
 
 import json
@@ -24,58 +24,58 @@ TOOLS_AFTER = (
     '<tool_call></tool_call> XML tags:\n<tool_call>\n{{"name": <function-name>, "arguments": <args-json-object>}}\n'
     "</tool_call>"
 )
-"""The doubled braces are the template's own."""
+"""The doubled braces are those of the original template."""
 
 
-def as_sent(shown: Shown) -> list[dict[str, Any]]:
-    """The messages as a server gets them."""
+def request_messages(shown: Shown) -> list[dict[str, Any]]:
+    """Return the messages as they are sent to a server."""
     return request_body(model="", messages=shown.messages)["messages"]
 
 
-def qwen(shown: Shown) -> str:
-    """As Qwen2.5 and Qwen2.5-Coder are asked, with the tools as their template tells them."""
-    messages = as_sent(shown)
+def render_qwen(shown: Shown) -> str:
+    """Render the template of Qwen2.5 and Qwen2.5-Coder, with the tools in its own form."""
+    messages = request_messages(shown)
     system = messages.pop(0)["content"] if messages and messages[0]["role"] == "system" else DEFAULT_SYSTEM
     if shown.tools:
         tools = "".join(f"\n{json.dumps(tool, ensure_ascii=False)}" for tool in tool_definitions(shown.tools))
         system = f"{system}{TOOLS_BEFORE}{tools}{TOOLS_AFTER}"
-    return _laid_out([("system", system), *_as_qwen_has_them(messages)])
+    return _join_messages([("system", system), *_qwen_messages(messages)])
 
 
-def _as_qwen_has_them(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Calls as the model wrote them; results that follow each other are one message of the user."""
+def _qwen_messages(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield role and text of each message; calls as the model writes them, consecutive results as one user message."""
     for role, each in groupby(messages, key=lambda message: message["role"]):
         if role == "tool":
             results = [f"<tool_response>\n{message['content']}\n</tool_response>" for message in each]
             yield "user", "\n".join(results)
             continue
         for message in each:
-            calls = [_qwens_call(call["function"]) for call in message.get("tool_calls", ())]
+            calls = [_format_qwen_call(call["function"]) for call in message.get("tool_calls", ())]
             yield role, "\n".join(filter(None, (message["content"], *calls)))
 
 
-def _qwens_call(function: Mapping[str, str]) -> str:
+def _format_qwen_call(function: Mapping[str, str]) -> str:
     arguments = json.dumps(json.loads(function["arguments"]), ensure_ascii=False)
     return f'<tool_call>\n{{"name": "{function["name"]}", "arguments": {arguments}}}\n</tool_call>'
 
 
-def chatml(shown: Shown) -> str:
-    """As many small models are asked. It has no form for tools, so `native` cannot be asked in it."""
+def render_chatml(shown: Shown) -> str:
+    """Render ChatML, the template of many small models. It has no form for tools, so `native` cannot use it."""
     if shown.tools:
         raise UsageError("the template chatml has no form for tools; leave out the dialect native")
-    return _laid_out([(message.role, message.text) for message in shown.messages])
+    return _join_messages([(message.role, message.text) for message in shown.messages])
 
 
-def _laid_out(messages: list[tuple[str, str]]) -> str:
-    said = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in messages)
-    return f"{said}<|im_start|>assistant\n"
+def _join_messages(messages: list[tuple[str, str]]) -> str:
+    joined = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in messages)
+    return f"{joined}<|im_start|>assistant\n"
 
 
-TEMPLATES: dict[str, Callable[[Shown], str]] = {"qwen2.5": qwen, "chatml": chatml}
+TEMPLATES: dict[str, Callable[[Shown], str]] = {"qwen2.5": render_qwen, "chatml": render_chatml}
 
 
-def template_named(name: str) -> Callable[[Shown], str]:
-    """The template of that name."""
+def find_template(name: str) -> Callable[[Shown], str]:
+    """Return the template of a name."""
     if name in TEMPLATES:
         return TEMPLATES[name]
     raise UsageError(f"there is no template {name!r}; the templates are: {', '.join(TEMPLATES)}")

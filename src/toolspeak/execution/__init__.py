@@ -1,8 +1,10 @@
-"""Running a call: arguments resolved and checked, the function run where it cannot hold up anything else, its outcome
-brought back as a value, whatever it was.
+"""Running tool calls.
+
+The arguments of a call are resolved and checked, its function runs where it cannot block anything else, and whatever
+the function returns or raises comes back as a value.
 """
 
-from toolspeak.execution.executor import DEPTH, GRACE, Executor, Running
-from toolspeak.execution.threads import THREADS, Threads
+from toolspeak.execution.executor import CALL_DEPTH, CANCEL_GRACE_SECONDS, Executor, RunningCall
+from toolspeak.execution.threads import THREAD_POOL, ThreadPool
 
-__all__ = ["DEPTH", "GRACE", "THREADS", "Executor", "Running", "Threads"]
+__all__ = ["CALL_DEPTH", "CANCEL_GRACE_SECONDS", "THREAD_POOL", "Executor", "RunningCall", "ThreadPool"]

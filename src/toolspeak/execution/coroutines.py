@@ -1,4 +1,4 @@
-"""Coroutines that are not ours: their outcome is a value, and one that ignores its cancellation is closed."""
+"""Awaiting coroutines of users: their outcome is a value, and a coroutine that ignores its cancellation is closed."""
 
 import asyncio
 import inspect
@@ -11,15 +11,15 @@ from toolspeak.messages import Media
 from toolspeak.tools import output_text, output_value
 from toolspeak.tools.results import ITEMS, LETTERS
 
-STUBBORN = 100
-"""How often a coroutine is told to end that does not want to."""
+MAX_CANCELLATIONS = 100
+"""How often a coroutine that ignores its cancellation is cancelled while it is closed."""
 
 
-class Guarded:
+class GuardedCoroutine:
     """Awaits a coroutine step by step; the outcome is a value, even for `SystemExit` and `KeyboardInterrupt`.
 
-    A task that is cancelled again after `abandon()` closes the coroutine instead of asking it once more. So a coroutine
-    that swallows its cancellation holds up nobody: neither this run, nor the end of the event loop.
+    A task that is cancelled again after `abandon()` closes the coroutine instead of cancelling it once more. So a
+    coroutine that swallows its cancellation blocks neither this run nor the end of the event loop.
     """
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
@@ -27,6 +27,7 @@ class Guarded:
         self._abandoned = False
 
     def abandon(self) -> None:
+        """Let the next cancellation close the coroutine."""
         self._abandoned = True
 
     def __await__(self) -> Generator[Any, Any, CallOutcome]:
@@ -52,42 +53,42 @@ class Guarded:
                 thrown = error
 
     def close(self) -> None:
-        """End the coroutine here and now, if it has not ended, or has never begun."""
+        """End the coroutine immediately, if it has not ended; it may never have started."""
         with suppress(BaseException):
-            for _ in range(STUBBORN):
-                self._coroutine.throw(asyncio.CancelledError())  # raises, unless the coroutine wants to go on
+            for _ in range(MAX_CANCELLATIONS):
+                self._coroutine.throw(asyncio.CancelledError())  # raises, unless the coroutine continues
             self._coroutine.close()
 
 
-class Pending(NamedTuple):
-    """Something that must still be awaited."""
+class PendingValue(NamedTuple):
+    """A returned value that must still be awaited."""
 
     value: Any
 
     def discard(self) -> None:
-        """Nobody will: a coroutine that is let go without a word complains."""
+        """Close a coroutine that will not be awaited: Python warns of one that is dropped without that."""
         if inspect.iscoroutine(self.value):
             self.value.close()
 
 
 def is_pending(value: Any) -> bool:
-    """Whether a function has returned something that must still be awaited."""
+    """Whether a returned value must still be awaited: an awaitable or an async iterator."""
     return inspect.isawaitable(value) or isinstance(value, AsyncIterator)
 
 
-async def awaited(value: Any) -> Any:
-    """What a pending value comes to: an awaitable its result, an async generator a list of its items."""
+async def resolve_pending(value: Any) -> Any:
+    """Await a pending value: return the result of an awaitable, or the items of an async iterator as a list."""
     if not isinstance(value, AsyncIterator):
         return await value
     try:
-        return await _items(cast("AsyncIterator[Any]", value))
+        return await _collect_items(cast("AsyncIterator[Any]", value))
     finally:
         if isinstance(value, AsyncGenerator):
             await cast("AsyncGenerator[Any]", value).aclose()
 
 
-async def _items(items: AsyncIterator[Any]) -> list[Any]:
-    """Its items as JSON, since they may be large; only so many, since it may have no end."""
+async def _collect_items(items: AsyncIterator[Any]) -> list[Any]:
+    """Collect the items as JSON values, since items may be large; up to a limit, since there may be no end of them."""
     taken: list[Any] = []
     letters = 0
     async for item in items:
@@ -96,5 +97,5 @@ async def _items(items: AsyncIterator[Any]) -> list[Any]:
         value = item if isinstance(item, Media) else output_value(item)
         taken.append(value)
         letters += 0 if isinstance(value, Media) else len(output_text(value))
-        await asyncio.sleep(0)  # one that never waits must not hold up the event loop
+        await asyncio.sleep(0)  # an iterator that never waits must not block the event loop
     return taken

@@ -1,4 +1,7 @@
-"""What came of running a function: a value in either case, so that nothing it does can end anything else."""
+"""How a call of a function ended, as a value: nothing that the function raises can end anything else.
+
+`CallOutcome` is about one call of a function. The outcome of a whole run is `toolspeak.Outcome`.
+"""
 
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -6,47 +9,51 @@ from toolspeak.errors import ToolError
 from toolspeak.messages import Media, ToolResult
 from toolspeak.tools import output_value
 
-LONGEST = 4_000
-"""Characters of an error that a model is shown."""
+MAX_ERROR_CHARS = 4_000
+"""How many characters of an error's text a model is shown."""
 
 
 class Returned(NamedTuple):
+    """The function returned this value."""
+
     value: Any
 
 
 class Raised(NamedTuple):
+    """The function raised this error; `SystemExit` and `KeyboardInterrupt` are errors like others here."""
+
     error: BaseException
 
 
 CallOutcome: TypeAlias = Returned | Raised
 
 
-def result_of(call_id: str, outcome: CallOutcome) -> ToolResult:
-    """The outcome as the loop knows it. Whatever was returned or raised, this does not raise."""
+def make_result(call_id: str, outcome: CallOutcome) -> ToolResult:
+    """Convert an outcome into the result of a tool call. This never raises, whatever was returned or raised."""
     try:
         if isinstance(outcome, Raised):
-            return ToolResult(call_id=call_id, error=error_text(outcome.error))
-        rest, media = _parted(outcome.value)
+            return ToolResult(call_id=call_id, error=format_error(outcome.error))
+        rest, media = _split_media(outcome.value)
         return ToolResult(call_id=call_id, output=output_value(rest), media=media)
     except BaseException as error:  # a hostile __repr__ may raise anything at all, SystemExit included
-        return ToolResult(call_id=call_id, error=f"its result cannot be shown: {error_text(error)}")
+        return ToolResult(call_id=call_id, error=f"its result cannot be shown: {format_error(error)}")
 
 
-def error_text(error: BaseException) -> str:
-    """An exception in one line for the model: its sort and what it says."""
-    sort = type(error).__name__
+def format_error(error: BaseException) -> str:
+    """Format an exception for a model: its type and its text; of a `ToolError` the text alone."""
+    name = type(error).__name__
     try:
-        said = str(error)
+        text = str(error)
     except BaseException:
-        said = "(which cannot be shown)"
-    said = said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
-    if isinstance(error, ToolError) and said:
-        return said
-    return f"{sort}: {said}" if said else sort
+        text = "(which cannot be shown)"
+    text = text if len(text) <= MAX_ERROR_CHARS else f"{text[:MAX_ERROR_CHARS]}…"
+    if isinstance(error, ToolError) and text:
+        return text
+    return f"{name}: {text}" if text else name
 
 
-def _parted(value: Any) -> tuple[Any, tuple[Media, ...]]:
-    """Images and the like go beside the value."""
+def _split_media(value: Any) -> tuple[Any, tuple[Media, ...]]:
+    """Split a returned value into its data and its media, such as images."""
     if isinstance(value, Media):
         return None, (value,)
     if isinstance(value, list | tuple):

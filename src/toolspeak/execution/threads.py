@@ -1,8 +1,8 @@
-"""Daemon threads of our own for functions that block.
+"""A pool of daemon threads for functions that block.
 
-A thread is used again when its function has returned. One whose function does not return is stuck: it cannot be ended
-from outside, so it is counted, no longer waited for, and there may only be so many of them. Daemons, so that a stuck
-one does not keep the program from ending.
+A thread is used again when its function has returned. A thread whose function does not return is stuck: it cannot be
+ended from outside, so it is counted and no longer waited for, and the number of stuck threads is limited. The threads
+are daemons, so that a stuck one does not keep the program from ending.
 """
 
 import os
@@ -15,105 +15,108 @@ from typing import Any
 from toolspeak.errors import ToolError
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 
-MOST_STUCK = 32
-"""Stuck threads beyond which nothing more is started."""
+MAX_STUCK_THREADS = 32
+"""The number of stuck threads at which no further function is started."""
 
-IDLE = 10.0
-"""Seconds after which a thread with nothing to do ends."""
-
-
-class TooManyStuck(ToolError):
-    """So many calls hang that no more are started."""
+IDLE_SECONDS = 10.0
+"""How long a thread without work waits for a function before it ends."""
 
 
-class Job:
-    """A function on its way through a thread."""
+class TooManyStuckThreads(ToolError):
+    """A function was not started, because too many earlier ones do not return."""
+
+
+class ThreadJob:
+    """A function that runs, or will run, in a thread of the pool."""
 
     def __init__(
         self,
-        threads: "Threads",
+        pool: "ThreadPool",
         function: Callable[[], Any],
         done: Callable[[CallOutcome], None],
         context: Context | None,
     ) -> None:
-        self._threads = threads
+        self._pool = pool
         self._function = function
         self._done = done
         self._context = copy_context() if context is None else context
         self._state = "running"
 
     def abandon(self) -> None:
-        """Nobody waits for it any more. If it has not ended, its thread is stuck until it does."""
-        with self._threads.lock:
+        """Stop waiting for the function. If it has not ended, its thread counts as stuck until it does."""
+        with self._pool.lock:
             if self._state == "running":
                 self._state = "stuck"
-                self._threads.stuck += 1
+                self._pool.stuck += 1
 
     def run(self) -> None:
+        """Call the function in this thread, and pass on its outcome."""
         try:
             outcome: CallOutcome = Returned(self._context.run(self._function))
         except BaseException as error:  # SystemExit and StopIteration included: an outcome is a value
             outcome = Raised(error)
-        with self._threads.lock:
-            self._threads.stuck -= self._state == "stuck"
+        with self._pool.lock:
+            self._pool.stuck -= self._state == "stuck"
             self._state = "ended"
         self._done(outcome)
 
 
-class Threads:
-    """Threads that are made when needed, used again, and end when idle.
+class ThreadPool:
+    """Threads that are started when needed, used again, and end when idle.
 
     Attributes:
-        stuck: Threads whose function is no longer waited for and has not returned.
+        lock: Protects `stuck` and the list of idle threads.
+        stuck: How many threads run a function that is no longer waited for and has not returned.
     """
 
-    def __init__(self, most_stuck: int = MOST_STUCK) -> None:
+    def __init__(self, max_stuck: int = MAX_STUCK_THREADS) -> None:
         self.lock = threading.Lock()
         self.stuck = 0
-        self._most_stuck = most_stuck
-        self._idle: list[SimpleQueue[Job]] = []
+        self._max_stuck = max_stuck
+        self._idle: list[SimpleQueue[ThreadJob]] = []
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
+            os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def start(
         self, function: Callable[[], Any], done: Callable[[CallOutcome], None], context: Context | None = None
-    ) -> Job:
+    ) -> ThreadJob:
         """Run `function` in a thread; `done` gets its outcome, in that thread, however late it comes."""
         with self.lock:
-            if self.stuck >= self._most_stuck:
-                raise TooManyStuck(
+            if self.stuck >= self._max_stuck:
+                raise TooManyStuckThreads(
                     f"not run: {self.stuck} earlier calls hang and cannot be ended; the program must be restarted"
                 )
             queue = self._idle.pop() if self._idle else None
-        job = Job(self, function, done, context)
+        job = ThreadJob(self, function, done, context)
         if queue is None:
-            threading.Thread(target=self._work, args=(job,), name="toolspeak tool", daemon=True).start()
+            threading.Thread(target=self._run_jobs, args=(job,), name="toolspeak tool", daemon=True).start()
         else:
             queue.put(job)
         return job
 
-    def _work(self, job: Job) -> None:
-        queue: SimpleQueue[Job] = SimpleQueue()
+    def _run_jobs(self, job: ThreadJob) -> None:
+        """Run a job, then those that come through this thread's queue, until none has come for a while."""
+        queue: SimpleQueue[ThreadJob] = SimpleQueue()
         while True:
             job.run()
             del job  # what a function returned must not live on in an idle thread
             with self.lock:
                 self._idle.append(queue)
             try:
-                job = queue.get(timeout=IDLE)
+                job = queue.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self.lock:
                     if queue in self._idle:
                         self._idle.remove(queue)
                         return
-                job = queue.get()  # it was chosen just now
+                job = queue.get()  # `start` has just taken this queue from the idle ones
 
-    def _forget(self) -> None:
-        """In a forked child there are no threads but one."""
+    def _reset_after_fork(self) -> None:
+        """Forget all threads: in a forked child only the thread that forked exists."""
         self.lock = threading.Lock()
         self.stuck = 0
         self._idle = []
 
 
-THREADS = Threads()
-"""The threads of this process; none exists before the first call."""
+THREAD_POOL = ThreadPool()
+"""The pool of this process; it has no thread before the first call."""

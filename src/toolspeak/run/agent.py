@@ -8,7 +8,7 @@ from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import LimitReached, ToolspeakError, UsageError
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Event, Fact, Limits, RunResumed, RunStarted, ToolChoice
-from toolspeak.execution import DEPTH, Executor
+from toolspeak.execution import CALL_DEPTH, Executor
 from toolspeak.loop import State, begin, reduce
 from toolspeak.messages import Message, user
 from toolspeak.messages import system as system_message
@@ -325,7 +325,7 @@ class AgentRun(Run[Outcome]):
 
     async def play(self) -> AsyncGenerator[list[Event]]:
         """Drive it."""
-        if DEPTH.get() >= DEEPEST:
+        if CALL_DEPTH.get() >= DEEPEST:
             raise LimitReached(f"agents call agents {DEEPEST} deep, which has no end; let a tool answer by itself")
         events = self._driver.batches(self._first)
         try:

@@ -15,7 +15,7 @@ from toolspeak.dialects import Dialect
 from toolspeak.errors import ToolError, UsageError
 from toolspeak.events import CallReady, Event, Limits, StopReason, ToolFinished, ToolStarted, Usage
 from toolspeak.execution import Executor
-from toolspeak.execution.coroutines import awaited, is_pending
+from toolspeak.execution.coroutines import is_pending, resolve_pending
 from toolspeak.loop import BrokenReference, resolved
 from toolspeak.messages import Message, Ref, ToolCall, ToolResult
 from toolspeak.models import Model, Sampling
@@ -428,7 +428,7 @@ def _output(result: ToolResult, step: ToolStep, number: int) -> Any:
 
 async def _transformed(function: Callable[[Any], Any], value: Any) -> Any:
     result = function(value)
-    return await awaited(result) if is_pending(result) else result
+    return await resolve_pending(result) if is_pending(result) else result
 
 
 def _drawn(step: Step, toolbox: Toolbox) -> Drawn:

@@ -30,8 +30,8 @@ from toolspeak.events import (
     ToolStarted,
     TurnStarted,
 )
-from toolspeak.execution import GRACE, THREADS, Executor, Running
-from toolspeak.execution.outcome import CallOutcome, Raised, error_text
+from toolspeak.execution import CANCEL_GRACE_SECONDS, THREAD_POOL, Executor, RunningCall
+from toolspeak.execution.outcome import CallOutcome, Raised, format_error
 from toolspeak.loop import (
     Action,
     AskApproval,
@@ -105,7 +105,7 @@ class Driver:
         self._inbox: Inbox[Fact | Heard | Failed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningCall] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening: asyncio.Task[None] | None = None
         self._stopping = False
@@ -282,7 +282,7 @@ class Driver:
         except BaseException as error:  # whoever is asked may leave the program: that is for whoever runs this
             if self.state.ended is None:
                 self.error = error
-                self._inbox.put(Interrupted(cause="cancelled", detail=f"the approval failed: {error_text(error)}"))
+                self._inbox.put(Interrupted(cause="cancelled", detail=f"the approval failed: {format_error(error)}"))
 
     def _paused(self) -> RunPaused:
         names = ", ".join(call.name for call in self._waiting_for)
@@ -319,7 +319,7 @@ class Driver:
             task.cancel()
         # One that is done may still be in there: it leaves in the next round of the event loop.
         if left := [task for task in self._tasks | self._setup.executor.tasks if not task.done()]:
-            await asyncio.wait(left, timeout=2 * GRACE)
+            await asyncio.wait(left, timeout=2 * CANCEL_GRACE_SECONDS)
 
     def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -350,7 +350,7 @@ async def _asked(approve: Approver, call: ToolCall) -> bool | str:
         with suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(settle)
 
-    job = THREADS.start(lambda: approve(call), answered)
+    job = THREAD_POOL.start(lambda: approve(call), answered)
     try:
         outcome = await answer
     finally:

@@ -1,58 +1,59 @@
-"""A sandbox for Python that a model wrote.
+"""A sandbox for Python code that a model wrote.
 
-code ──┬── monty.py ── pydantic-monty: a part of Python, with no way to files, network or processes
-       └── full.py ─── a child process that `confined/` walls in ─── CPython
+code ──┬── monty.py ── pydantic-monty: a part of Python, with no access to files, network or processes
+       └── full.py ─── CPython in a child process, which `child/` confines before it reads the code
 """
 
 from toolspeak.errors import UsageError
+from toolspeak.execution.sandbox.confinement import Confinement, detect_confinement
 from toolspeak.execution.sandbox.full import run_full
-from toolspeak.execution.sandbox.interface import Evaluation, Mode, SandboxLimits
 from toolspeak.execution.sandbox.monty import has_monty, run_monty
-from toolspeak.execution.sandbox.walls import Walls, walls_here
+from toolspeak.execution.sandbox.options import SandboxLimits, SandboxMode
+from toolspeak.execution.sandbox.result import CodeResult
 
 __all__ = [
-    "Evaluation",
-    "Mode",
+    "CodeResult",
+    "Confinement",
     "SandboxLimits",
-    "Walls",
-    "evaluate",
+    "SandboxMode",
+    "detect_confinement",
     "has_monty",
+    "run_code",
     "run_full",
     "run_monty",
-    "walls_here",
 ]
 
-LONGEST = 200_000
-"""Characters of code; nobody writes more to compute something."""
+MAX_CODE_CHARS = 200_000
+"""The longest code that is run; a computation does not need more."""
 
 
-def evaluate(
-    code: str, *, mode: Mode = "auto", limits: SandboxLimits | None = None, unsafe_local: bool = False
-) -> Evaluation:
-    """Run code as a Python shell would: what it prints, and the value of its last expression.
+def run_code(
+    code: str, *, mode: SandboxMode = "auto", limits: SandboxLimits | None = None, unsafe_local: bool = False
+) -> CodeResult:
+    """Run code as a Python shell would: the result is what it prints, and the value of its last expression.
 
     Args:
-        code: The code. Each run starts fresh.
-        mode: `"monty"`, `"full"`, or `"auto"`: monty where it is installed, and what fails there once more in full.
-            Since code has no effect outside, running it twice is running it once.
-        limits: What it may use.
-        unsafe_local: In full mode, run it even where it cannot be confined.
+        code: The code. Nothing is kept from one run to the next.
+        mode: `"monty"`, `"full"`, or `"auto"`: monty where it is installed, and code that fails there again in full
+            mode. Since code has no effect outside the sandbox, running it twice does no harm.
+        limits: What the code may use; the defaults of `SandboxLimits` if None.
+        unsafe_local: In full mode, run the code even where it cannot be confined.
 
     Raises:
-        UsageError: The mode is not to be had here; the message says what is missing.
+        UsageError: The mode is not available on this machine; the message says what is missing.
     """
     if mode not in ("monty", "full", "auto"):
         raise UsageError(f"mode is 'monty', 'full' or 'auto', not {mode!r}")
     limits = limits or SandboxLimits()
-    if len(code) > LONGEST:
-        raise UsageError(f"the code has {len(code)} characters; at most {LONGEST} can be run")
-    code = code.encode("utf-8", errors="replace").decode()  # half a character is none
+    if len(code) > MAX_CODE_CHARS:
+        raise UsageError(f"the code has {len(code)} characters; at most {MAX_CODE_CHARS} can be run")
+    code = code.encode("utf-8", errors="replace").decode()  # a lone surrogate cannot be encoded
     if mode == "full" or (mode == "auto" and not has_monty()):
         return run_full(code, limits, unsafe_local=unsafe_local)
-    done = run_monty(code, limits)
-    if mode == "monty" or done.error is None or done.stopped:
-        return done
+    result = run_monty(code, limits)
+    if mode == "monty" or result.error is None or result.stopped:
+        return result
     try:
         return run_full(code, limits, unsafe_local=unsafe_local)
-    except UsageError:  # not to be had here
-        return done
+    except UsageError:  # full mode is not available here
+        return result

@@ -1,56 +1,57 @@
-"""A value that came out of monty, as a Python shell shows it, with no more work than the shown text is worth.
+"""Shows a value that came out of monty as a Python shell does, with work in proportion to the shown text.
 
-`repr` would do a billion times more for a list that holds one list a thousand times, which holds another so: small in
-there, and without end out here.
+`repr` would do a billion times more work for a list that holds one list a thousand times, which holds another list a
+thousand times, and so on: such a value is small in memory, and its `repr` endless.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeAlias, cast
 
-DEEPEST = 40
-"""Levels of a value that are shown."""
+MAX_DEPTH = 40
+"""How many levels of a nested value are shown."""
 
 _BRACKETS: dict[type[Any], str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
-_PLAIN: tuple[type[Any], ...] = (list, tuple, set, dict)
+_WITHOUT_NAME: tuple[type[Any], ...] = (list, tuple, set, dict)
 
 _Piece: TypeAlias = "str | Iterator[str]"
-"""Some characters, or what will give them."""
+"""Some characters, or an iterator over characters."""
 
 
-def shown(value: Any, most: int) -> str:
-    """The text of a value, cut after `most` characters."""
-    text = "".join(islice(_characters(value, most, 0), most + 1))
-    return text if len(text) <= most else f"{text[:most]}…"
+def format_value(value: Any, max_chars: int) -> str:
+    """Return the text of a value, cut after `max_chars` characters."""
+    text = "".join(islice(_characters(value, max_chars, 0), max_chars + 1))
+    return text if len(text) <= max_chars else f"{text[:max_chars]}…"
 
 
-def _characters(value: Any, most: int, depth: int) -> Iterator[str]:
-    for piece in _pieces(value, most, depth):
+def _characters(value: Any, max_chars: int, depth: int) -> Iterator[str]:
+    for piece in _value_pieces(value, max_chars, depth):
         yield from piece
 
 
-def _pieces(value: Any, most: int, depth: int) -> Iterator[_Piece]:
+def _value_pieces(value: Any, max_chars: int, depth: int) -> Iterator[_Piece]:
     if isinstance(value, str | bytes):
-        yield repr(value[: most + 1])
-    elif isinstance(attributes := getattr(value, "attributes", None), Mapping):  # of a class that the code made
-        yield from _named(value.name, cast("Mapping[Any, Any]", attributes).items(), most, depth)
-    elif isinstance(fields := getattr(value, "_fields", None), tuple):  # a tuple with names
-        yield from _named(type(value).__name__, zip(cast("tuple[str, ...]", fields), value, strict=False), most, depth)
+        yield repr(value[: max_chars + 1])
+    elif isinstance(attributes := getattr(value, "attributes", None), Mapping):  # an instance of the code's own class
+        yield from _named_pieces(value.name, cast("Mapping[Any, Any]", attributes).items(), max_chars, depth)
+    elif isinstance(fields := getattr(value, "_fields", None), tuple):  # a named tuple
+        names = cast("tuple[str, ...]", fields)
+        yield from _named_pieces(type(value).__name__, zip(names, value, strict=False), max_chars, depth)
     elif isinstance(value, Collection):
-        yield from _collection(cast("Collection[Any]", value), most, depth)
+        yield from _collection_pieces(cast("Collection[Any]", value), max_chars, depth)
     else:
         yield repr(value)
 
 
-def _named(name: str, items: Iterable[tuple[Any, Any]], most: int, depth: int) -> Iterator[_Piece]:
+def _named_pieces(name: str, items: Iterable[tuple[Any, Any]], max_chars: int, depth: int) -> Iterator[_Piece]:
     yield f"{name}("
-    yield from _listed(items, "=", most, depth)
+    yield from _item_pieces(items, "=", max_chars, depth)
     yield ")"
 
 
-def _collection(value: Collection[Any], most: int, depth: int) -> Iterator[_Piece]:
+def _collection_pieces(value: Collection[Any], max_chars: int, depth: int) -> Iterator[_Piece]:
     kind: type[Any] = type(value)
-    name = "" if kind in _PLAIN else kind.__name__
+    name = "" if kind in _WITHOUT_NAME else kind.__name__
     is_mapping = isinstance(value, Mapping)
     brackets = "{}" if is_mapping else _BRACKETS.get(kind, "[]")
     if not value and kind not in (list, tuple, dict):
@@ -58,19 +59,22 @@ def _collection(value: Collection[Any], most: int, depth: int) -> Iterator[_Piec
         return
     yield f"{name}({brackets[0]}" if name else brackets[0]
     items = cast("Mapping[Any, Any]", value).items() if is_mapping else ((None, item) for item in value)
-    yield from _listed(items, ": " if is_mapping else None, most, depth)
-    alone = kind is tuple and len(value) == 1
-    yield f"{',' if alone else ''}{brackets[1]}{')' if name else ''}"
+    yield from _item_pieces(items, ": " if is_mapping else None, max_chars, depth)
+    is_single = kind is tuple and len(value) == 1
+    yield f"{',' if is_single else ''}{brackets[1]}{')' if name else ''}"
 
 
-def _listed(items: Iterable[tuple[Any, Any]], between: str | None, most: int, depth: int) -> Iterator[_Piece]:
-    if depth >= DEEPEST:
+def _item_pieces(
+    items: Iterable[tuple[Any, Any]], separator: str | None, max_chars: int, depth: int
+) -> Iterator[_Piece]:
+    """Yield the items; `separator` stands between a key or name and its value, and is None where there are no keys."""
+    if depth >= MAX_DEPTH:
         yield "…"
         return
     for place, (key, item) in enumerate(items):
         if place:
             yield ", "
-        if between is not None:
-            yield str(key) if between == "=" else _characters(key, most, depth + 1)
-            yield between
-        yield _characters(item, most, depth + 1)
+        if separator is not None:
+            yield str(key) if separator == "=" else _characters(key, max_chars, depth + 1)
+            yield separator
+        yield _characters(item, max_chars, depth + 1)

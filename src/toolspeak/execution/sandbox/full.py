@@ -1,7 +1,7 @@
-"""`full` mode: CPython in a process that is walled in before it sees the code.
+"""`full` mode: CPython in a process that is confined before it sees the code.
 
-The parent's part: choose the walls, start the child with an empty environment in a folder of its own, watch its time,
-output and files, end it with all its processes, and remove the folder. The child's part is `confined/`.
+The parent's part: choose the confinement, start the child with an empty environment in a folder of its own, watch its
+time, output and files, end it with all its processes, and remove the folder. The child's part is `child/`.
 """
 
 import json
@@ -19,66 +19,70 @@ from pathlib import Path
 from typing import Any, cast
 
 from toolspeak.errors import UsageError
-from toolspeak.execution.sandbox.folder import remove
-from toolspeak.execution.sandbox.interface import Evaluation, SandboxLimits
-from toolspeak.execution.sandbox.process import Finished, Kept, supervise
-from toolspeak.execution.sandbox.walls import Walls, inside_bubblewrap, walls_here
+from toolspeak.execution.sandbox.confinement import Confinement, bubblewrap_command, detect_confinement
+from toolspeak.execution.sandbox.options import SandboxLimits
+from toolspeak.execution.sandbox.process import CommandExit, OutputBuffer, run_supervised
+from toolspeak.execution.sandbox.removal import remove_folder
+from toolspeak.execution.sandbox.result import CodeResult
 
-CONFINED = Path(__file__).parent / "confined"
-STARTING = 20.0
-"""Seconds that Python may take to start, which are not the code's."""
-FILES = 500
-"""Files that the code may have at a time."""
+CHILD_PACKAGE = Path(__file__).parent / "child"
+STARTUP_TIMEOUT_SECONDS = 20.0
+"""How long Python may take to start; the time of the code is counted from then on."""
+MAX_FILES = 500
+"""How many files the code may have at a time."""
 
-# The folder becomes a package under a short name, so that nothing else of toolspeak is within reach.
+# The folder becomes a package of its own, so that nothing else of toolspeak can be imported.
 _BOOT = """
 import sys, types
-package = types.ModuleType("confined")
+package = types.ModuleType("child")
 package.__path__ = [sys.argv[1]]
-sys.modules["confined"] = package
-from confined.launch import main
+sys.modules["child"] = package
+from child.launch import main
 main()
 """
 
-# Where users are made up: far above all real ones, or where only some numbers exist (in a container) above most.
-_USERS = (range(1_900_000_000, 1_901_000_000), range(62_000, 65_000))
+# User ids that the child may run as: far above all real ones or, where only some ids exist (in a container), above
+# most.
+_USER_IDS = (range(1_900_000_000, 1_901_000_000), range(62_000, 65_000))
 
 
-def run_full(code: str, limits: SandboxLimits, *, unsafe_local: bool = False, walls: Walls | None = None) -> Evaluation:
+def run_full(
+    code: str, limits: SandboxLimits, *, unsafe_local: bool = False, confinement: Confinement | None = None
+) -> CodeResult:
     """Run code in CPython.
 
     Args:
         code: The code.
-        limits: What it may use.
-        unsafe_local: Run it even where it cannot be confined: with your files, your network and your rights.
-        walls: What to confine it with, instead of all that this machine has.
+        limits: What the code may use.
+        unsafe_local: Run the code even where it cannot be confined: with your files, your network and your rights.
+        confinement: What to confine the code with, instead of all that this machine has.
 
     Raises:
-        UsageError: It cannot be confined here, or a wall that should stand could not be put up.
+        UsageError: The code cannot be confined here, or a part of the confinement could not be set up; nothing ran.
     """
-    walls = walls_here() if walls is None else walls
-    _check_possible(walls, unsafe_local)
-    user = _unused_user() if os.geteuid() == 0 and sys.platform.startswith("linux") else None
-    with _own_folder(user) as folder, tempfile.TemporaryFile() as plan:
-        plan.write(json.dumps(_plan(code, limits, walls, user)).encode())
+    confinement = detect_confinement() if confinement is None else confinement
+    _check_available(confinement, unsafe_local)
+    user = _choose_user_id() if os.geteuid() == 0 and sys.platform.startswith("linux") else None
+    with _work_folder(user) as folder, tempfile.TemporaryFile() as plan:
+        plan.write(json.dumps(_build_plan(code, limits, confinement, user)).encode())
         plan.seek(0)
-        watch = _Watch(limits, folder)
-        finished = supervise(
-            _command(walls, limits, root=user is not None),
+        monitor = _ChildMonitor(limits, folder)
+        command_exit = run_supervised(
+            _build_command(confinement, limits, root=user is not None),
             cwd=folder,
             env={},
             stdin=plan,
-            out=watch.out,
-            err=watch.results,
-            stop=watch.reason_to_stop,
+            stdout=monitor.stdout,
+            stderr=monitor.reports,
+            stop_reason=monitor.stop_reason,
         )
-    return _evaluated(finished, watch, limits)
+    return _build_result(command_exit, monitor, limits)
 
 
-def _check_possible(walls: Walls, unsafe_local: bool) -> None:
+def _check_available(confinement: Confinement, unsafe_local: bool) -> None:
     if os.name != "posix":
         raise UsageError("Python in a process of its own needs Linux or macOS; use mode='monty' here")
-    if not walls.stand and not unsafe_local:
+    if not confinement.is_sufficient and not unsafe_local:
         raise UsageError(
             "Python code cannot be confined on this machine: it needs Linux with Landlock and seccomp (5.13 or later, "
             "on x86_64 or aarch64), or bubblewrap (bwrap); use mode='monty', or unsafe_local=True to run it with all "
@@ -86,49 +90,51 @@ def _check_possible(walls: Walls, unsafe_local: bool) -> None:
         )
 
 
-def _plan(code: str, limits: SandboxLimits, walls: Walls, user: int | None) -> dict[str, Any]:
+def _build_plan(code: str, limits: SandboxLimits, confinement: Confinement, user: int | None) -> dict[str, Any]:
+    """Build what the child reads from its standard input."""
     return {
         "code": code,
         "output": limits.output,
-        "seconds": math.ceil(limits.seconds) + 2,  # of the processor; the clock is watched from outside
+        "seconds": math.ceil(limits.seconds) + 2,  # of CPU time; the wall-clock time is watched by the parent
         "memory": limits.memory,
-        "file_size": limits.disk // 4,  # a file without a name is not seen from outside, but few can be open at a time
+        "file_size": limits.disk // 4,  # the parent does not see a file without a name, but few can be open at a time
         "user": user,
-        "landlock": walls.landlock,
-        "seccomp": walls.seccomp,
-        "bubblewrap": walls.bubblewrap is not None,
+        "landlock": confinement.landlock,
+        "seccomp": confinement.seccomp,
+        "bubblewrap": confinement.bubblewrap is not None,
     }
 
 
-def _command(walls: Walls, limits: SandboxLimits, *, root: bool) -> list[str]:
+def _build_command(confinement: Confinement, limits: SandboxLimits, *, root: bool) -> list[str]:
     python = os.path.realpath(cast("str", getattr(sys, "_base_executable", sys.executable)))
-    command = [python, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(CONFINED)]
-    if walls.bubblewrap is None:
+    command = [python, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(CHILD_PACKAGE)]
+    if confinement.bubblewrap is None:
         return command
     libraries = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
     shared = list(Path(sys.base_prefix, "lib").glob("libpython*.so*"))
-    shown = [Path(python), CONFINED, *dict.fromkeys(libraries), *shared]
-    return inside_bubblewrap(walls.bubblewrap, command, shown, disk=limits.disk, root=root)
+    shown = [Path(python), CHILD_PACKAGE, *dict.fromkeys(libraries), *shared]
+    return bubblewrap_command(confinement.bubblewrap, command, shown, disk=limits.disk, root=root)
 
 
 @contextmanager
-def _own_folder(user: int | None) -> Generator[Path]:
+def _work_folder(user: int | None) -> Generator[Path]:
+    """Make the folder that the code works in, and remove it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="toolspeak-"))
     try:
         if user is not None:
             os.chown(folder, user, user)
         yield folder
     finally:
-        remove(folder)
+        remove_folder(folder)
 
 
-def _unused_user() -> int:
-    """A number that no user and no group has."""
+def _choose_user_id() -> int:
+    """Choose an id that no user and no group has."""
     import grp
     import pwd
 
-    mapped = _mapped_users()
-    for numbers in _USERS:
+    mapped = _count_user_ids()
+    for numbers in _USER_IDS:
         if numbers[-1] >= mapped:
             continue
         for _ in range(100):
@@ -143,8 +149,8 @@ def _unused_user() -> int:
     raise UsageError("no number of a user is free to run Python code as; run as another user than root")
 
 
-def _mapped_users() -> int:
-    """How many numbers of users there are: all of them, or in a container often 65,536."""
+def _count_user_ids() -> int:
+    """Return how many user ids exist: all of them, or in a container often 65,536."""
     try:
         rows = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
     except OSError:
@@ -152,72 +158,81 @@ def _mapped_users() -> int:
     return max((int(first) + int(count) for first, _, count in rows), default=65_536)
 
 
-class _Watch:
-    """What the parent sees of the child: its output, its results, its files and the time."""
+class _ChildMonitor:
+    """What the parent sees of the child: its output, its reports, its files and the time.
+
+    Attributes:
+        stdout: What the code printed.
+        reports: What the child reported about itself, one JSON object a line.
+        ready: Whether the child has reported anything, so that the time of the code is running.
+    """
 
     def __init__(self, limits: SandboxLimits, folder: Path) -> None:
         self._limits = limits
         self._folder = folder
-        self._deadline = time.monotonic() + STARTING
+        self._deadline = time.monotonic() + STARTUP_TIMEOUT_SECONDS
         self.ready = False
-        self.out = Kept(2 * limits.output)  # all that it may print, and then some of the end
-        self.results = Kept(2 * (12 * limits.output + 65_536))  # in JSON a character has up to twelve
+        self.stdout = OutputBuffer(2 * limits.output)  # all that the code may print, and some of the end beyond
+        self.reports = OutputBuffer(2 * (12 * limits.output + 65_536))  # in JSON a character takes up to twelve bytes
 
-    def reason_to_stop(self) -> str | None:
-        if not self.ready and self.results.size:
+    def stop_reason(self) -> str | None:
+        if not self.ready and self.reports.size:
             self.ready = True
             self._deadline = time.monotonic() + self._limits.seconds
-        if self.results.dropped:
+        if self.reports.dropped:
             return "it wrote to what is not its own"
-        if self.out.size > self._limits.output:
+        if self.stdout.size > self._limits.output:
             return f"it printed more than {self._limits.output} characters"
         if time.monotonic() > self._deadline:
             return f"it took longer than {self._limits.seconds:g} seconds" if self.ready else "Python did not start"
-        return self._files_too_large()
+        return self._check_files()
 
-    def _files_too_large(self) -> str | None:
+    def _check_files(self) -> str | None:
         sizes: list[int] = []
         with suppress(OSError), os.scandir(self._folder) as entries:
             for entry in entries:
-                with suppress(OSError):  # it may be gone again
+                with suppress(OSError):  # the file may be gone again
                     sizes.append(entry.stat(follow_symlinks=False).st_size)
-        if len(sizes) > FILES:
-            return f"it made more than {FILES} files"
+        if len(sizes) > MAX_FILES:
+            return f"it made more than {MAX_FILES} files"
         return f"its files took more than {self._limits.disk} bytes" if sum(sizes) > self._limits.disk else None
 
 
-def _evaluated(finished: Finished, watch: _Watch, limits: SandboxLimits) -> Evaluation:
-    told = _told(watch.results.text())
-    if not told or not told[0].get("ready"):  # the first was told before the code ran, so it is true
-        if finished.stopped is None or told:
-            why = told[0].get("refused") if told else watch.results.text().strip()[-500:]
+def _build_result(command_exit: CommandExit, monitor: _ChildMonitor, limits: SandboxLimits) -> CodeResult:
+    reports = _parse_reports(monitor.reports.text())
+    # The first report is written before the code runs, so it can be trusted.
+    if not reports or not reports[0].get("ready"):
+        if command_exit.stop_reason is None or reports:
+            why = reports[0].get("refused") if reports else monitor.reports.text().strip()[-500:]
             raise UsageError(f"Python code could not be confined, and was not run: {why}")
-        return Evaluation(mode="full", error=f"stopped: {finished.stopped}", stopped=True)
-    stdout = watch.out.text()[: limits.output]
-    if finished.stopped is not None:
-        return Evaluation(mode="full", stdout=stdout, error=f"stopped: {finished.stopped}", stopped=True)
-    last = told[-1]
+        return CodeResult(mode="full", error=f"stopped: {command_exit.stop_reason}", stopped=True)
+    stdout = monitor.stdout.text()[: limits.output]
+    if command_exit.stop_reason is not None:
+        return CodeResult(mode="full", stdout=stdout, error=f"stopped: {command_exit.stop_reason}", stopped=True)
+    last = reports[-1]
     if "error" not in last:
-        return Evaluation(mode="full", stdout=stdout, error=_ended_early(finished.code), stopped=finished.code < 0)
-    value, error = _text(last.get("value"), limits), _text(last["error"], limits)
-    return Evaluation(mode="full", value=value, stdout=stdout, error=error)
+        return CodeResult(
+            mode="full", stdout=stdout, error=_describe_exit(command_exit.code), stopped=command_exit.code < 0
+        )
+    value, error = _cut_text(last.get("value"), limits), _cut_text(last["error"], limits)
+    return CodeResult(mode="full", value=value, stdout=stdout, error=error)
 
 
-def _told(results: str) -> list[dict[str, Any]]:
-    """What was told, in order; what is no JSON object was not told by us."""
-    told: list[dict[str, Any]] = []
-    for line in results.splitlines():
+def _parse_reports(text: str) -> list[dict[str, Any]]:
+    """Parse the reports in order. A line that is not a JSON object was not written by `child/launch.py`."""
+    reports: list[dict[str, Any]] = []
+    for line in text.splitlines():
         with suppress(ValueError, RecursionError):
-            if isinstance(what := json.loads(line), dict):
-                told.append(cast("dict[str, Any]", what))
-    return told
+            if isinstance(report := json.loads(line), dict):
+                reports.append(cast("dict[str, Any]", report))
+    return reports
 
 
-def _text(what: object, limits: SandboxLimits) -> str | None:
-    return what[: limits.output] if isinstance(what, str) else None
+def _cut_text(value: object, limits: SandboxLimits) -> str | None:
+    return value[: limits.output] if isinstance(value, str) else None
 
 
-def _ended_early(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code == -signal.SIGXCPU:
         return "stopped: it used too much of the processor"
     if code < 0:

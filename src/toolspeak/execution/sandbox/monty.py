@@ -1,6 +1,7 @@
-"""`monty` mode: pydantic-monty, an interpreter for a part of Python that has no way to files, network or processes.
+"""`monty` mode: pydantic-monty, an interpreter for a part of Python without access to files, network or processes.
 
-Imported when code is run, not before. A pool for each run costs some milliseconds, and keeps nothing between two runs.
+It is imported when code is run, not before. Each run has a pool of its own: that costs some milliseconds, and nothing
+is kept from one run to the next.
 """
 
 import importlib
@@ -8,57 +9,58 @@ import importlib.util
 from typing import Any
 
 from toolspeak.errors import UsageError
-from toolspeak.execution.sandbox.display import shown
-from toolspeak.execution.sandbox.interface import Evaluation, SandboxLimits
+from toolspeak.execution.sandbox.display import format_value
+from toolspeak.execution.sandbox.options import SandboxLimits
+from toolspeak.execution.sandbox.result import CodeResult
 
-GRACE = 0.25
-"""Seconds after which a worker that does not notice its time limit is killed."""
+KILL_GRACE_SECONDS = 0.25
+"""How long after its time limit a worker that does not notice the limit is killed."""
 
-_LIMITS_REACHED = (TimeoutError, MemoryError, RecursionError)
+_LIMIT_ERRORS = (TimeoutError, MemoryError, RecursionError)
 
 
-class _TooMuch(Exception):
+class _OutputLimitReached(Exception):
     """The code printed more than it may."""
 
 
 def has_monty() -> bool:
-    """Whether monty is installed."""
+    """Whether pydantic-monty is installed."""
     return importlib.util.find_spec("pydantic_monty") is not None
 
 
-def run_monty(code: str, limits: SandboxLimits) -> Evaluation:
+def run_monty(code: str, limits: SandboxLimits) -> CodeResult:
     """Run code in monty.
 
     Raises:
         UsageError: Monty is not installed.
     """
-    monty = _imported()
+    monty = _import_monty()
     printed = _PrintBuffer(limits.output)
     try:
-        value = _fed(monty, code, limits, printed)
-        text = None if value is None else shown(value, limits.output)
+        value = _feed(monty, code, limits, printed)
+        text = None if value is None else format_value(value, limits.output)
     except monty.MontyCrashedError as error:
         late = f"it took longer than {limits.seconds:g} seconds" if error.timed_out else "the interpreter ended"
-        return Evaluation(mode="monty", stdout=printed.text, error=f"stopped: {late}", stopped=True)
+        return CodeResult(mode="monty", stdout=printed.text, error=f"stopped: {late}", stopped=True)
     except monty.MontyError as error:
-        return _failed(error, printed, limits)
+        return _error_result(error, printed, limits)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
-        # A value that Python cannot take over or write out, such as a number of ten thousand digits.
-        return Evaluation(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
+        # A value that CPython cannot convert or print, such as a number of ten thousand digits.
+        return CodeResult(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
     except OSError as error:
         raise UsageError(f"monty could not be started: {error}; pip install toolspeak[sandbox] brings it") from error
-    return Evaluation(mode="monty", value=text, stdout=printed.text)
+    return CodeResult(mode="monty", value=text, stdout=printed.text)
 
 
-def _imported() -> Any:
+def _import_monty() -> Any:
     try:
         return importlib.import_module("pydantic_monty")
     except ImportError:
         raise UsageError("running Python in monty needs pydantic-monty: pip install toolspeak[sandbox]") from None
 
 
-def _fed(monty: Any, code: str, limits: SandboxLimits, printed: "_PrintBuffer") -> Any:
-    allowed = {
+def _feed(monty: Any, code: str, limits: SandboxLimits, printed: "_PrintBuffer") -> Any:
+    session_limits = {
         "max_feed_duration_secs": limits.seconds,
         "max_total_sleep_secs": limits.seconds,
         "max_memory": limits.memory,
@@ -67,41 +69,41 @@ def _fed(monty: Any, code: str, limits: SandboxLimits, printed: "_PrintBuffer") 
     pool = monty.Monty(
         min_processes=1,
         max_processes=1,
-        request_timeout=limits.seconds + GRACE,
-        feed_duration_limit_grace=GRACE,
-        turn_duration_limit_grace=GRACE,
+        request_timeout=limits.seconds + KILL_GRACE_SECONDS,
+        feed_duration_limit_grace=KILL_GRACE_SECONDS,
+        turn_duration_limit_grace=KILL_GRACE_SECONDS,
     )
-    with pool, pool.checkout(limits=allowed) as session:
+    with pool, pool.checkout(limits=session_limits) as session:
         return session.feed_run(code, print_callback=printed)
 
 
-def _failed(error: Any, printed: "_PrintBuffer", limits: SandboxLimits) -> Evaluation:
-    if printed.full:
-        said = f"stopped: it printed more than {limits.output} characters"
-        return Evaluation(mode="monty", stdout=printed.text, error=said, stopped=True)
-    # The traceback of an endless recursion is long: what went wrong stands at its end.
-    told = error.display() if hasattr(error, "display") else str(error)
-    stopped = isinstance(error.exception(), _LIMITS_REACHED)
-    return Evaluation(mode="monty", stdout=printed.text, error=told[-limits.output :].strip(), stopped=stopped)
+def _error_result(error: Any, printed: "_PrintBuffer", limits: SandboxLimits) -> CodeResult:
+    if printed.is_full:
+        error_text = f"stopped: it printed more than {limits.output} characters"
+        return CodeResult(mode="monty", stdout=printed.text, error=error_text, stopped=True)
+    # The traceback of an endless recursion is long, and its end says what went wrong: the end is kept.
+    text = error.display() if hasattr(error, "display") else str(error)
+    stopped = isinstance(error.exception(), _LIMIT_ERRORS)
+    return CodeResult(mode="monty", stdout=printed.text, error=text[-limits.output :].strip(), stopped=stopped)
 
 
 class _PrintBuffer:
-    """Takes what is printed, up to a cap, and then ends the run."""
+    """Collects what is printed up to a limit, and ends the run beyond it."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_chars: int) -> None:
+        self._max_chars = max_chars
         self._pieces: list[str] = []
         self._size = 0
 
     def __call__(self, stream: str, text: str) -> None:
-        self._pieces.append(text[: max(0, self._most - self._size)])
+        self._pieces.append(text[: max(0, self._max_chars - self._size)])
         self._size += len(text)
-        if self.full:
-            raise _TooMuch
+        if self.is_full:
+            raise _OutputLimitReached
 
     @property
-    def full(self) -> bool:
-        return self._size > self._most
+    def is_full(self) -> bool:
+        return self._size > self._max_chars
 
     @property
     def text(self) -> str:

@@ -1,7 +1,7 @@
-"""A command under supervision: what it prints is kept up to a cap, and when it must end, all of its processes do.
+"""Runs a command under supervision: its output is kept up to a limit, and all of its processes end with it.
 
-No thread and no `preexec_fn`: the child is the leader of a session of its own, which is what gets killed. One that
-makes itself another session gets away from that; in the sandbox the kernel forbids it.
+It needs no thread and no `preexec_fn`: the child leads a session of its own, and its process group is killed. A process
+that creates another session escapes that; in the sandbox the kernel forbids it.
 """
 
 import os
@@ -15,17 +15,21 @@ from typing import IO
 
 from toolspeak._frozen import frozen
 
-TICK = 0.05
-"""Seconds between two looks at the time, when nothing is printed."""
+POLL_SECONDS = 0.05
+"""The longest time between two calls of `stop_reason`, when nothing is printed."""
 
-_PIECE = 65_536
+_READ_BYTES = 65_536
 
 
-class Kept:
-    """The beginning and the end of what was printed. The middle is dropped, not stored."""
+class OutputBuffer:
+    """Keeps the beginning and the end of an output. The middle is dropped, not stored.
 
-    def __init__(self, most: int) -> None:
-        self._half = max(1, most // 2)
+    Attributes:
+        size: How many bytes were added, dropped ones included.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._half = max(1, max_bytes // 2)
         self._head = bytearray()
         self._tail = bytearray()
         self.size = 0
@@ -42,10 +46,11 @@ class Kept:
 
     @property
     def dropped(self) -> int:
+        """How many bytes were dropped."""
         return self.size - len(self._head) - len(self._tail)
 
     def text(self) -> str:
-        """What was kept, with a mark where something is missing."""
+        """Return the kept output, with a note where bytes were dropped."""
         if not self.dropped:
             return (self._head + self._tail).decode(errors="replace")
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
@@ -53,33 +58,38 @@ class Kept:
 
 
 @frozen
-class Finished:
-    """How a command ended: its exit code (negative: the signal), or why it was stopped."""
+class CommandExit:
+    """How a command ended.
+
+    Attributes:
+        code: The exit code; negative: the number of the signal that ended it.
+        stop_reason: Why it was stopped; `None` if it ended by itself.
+    """
 
     code: int
-    stopped: str | None
+    stop_reason: str | None
 
 
-def supervise(
+def run_supervised(
     command: Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str],
     stdin: IO[bytes] | int,
-    out: Kept,
-    err: Kept | None,
-    stop: Callable[[], str | None],
-) -> Finished:
-    """Run a command until it ends or `stop` gives a reason to end it.
+    stdout: OutputBuffer,
+    stderr: OutputBuffer | None,
+    stop_reason: Callable[[], str | None],
+) -> CommandExit:
+    """Run a command until it ends, or until `stop_reason` returns a reason to end it.
 
     Args:
         command: The program and its arguments.
         cwd: The folder it starts in.
         env: Its whole environment.
-        stdin: What it reads.
-        out: Takes what it prints.
-        err: Takes its standard error; `None` joins that to `out`.
-        stop: Asked after every piece of output, and every few hundredths of a second.
+        stdin: Its standard input.
+        stdout: Receives its standard output.
+        stderr: Receives its standard error; `None` joins that to `stdout`.
+        stop_reason: Called after every piece of output, and at least every `POLL_SECONDS`.
     """
     process = subprocess.Popen(  # noqa: S603 (what runs is the caller's to decide)
         command,
@@ -87,52 +97,52 @@ def supervise(
         env=env,
         stdin=stdin,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if err is None else subprocess.PIPE,
+        stderr=subprocess.STDOUT if stderr is None else subprocess.PIPE,
         start_new_session=True,
     )
-    stopped = None
+    reason = None
     with process, selectors.DefaultSelector() as selector:
         try:
-            _watch(selector, process.stdout, out)
-            _watch(selector, process.stderr, err)
-            while stopped is None and not _ended(process):
-                _read(selector, TICK)
-                stopped = stop()
-            _kill(process)  # and what it left in the background, which could print without end
-            while stopped is None and _read(selector, 0):
-                stopped = stop()
+            _register(selector, process.stdout, stdout)
+            _register(selector, process.stderr, stderr)
+            while reason is None and not _has_ended(process):
+                _read(selector, POLL_SECONDS)
+                reason = stop_reason()
+            _kill_group(process)  # ends processes left in the background, too, which could print without end
+            while reason is None and _read(selector, 0):
+                reason = stop_reason()
         finally:
-            _kill(process)
+            _kill_group(process)
             process.wait()
-    return Finished(code=process.returncode, stopped=stopped)
+    return CommandExit(code=process.returncode, stop_reason=reason)
 
 
-def _watch(selector: selectors.BaseSelector, stream: IO[bytes] | None, kept: Kept | None) -> None:
-    if stream is not None and kept is not None:
-        selector.register(stream, selectors.EVENT_READ, kept)
+def _register(selector: selectors.BaseSelector, stream: IO[bytes] | None, buffer: OutputBuffer | None) -> None:
+    if stream is not None and buffer is not None:
+        selector.register(stream, selectors.EVENT_READ, buffer)
 
 
 def _read(selector: selectors.BaseSelector, seconds: float) -> bool:
-    """Take what there is, and wait for it for some time; whether there was something."""
+    """Read what has been printed, waiting up to `seconds` for it; whether there was something to read."""
     if not selector.get_map():
-        seconds = min(seconds, TICK / 10)  # it closed its streams: it is about to end, or goes on in silence
-    got = False
+        seconds = min(seconds, POLL_SECONDS / 10)  # it closed its streams: it is about to end, or runs on in silence
+    has_read = False
     for key, _ in selector.select(seconds):
-        if piece := os.read(key.fd, _PIECE):
+        if piece := os.read(key.fd, _READ_BYTES):
             key.data.add(piece)
-            got = True
+            has_read = True
         else:
             selector.unregister(key.fileobj)
-    return got
+    return has_read
 
 
-def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the leader ended. It is not reaped yet: as long as it is not, its number names this group alone."""
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the leader has ended. It is not reaped here: until it is, its process id names no other group."""
     if not hasattr(os, "waitid"):
         return process.poll() is not None
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -12,10 +12,18 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.execution.sandbox import Evaluation, SandboxLimits, Walls, evaluate, has_monty, run_full, walls_here
-from toolspeak.execution.sandbox.display import shown
-from toolspeak.execution.sandbox.full import CONFINED
-from toolspeak.execution.sandbox.walls import NONE, inside_bubblewrap
+from toolspeak.execution.sandbox import (
+    CodeResult,
+    Confinement,
+    SandboxLimits,
+    detect_confinement,
+    has_monty,
+    run_code,
+    run_full,
+)
+from toolspeak.execution.sandbox.confinement import NO_CONFINEMENT, bubblewrap_command
+from toolspeak.execution.sandbox.display import format_value
+from toolspeak.execution.sandbox.full import CHILD_PACKAGE
 
 SNIPPETS: dict[str, dict[str, Any]] = {
     snippet["id"]: snippet
@@ -23,7 +31,7 @@ SNIPPETS: dict[str, dict[str, Any]] = {
 }
 
 needs_monty = pytest.mark.skipif(not has_monty(), reason="pydantic-monty is not installed")
-needs_walls = pytest.mark.skipif(not walls_here().stand, reason="this machine cannot confine a process")
+needs_walls = pytest.mark.skipif(not detect_confinement().is_sufficient, reason="this machine cannot confine a process")
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs processes as Unix has them")
 
 BOTH = [pytest.param("monty", marks=needs_monty), pytest.param("full", marks=needs_walls)]
@@ -38,7 +46,7 @@ def test_there_are_at_least_fifty():
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_it_works(name: str, mode: Any):
     snippet = SNIPPETS[name]
-    done = evaluate(snippet["code"], mode=mode, limits=SandboxLimits(seconds=10))
+    done = run_code(snippet["code"], mode=mode, limits=SandboxLimits(seconds=10))
     assert done.error is None
     assert lines(done.stdout + (done.value or "")) == lines(snippet["shows"])
 
@@ -51,25 +59,25 @@ def lines(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("1 + 1", Evaluation(mode="full", value="2")),
-        ("x = 1", Evaluation(mode="full")),
-        ("None", Evaluation(mode="full")),
-        ("", Evaluation(mode="full")),
-        ("'a'", Evaluation(mode="full", value="'a'")),
-        ("print('a')\n[1, (2,), {'b': {3}}, set()]", Evaluation(mode="full", value="[1, (2,), {'b': {3}}, set()]", stdout="a\n")),
-        ("print('ä€😀', end='')", Evaluation(mode="full", stdout="ä€😀")),
-        ("b'x', 1.5, True, frozenset({1})", Evaluation(mode="full", value="(b'x', 1.5, True, frozenset({1}))")),
+        ("1 + 1", CodeResult(mode="full", value="2")),
+        ("x = 1", CodeResult(mode="full")),
+        ("None", CodeResult(mode="full")),
+        ("", CodeResult(mode="full")),
+        ("'a'", CodeResult(mode="full", value="'a'")),
+        ("print('a')\n[1, (2,), {'b': {3}}, set()]", CodeResult(mode="full", value="[1, (2,), {'b': {3}}, set()]", stdout="a\n")),
+        ("print('ä€😀', end='')", CodeResult(mode="full", stdout="ä€😀")),
+        ("b'x', 1.5, True, frozenset({1})", CodeResult(mode="full", value="(b'x', 1.5, True, frozenset({1}))")),
     ],
 )  # fmt: skip
-def test_both_modes_show_the_same(mode: Any, code: str, expected: Evaluation):
-    done = evaluate(code, mode=mode)
+def test_both_modes_show_the_same(mode: Any, code: str, expected: CodeResult):
+    done = run_code(code, mode=mode)
     assert (done.value, done.stdout, done.error) == (expected.value, expected.stdout, expected.error)
     assert done.mode == mode
 
 
 @pytest.mark.parametrize("mode", BOTH)
 def test_an_error_is_told_with_its_place_and_what_was_printed_before(mode: Any):
-    done = evaluate("print('before')\nx = 1\nx / 0", mode=mode)
+    done = run_code("print('before')\nx = 1\nx / 0", mode=mode)
     assert done.stdout == "before\n"
     assert done.error is not None
     assert "line 3" in done.error
@@ -80,7 +88,7 @@ def test_an_error_is_told_with_its_place_and_what_was_printed_before(mode: Any):
 
 @pytest.mark.parametrize("mode", BOTH)
 def test_a_syntax_error_is_told(mode: Any):
-    done = evaluate("x = (", mode=mode)
+    done = run_code("x = (", mode=mode)
     assert done.error is not None
     assert "SyntaxError" in done.error
     assert not done.stopped
@@ -88,69 +96,76 @@ def test_a_syntax_error_is_told(mode: Any):
 
 @pytest.mark.parametrize("mode", BOTH)
 def test_a_limit_is_told_in_words(mode: Any):
-    done = evaluate("print('before')\nwhile True: pass", mode=mode, limits=SandboxLimits(seconds=0.3))
+    done = run_code("print('before')\nwhile True: pass", mode=mode, limits=SandboxLimits(seconds=0.3))
     assert done.stopped
     assert done.error is not None
     assert "0.3" in done.error or "300" in done.error
-    done = evaluate("print('x' * 2000)", mode=mode, limits=SandboxLimits(output=1000))
+    done = run_code("print('x' * 2000)", mode=mode, limits=SandboxLimits(output=1000))
     assert done.error == "stopped: it printed more than 1000 characters"
     assert done.stdout == "x" * 1000
 
 
 @pytest.mark.parametrize("mode", BOTH)
 def test_a_long_value_is_cut(mode: Any):
-    done = evaluate("'x' * 2000", mode=mode, limits=SandboxLimits(output=1000))
+    done = run_code("'x' * 2000", mode=mode, limits=SandboxLimits(output=1000))
     assert done.error is None
     assert 1000 <= len(done.value or "") <= 1001
 
 
 @pytest.mark.parametrize("mode", BOTH)
 def test_nothing_is_kept_between_two_runs(mode: Any):
-    evaluate("kept = 1", mode=mode)
-    assert "NameError" in (evaluate("kept", mode=mode).error or "")
+    run_code("kept = 1", mode=mode)
+    assert "NameError" in (run_code("kept", mode=mode).error or "")
 
 
 @needs_monty
 @needs_walls
 def test_auto_goes_on_where_monty_falls_short_but_not_past_a_limit():
-    assert evaluate("1 + 1").mode == "monty"
-    assert evaluate("import statistics\nstatistics.mean([1, 2])") == Evaluation(mode="full", value="1.5")
-    done = evaluate("while True: pass", limits=SandboxLimits(seconds=0.2))
+    assert run_code("1 + 1").mode == "monty"
+    assert run_code("import statistics\nstatistics.mean([1, 2])") == CodeResult(mode="full", value="1.5")
+    done = run_code("while True: pass", limits=SandboxLimits(seconds=0.2))
     assert (done.mode, done.stopped) == ("monty", True)
 
 
 @needs_walls
 def test_to_leave_is_no_error():
-    assert evaluate("import sys\nprint(1)\nsys.exit()", mode="full").error is None
-    assert evaluate("import sys\nsys.exit('no')", mode="full").error == "SystemExit: no"
+    assert run_code("import sys\nprint(1)\nsys.exit()", mode="full").error is None
+    assert run_code("import sys\nsys.exit('no')", mode="full").error == "SystemExit: no"
 
 
 @needs_walls
 def test_what_reads_input_finds_its_end():
-    assert (evaluate("input()", mode="full").error or "").endswith("EOFError: EOF when reading a line")
+    assert (run_code("input()", mode="full").error or "").endswith("EOFError: EOF when reading a line")
 
 
 @needs_posix
 def test_what_cannot_be_confined_is_refused_unless_that_is_wanted():
     with pytest.raises(UsageError, match=r"cannot be confined on this machine.*unsafe_local=True"):
-        run_full("1", SandboxLimits(), walls=NONE)
+        run_full("1", SandboxLimits(), confinement=NO_CONFINEMENT)
     with pytest.raises(UsageError, match="cannot be confined"):
-        run_full("1", SandboxLimits(), walls=Walls(landlock=True))
-    assert run_full("1", SandboxLimits(), walls=NONE, unsafe_local=True) == Evaluation(mode="full", value="1")
+        run_full("1", SandboxLimits(), confinement=Confinement(landlock=True))
+    assert run_full("1", SandboxLimits(), confinement=NO_CONFINEMENT, unsafe_local=True) == CodeResult(
+        mode="full", value="1"
+    )
 
 
 @needs_posix
 def test_a_wall_that_cannot_be_put_up_lets_nothing_run():
     with pytest.raises(UsageError, match=r"could not be confined, and was not run: .*sparc"):
-        run_full("1", SandboxLimits(), walls=Walls(landlock=walls_here().landlock, seccomp="sparc"), unsafe_local=True)
+        run_full(
+            "1",
+            SandboxLimits(),
+            confinement=Confinement(landlock=detect_confinement().landlock, seccomp="sparc"),
+            unsafe_local=True,
+        )
     with pytest.raises(UsageError, match="could not be confined, and was not run"):
-        run_full("1", SandboxLimits(), walls=Walls(bubblewrap="/bin/false"))
+        run_full("1", SandboxLimits(), confinement=Confinement(bubblewrap="/bin/false"))
 
 
 @needs_posix
 def test_even_unconfined_it_is_ended_with_its_processes_and_its_folder_is_removed():
     code = "import os, time\nprint(os.getcwd())\nchild = os.fork()\nif child: print(child)\nwhile True: time.sleep(1)"
-    done = run_full(code, SandboxLimits(seconds=0.5), walls=NONE, unsafe_local=True)
+    done = run_full(code, SandboxLimits(seconds=0.5), confinement=NO_CONFINEMENT, unsafe_local=True)
     assert done.error == "stopped: it took longer than 0.5 seconds"
     folder, child = done.stdout.split()
     assert not Path(folder).exists()
@@ -173,17 +188,17 @@ def ended(process: int) -> bool:
 @needs_walls
 def test_many_runs_at_a_time_do_not_mix():
     with ThreadPoolExecutor(6) as pool:
-        done = list(pool.map(lambda n: evaluate(f"print({n})\n{n} + 1", mode="full").value, range(12)))
+        done = list(pool.map(lambda n: run_code(f"print({n})\n{n} + 1", mode="full").value, range(12)))
     assert done == [str(n + 1) for n in range(12)]
 
 
 @needs_walls
 def test_no_file_and_no_folder_is_left_behind(tmp_path: Path):
     code = (
-        "from toolspeak.execution.sandbox import Limits, evaluate\n"
-        "evaluate(\"open('a', 'w').write('x')\", mode='full')\n"
-        "evaluate(\"open('a', 'w').write('x')\\nwhile True: pass\", mode='full', limits=Limits(seconds=0.2))\n"
-        "evaluate('print(1)\\nwhile True: pass', mode='auto', limits=Limits(seconds=0.2))"
+        "from toolspeak.execution.sandbox import SandboxLimits, run_code\n"
+        "run_code(\"open('a', 'w').write('x')\", mode='full')\n"
+        "run_code(\"open('a', 'w').write('x')\\nwhile True: pass\", mode='full', limits=SandboxLimits(seconds=0.2))\n"
+        "run_code('print(1)\\nwhile True: pass', mode='auto', limits=SandboxLimits(seconds=0.2))"
     )
     tmp_path.chmod(0o711)
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -194,22 +209,22 @@ def test_no_file_and_no_folder_is_left_behind(tmp_path: Path):
 def test_a_wrong_mode_or_too_much_code_is_refused():
     mode: Any = "quick"
     with pytest.raises(UsageError, match="mode is 'monty', 'full' or 'auto', not 'quick'"):
-        evaluate("1", mode=mode)
+        run_code("1", mode=mode)
     with pytest.raises(UsageError, match="300000 characters; at most 200000"):
-        evaluate("x" * 300_000)
+        run_code("x" * 300_000)
 
 
 @pytest.mark.parametrize("mode", BOTH)
 @pytest.mark.parametrize("code", ["\ud800", "'\ud800'", "x = '\0'", "\0", "\x0c1", "1\r\n", "﻿1"])
 def test_strange_code_is_an_answer(mode: Any, code: str):
-    assert isinstance(evaluate(code, mode=mode), Evaluation)
+    assert isinstance(run_code(code, mode=mode), CodeResult)
 
 
 def test_without_monty_the_error_says_what_to_install():
     code = (
         "import sys; sys.modules['pydantic_monty'] = None\n"
-        "from toolspeak.execution.sandbox import Limits, run_monty\n"
-        "try: run_monty('1', Limits())\n"
+        "from toolspeak.execution.sandbox import SandboxLimits, run_monty\n"
+        "try: run_monty('1', SandboxLimits())\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True)
@@ -226,24 +241,24 @@ def test_a_value_is_shown_with_no_more_work_than_it_is_worth():
     laughs: Any = [0] * 1000
     for _ in range(9):
         laughs = [laughs] * 1000
-    assert shown(laughs, 50) == "[" * 10 + "0, " * 13 + "0…"
+    assert format_value(laughs, 50) == "[" * 10 + "0, " * 13 + "0…"
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
-    assert shown(deep, 60).startswith("[" * 40)
+    assert format_value(deep, 60).startswith("[" * 40)
     round_and_round: list[Any] = []
     round_and_round.append(round_and_round)
-    assert len(shown(round_and_round, 1000)) < 100
-    assert shown("x" * 100, 10) == "'xxxxxxxxx…"
+    assert len(format_value(round_and_round, 1000)) < 100
+    assert format_value("x" * 100, 10) == "'xxxxxxxxx…"
     while deep:  # or Python would go down with it when it forgets it
         deep = deep[0]
 
 
 def test_bubblewrap_shows_python_and_nothing_else():
-    command = inside_bubblewrap("bwrap", ["python"], [CONFINED], disk=1000, root=False)
+    command = bubblewrap_command("bwrap", ["python"], [CHILD_PACKAGE], disk=1000, root=False)
     assert command[0] == "bwrap"
     assert command[-2:] == ["--", "python"]
     assert {"--unshare-net", "--unshare-pid", "--unshare-user", "--die-with-parent", "--clearenv"} <= set(command)
     shown_paths = {command[place + 1] for place, word in enumerate(command) if word == "--ro-bind"}
-    assert str(CONFINED) in shown_paths
+    assert str(CHILD_PACKAGE) in shown_paths
     assert not shown_paths & {"/", "/etc", "/home", "/root", "/proc", "/usr"}

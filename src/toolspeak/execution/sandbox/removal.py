@@ -1,4 +1,4 @@
-"""Removing a folder that somebody hostile filled: folders in folders, thousands deep, or closed to their owner."""
+"""Removing a folder that hostile code filled: with folders thousands of levels deep, or closed to their owner."""
 
 import itertools
 import os
@@ -7,10 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it, and never the target of a link; what cannot be removed stays.
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with its content, but never the target of a link; what cannot be removed stays.
 
-    `shutil.rmtree` goes down with the folders, until it can go no deeper. Here what lies deep is brought up instead.
+    `shutil.rmtree` descends into the folders, and fails where they are too deep. Here deep folders are moved up
+    instead.
     """
     names = (folder / f".removing-{number}" for number in itertools.count())
     waiting = [folder]
@@ -18,7 +19,7 @@ def remove(folder: Path) -> None:
         inside = waiting.pop()
         with suppress(OSError):
             for entry in list(os.scandir(inside)):
-                waiting += _removed(entry, names)
+                waiting += _remove_entry(entry, names)
         if inside != folder:
             with suppress(OSError):
                 inside.rmdir()
@@ -26,13 +27,13 @@ def remove(folder: Path) -> None:
         folder.rmdir()
 
 
-def _removed(entry: os.DirEntry[str], names: Iterator[Path]) -> list[Path]:
-    """Remove a file or a link at once; a folder, which comes back, is moved up to be emptied next."""
+def _remove_entry(entry: os.DirEntry[str], names: Iterator[Path]) -> list[Path]:
+    """Remove a file or a link. Move a folder up instead, and return its new path, to be emptied next."""
     path = Path(entry.path)
     with suppress(OSError):
         if not entry.is_dir(follow_symlinks=False):
             path.unlink()
             return []
-        path.chmod(0o700)  # its owner may have closed it
+        path.chmod(0o700)  # the code may have removed its owner's rights
         return [path.rename(next(names))]
     return []

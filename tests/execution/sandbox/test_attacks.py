@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.sandbox.attacking import ATTACKS, FAMILIES, IN_ENVIRONMENT, SECRET, got_out
-from toolspeak.execution.sandbox import Walls, has_monty, walls_here
+from tests.execution.sandbox.attacks import ATTACKS, FAMILIES, IN_ENVIRONMENT, SECRET, got_out
+from toolspeak.execution.sandbox import Confinement, detect_confinement, has_monty
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 NOBODY = 65534
 
 needs_monty = pytest.mark.skipif(not has_monty(), reason="pydantic-monty is not installed")
-needs_walls = pytest.mark.skipif(not walls_here().stand, reason="this machine cannot confine a process")
+needs_walls = pytest.mark.skipif(not detect_confinement().is_sufficient, reason="this machine cannot confine a process")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 BARE = [name for name in ATTACKS if ATTACKS[name].get("bare")]
@@ -72,16 +72,16 @@ def test_without_walls_the_attacks_succeed(family: str):
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bubblewrap_stops(family: str):
-    walls = Walls(seccomp=walls_here().seccomp, bubblewrap=shutil.which("bwrap"))
+    confinement = Confinement(seccomp=detect_confinement().seccomp, bubblewrap=shutil.which("bwrap"))
     names = [name for name in of(family) if name != "limits/disk-full-of-names"]  # in memory that is gone with it
-    assert {name: got_out(name, "full", walls) for name in names} == dict.fromkeys(names)
+    assert {name: got_out(name, "full", confinement) for name in names} == dict.fromkeys(names)
 
 
 def as_nobody(mode: str, names: list[str]) -> dict[str, str | None]:
     python = python_for_nobody()
     if python is None:
         pytest.skip("another user has no way to a Python of this version")
-    command = [python, "-B", "-m", "tests.sandbox.attacking", mode, *names]
+    command = [python, "-B", "-m", "tests.execution.sandbox.attacks", mode, *names]
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -115,7 +115,7 @@ def python_for_nobody() -> str | None:
         *(f"{folder}/{named}" for folder in ("/usr/bin", "/usr/local/bin")),
     ):
         try:
-            command = [python, "-B", "-c", "import tests.sandbox.attacking"]
+            command = [python, "-B", "-c", "import tests.execution.sandbox.attacks"]
             options: dict[str, Any] = {"cwd": ROOT, "env": environment(), "user": NOBODY, "group": NOBODY}
             if subprocess.run(command, **options, extra_groups=[], capture_output=True, timeout=20).returncode == 0:
                 return python

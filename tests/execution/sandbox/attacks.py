@@ -1,6 +1,6 @@
 """Runs attacks and says which succeeded. As a program it does so as whoever it is started as, and answers in JSON.
 
-python attacking.py MODE ID… ── {"ID": null, "ID": "what got out", …}
+python -m tests.execution.sandbox.attacks MODE ID… ── {"ID": null, "ID": "what got out", …}
 """
 
 import json
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolspeak.execution.sandbox import Evaluation, SandboxLimits, run_full, run_monty
-from toolspeak.execution.sandbox.walls import NONE, Walls
+from toolspeak.execution.sandbox import CodeResult, SandboxLimits, run_full, run_monty
+from toolspeak.execution.sandbox.confinement import NO_CONFINEMENT, Confinement
 
 ATTACKS: dict[str, dict[str, Any]] = {
     attack["id"]: attack for attack in tomllib.loads(Path(__file__).with_name("attacks.toml").read_text())["attack"]
@@ -78,22 +78,22 @@ def scene() -> Generator[Scene]:
         shutil.rmtree(folder)
 
 
-def run(mode: str, code: str, limits: SandboxLimits, walls: Walls | None = None) -> Evaluation:
+def run(mode: str, code: str, limits: SandboxLimits, confinement: Confinement | None = None) -> CodeResult:
     if mode == "monty":
         return run_monty(code, limits)
     if mode == "bare":
-        return run_full(code, limits, unsafe_local=True, walls=NONE)
-    return run_full(code, limits, walls=walls)
+        return run_full(code, limits, unsafe_local=True, confinement=NO_CONFINEMENT)
+    return run_full(code, limits, confinement=confinement)
 
 
-def got_out(name: str, mode: str, walls: Walls | None = None) -> str | None:
+def got_out(name: str, mode: str, confinement: Confinement | None = None) -> str | None:
     """What an attack achieved; `None` if it was stopped."""
     attack = ATTACKS[name]
     endless = attack.get("endless", False)
     limits = QUICK if endless or attack.get("quick") else PATIENT
     with scene() as here:
         began = time.monotonic()
-        done = run(mode, here.code(attack), limits, walls)
+        done = run(mode, here.code(attack), limits, confinement)
         took = time.monotonic() - began
         return (
             here.harm()
@@ -105,7 +105,7 @@ def got_out(name: str, mode: str, walls: Walls | None = None) -> str | None:
         )
 
 
-def _told(done: Evaluation) -> str | None:
+def _told(done: CodeResult) -> str | None:
     shown = f"{done.stdout}\n{done.value}"
     if "ESCAPED" in shown:
         return f"it got out: {shown[:200]}"
@@ -113,7 +113,7 @@ def _told(done: Evaluation) -> str | None:
     return next((f"{secret}" for secret in (IN_FILE, IN_ENVIRONMENT) if secret in everything), None)
 
 
-def _too_much(done: Evaluation, limits: SandboxLimits) -> str | None:
+def _too_much(done: CodeResult, limits: SandboxLimits) -> str | None:
     sizes = [len(done.stdout), len(done.value or ""), len(done.error or "")]
     return f"it told too much: {sizes}" if max(sizes) > limits.output + 100 else None
 

@@ -1,11 +1,11 @@
-"""The system calls that Python needs to compute, by their numbers; what is not here is refused.
+"""The system calls that Python needs to compute, by their numbers; every other call is refused.
 
 Left out on purpose, among others: `execve`, `fork`, `socket`, `connect`, `bind`, `ptrace`, `prctl`, `mount`, `unshare`,
 `chmod`, `chown`, `mkdir`, `link`, `symlink`, `truncate`, `memfd_create`, `io_uring_setup`, `bpf`, `setsid`,
-`pidfd_open`, and `openat2`, whose flags lie in memory where a filter cannot look.
+`pidfd_open`, and `openat2`, whose flags lie in memory, which a filter cannot read.
 """
 
-# name, number on x86_64, number on aarch64 (- where there is none)
+# name, number on x86_64, number on aarch64 (- where the architecture has no such call)
 _ALLOWED = """
 read 0 63               write 1 64              close 3 57              stat 4 -
 fstat 5 80              lstat 6 -               poll 7 -                lseek 8 62
@@ -35,28 +35,28 @@ renameat2 316 276       getrandom 318 278       membarrier 324 283      statx 33
 rseq 334 293            close_range 436 436     faccessat2 439 439
 """
 
-# Allowed, refused or answered by their arguments: see seccomp.py.
-_LOOKED_AT = """
+# Allowed or refused by their arguments: see seccomp.py.
+_CONDITIONAL = """
 open 2 -                openat 257 56           ioctl 16 29             sendto 44 206
 socketpair 53 199       clone 56 220            kill 62 129             fcntl 72 25
 tgkill 234 131          prlimit64 302 261       clone3 435 435
 """
 
-MACHINES = ("x86_64", "aarch64")
+ARCHITECTURES = ("x86_64", "aarch64")
 
 
-def allowed(machine: str) -> tuple[int, ...]:
-    """The calls that are allowed whatever their arguments are."""
-    return tuple(_numbers(_ALLOWED, machine).values())
+def allowed_calls(architecture: str) -> tuple[int, ...]:
+    """Return the numbers of the calls that are allowed with any arguments."""
+    return tuple(_parse_numbers(_ALLOWED, architecture).values())
 
 
-def looked_at(machine: str) -> dict[str, int]:
-    """The calls that are decided by their arguments, by name."""
-    return _numbers(_LOOKED_AT, machine)
+def conditional_calls(architecture: str) -> dict[str, int]:
+    """Return the calls that are allowed or refused by their arguments: the numbers by name."""
+    return _parse_numbers(_CONDITIONAL, architecture)
 
 
-def _numbers(table: str, machine: str) -> dict[str, int]:
+def _parse_numbers(table: str, architecture: str) -> dict[str, int]:
     words = table.split()
-    column = 1 + MACHINES.index(machine)
+    column = 1 + ARCHITECTURES.index(architecture)
     rows = (words[start : start + 3] for start in range(0, len(words), 3))
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from toolspeak.execution.sandbox.folder import remove
+from toolspeak.execution.sandbox.removal import remove_folder
 
 
 def test_files_folders_and_links_are_removed_but_not_what_links_lead_to(tmp_path: Path):
@@ -17,7 +17,7 @@ def test_files_folders_and_links_are_removed_but_not_what_links_lead_to(tmp_path
     os.mkfifo(folder / "pipe")
     (folder / "a" / "b").chmod(0)
     (folder / "a").chmod(0)
-    remove(folder)
+    remove_folder(folder)
     assert not folder.exists()
     assert (kept / "file").exists()
 
@@ -32,9 +32,9 @@ def test_folders_deeper_than_any_path_are_removed(tmp_path: Path):
         os.close(here)
         here = inner
     os.close(here)
-    remove(folder)
+    remove_folder(folder)
     assert not folder.exists()
 
 
 def test_a_folder_that_is_gone_is_no_error(tmp_path: Path):
-    remove(tmp_path / "gone")
+    remove_folder(tmp_path / "gone")

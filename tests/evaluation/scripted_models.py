@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from toolspeak.dialects import PYTHON
-from toolspeak.evaluation.judge import judged
-from toolspeak.evaluation.records import Question, Suite
-from toolspeak.evaluation.suites import in_words
+from toolspeak.evaluation.judge import judge_calls
+from toolspeak.evaluation.questions import Question, Suite
+from toolspeak.evaluation.suites import describe_expected
 from toolspeak.events import Usage
 from toolspeak.messages import ToolCall, user
 from toolspeak.models import Request
@@ -26,7 +26,7 @@ def question(id: str, text: str, tools: Sequence[ToolSpec], *expected: Any, cate
 
 
 def suite_of(*questions: Question, name: str = "own") -> Suite:
-    return Suite(name=name, questions=questions, judge=judged, expected=in_words)
+    return Suite(name=name, questions=questions, judge=judge_calls, expected=describe_expected)
 
 
 def right_calls(asked: Question) -> list[ToolCall]:

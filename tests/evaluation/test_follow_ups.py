@@ -2,16 +2,17 @@
 
 import pytest
 
-from toolspeak.evaluation.records import ExpectedCall, RecordedAnswer, RecordedCall
-from toolspeak.evaluation.rounds import asked, asked_again, scored
-from toolspeak.evaluation.templates import qwen
+from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
+from toolspeak.evaluation.follow_ups import find_follow_ups, iterate_series, score
+from toolspeak.evaluation.questions import ExpectedCall
+from toolspeak.evaluation.templates import render_qwen
 from toolspeak.evaluation.trials import Trial
 from toolspeak.messages import Text
 from toolspeak.pieces import ApiCall
 from toolspeak.run import Agent
 from toolspeak.testing import Said, ScriptedModel, says
 
-from .questions import question, suite_of, tool
+from .scripted_models import question, suite_of, tool
 
 INTEGER = {"type": "integer"}
 BOTH = [ExpectedCall(name=name, arguments={"x": [1]}, optional={}) for name in ("f", "g")]
@@ -56,18 +57,21 @@ def test_it_is_asked_as_the_loop_asks(dialect: str):
     spoken = [
         RecordedCall(name=call.name, arguments=call.arguments) for call in slip.calls if isinstance(call, ApiCall)
     ]
-    again = trial.again(RecordedAnswer(id=trial.id, text=slip.text, spoken=tuple(spoken)))
+    again = trial.follow_up(RecordedAnswer(id=trial.id, text=slip.text, api_calls=tuple(spoken)))
     assert again is not None
     first, second = model.requests
-    assert (qwen(trial.shown()), qwen(again.shown())) == (qwen(first.shown), qwen(second.shown))
-    assert "done" in qwen(again.shown())
+    assert (render_qwen(trial.render()), render_qwen(again.render())) == (
+        render_qwen(first.shown),
+        render_qwen(second.shown),
+    )
+    assert "done" in render_qwen(again.render())
 
 
 def test_an_answer_stands_in_the_conversation_as_it_was_given():
-    again = TRIAL.again(HALF)
+    again = TRIAL.follow_up(HALF)
     assert again is not None
     assert again.id == "own/single/python/q#2"
-    said, results = again.shown().messages[-2:]
+    said, results = again.render().messages[-2:]
     assert said.parts == (Text(text=HALF.text),)
     assert results.text == (
         "Results of your calls:\nf(x=1) → done\ng() → Error: the name one is not bound to anything. Use literal values, "
@@ -86,41 +90,42 @@ def test_an_answer_stands_in_the_conversation_as_it_was_given():
     ids=["right", "prose", "failed", "cut"],
 )
 def test_what_is_not_asked_again(answered: RecordedAnswer):
-    assert TRIAL.again(answered) is None
+    assert TRIAL.follow_up(answered) is None
 
 
 def test_the_mark_is_of_the_whole_conversation():
     native = Trial(suite=suite_of(ASKED), question=ASKED, dialect="native")
     slips = [
-        RecordedAnswer(id=native.id, text="", spoken=(RecordedCall(name=name, arguments="{}"),)) for name in ("h", "i")
+        RecordedAnswer(id=native.id, text="", api_calls=(RecordedCall(name=name, arguments="{}"),))
+        for name in ("h", "i")
     ]
-    one, other = (native.again(slip) for slip in slips)
+    one, other = (native.follow_up(slip) for slip in slips)
     assert one is not None
     assert other is not None
-    assert len({native.mark(), one.mark(), other.mark()}) == 3
-    assert one.mark() == replayed(native, slips[0]).mark()
+    assert len({native.prompt_hash(), one.prompt_hash(), other.prompt_hash()}) == 3
+    assert one.prompt_hash() == replayed(native, slips[0]).prompt_hash()
 
 
 def replayed(trial: Trial, answered: RecordedAnswer) -> Trial:
-    return Trial(suite=trial.suite, question=trial.question, dialect=trial.dialect, before=(answered,))
+    return Trial(suite=trial.suite, question=trial.question, dialect=trial.dialect, earlier=(answered,))
 
 
 def test_the_calls_of_all_answers_are_judged_together():
-    [(trial, result)] = scored([list(asked(TRIAL, by_id(HALF, REST), 1))], by_id(HALF, REST))
-    assert trial.id == result.answered.id == REST.id
+    [(trial, result)] = score([list(iterate_series(TRIAL, by_id(HALF, REST), 1))], by_id(HALF, REST))
+    assert trial.id == result.answer.id == REST.id
     assert result.verdict.right
     assert [call.name for call in result.calls] == ["g"]
-    assert result.first == TRIAL.judged(HALF)
+    assert result.first == TRIAL.judge(HALF)
     assert result.first.verdict.why == "g was not called"
     twice = RecordedAnswer(id=REST.id, text="f(x=1)\ng(x=1)")
-    [(_, wrong)] = scored([list(asked(TRIAL, by_id(HALF, twice)))], by_id(HALF, twice))
+    [(_, wrong)] = score([list(iterate_series(TRIAL, by_id(HALF, twice)))], by_id(HALF, twice))
     assert wrong.verdict.why == "f was not to be called again"
 
 
 def test_an_endpoint_that_fails_when_it_is_asked_again_is_wrong():
     again = replayed(TRIAL, RecordedAnswer(id=TRIAL.id, text="f(x=1)\ng(x=1)\ng(x=one)"))
-    assert again.judged(RecordedAnswer(id=again.id, text="No.")).verdict.right
-    assert again.judged(RecordedAnswer(id=again.id, text="", finish="error")).verdict.why == "the endpoint failed"
+    assert again.judge(RecordedAnswer(id=again.id, text="No.")).verdict.right
+    assert again.judge(RecordedAnswer(id=again.id, text="", finish="error")).verdict.why == "the endpoint failed"
 
 
 def test_calls_of_later_answers_have_names_of_their_own():
@@ -131,32 +136,32 @@ def test_calls_of_later_answers_have_names_of_their_own():
     )
     steps = question("q", "Do f, and g with what it gives.", ASKED.tools, *expected)
     trial = Trial(
-        suite=suite_of(steps), question=steps, dialect="python", before=(RecordedAnswer(id="…", text="g(x=y)"),)
+        suite=suite_of(steps), question=steps, dialect="python", earlier=(RecordedAnswer(id="…", text="g(x=y)"),)
     )
-    assert trial.judged(RecordedAnswer(id=trial.id, text="y = f(x=1)\ng(x=y)")).verdict.right
+    assert trial.judge(RecordedAnswer(id=trial.id, text="y = f(x=1)\ng(x=y)")).verdict.right
 
 
 def test_rounds_go_as_far_as_the_answers_and_no_further_than_they_may():
     answers = by_id(HALF, WORSE, LAST)
-    assert [trial.id for trial in asked(TRIAL, answers, 0)] == [HALF.id]
-    assert [trial.id for trial in asked(TRIAL, answers, 1)] == [HALF.id, WORSE.id]
-    assert [trial.id for trial in asked(TRIAL, answers)] == [HALF.id, WORSE.id, LAST.id]
-    assert [trial.id for trial in asked(TRIAL, by_id(HALF), 2)] == [HALF.id, WORSE.id]
-    assert [trial.id for trial in asked(TRIAL, by_id(HALF, LAST), 2)] == [HALF.id, WORSE.id]
-    assert [result.verdict.right for _, result in scored([list(asked(TRIAL, answers, 1))], answers)] == [False]
-    assert [result.verdict.right for _, result in scored([list(asked(TRIAL, answers, 2))], answers)] == [True]
+    assert [trial.id for trial in iterate_series(TRIAL, answers, 0)] == [HALF.id]
+    assert [trial.id for trial in iterate_series(TRIAL, answers, 1)] == [HALF.id, WORSE.id]
+    assert [trial.id for trial in iterate_series(TRIAL, answers)] == [HALF.id, WORSE.id, LAST.id]
+    assert [trial.id for trial in iterate_series(TRIAL, by_id(HALF), 2)] == [HALF.id, WORSE.id]
+    assert [trial.id for trial in iterate_series(TRIAL, by_id(HALF, LAST), 2)] == [HALF.id, WORSE.id]
+    assert [result.verdict.right for _, result in score([list(iterate_series(TRIAL, answers, 1))], answers)] == [False]
+    assert [result.verdict.right for _, result in score([list(iterate_series(TRIAL, answers, 2))], answers)] == [True]
 
 
 def test_the_next_round():
-    [again] = asked_again([TRIAL], by_id(HALF))
-    assert again.before == (HALF,)
-    assert asked_again([again], by_id(HALF)) == []
-    assert asked_again([again], by_id(REST)) == []
-    assert [trial.id for trial in asked_again([again], by_id(WORSE))] == [LAST.id]
+    [again] = find_follow_ups([TRIAL], by_id(HALF))
+    assert again.earlier == (HALF,)
+    assert find_follow_ups([again], by_id(HALF)) == []
+    assert find_follow_ups([again], by_id(REST)) == []
+    assert [trial.id for trial in find_follow_ups([again], by_id(WORSE))] == [LAST.id]
 
 
 def test_the_loop_does_not_ask_for_ever():
     trial, count = TRIAL, 0
-    while further := trial.again(RecordedAnswer(id=trial.id, text="g(x=one)")):
+    while further := trial.follow_up(RecordedAnswer(id=trial.id, text="g(x=one)")):
         trial, count = further, count + 1
     assert count == 3

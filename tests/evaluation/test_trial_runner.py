@@ -6,32 +6,32 @@ from collections.abc import Sequence
 import pytest
 
 from toolspeak.errors import ModelError, ProviderError, UsageError
-from toolspeak.evaluation.asker import Asker, ask, unanswered
-from toolspeak.evaluation.records import RecordedAnswer, RecordedCall
-from toolspeak.evaluation.suites import suite
-from toolspeak.evaluation.trials import Trial, trials
+from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
+from toolspeak.evaluation.suites import load_suite
+from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered, run_trial
+from toolspeak.evaluation.trials import Trial, make_trials
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.testing import Said, ScriptedModel, says
 
-from .questions import answering
+from .scripted_models import answering
 
-QUICK = suite("quick")
+QUICK = load_suite("quick")
 
 
-def asked(asker: Asker, chosen: Sequence[Trial]) -> list[RecordedAnswer]:
+def asked(runner: TrialRunner, chosen: Sequence[Trial]) -> list[RecordedAnswer]:
     async def collected() -> list[RecordedAnswer]:
-        return [answered async for _, answered in asker.ask_all(chosen)]
+        return [answered async for _, answered in runner.run(chosen)]
 
     return asyncio.run(collected())
 
 
 def test_the_likeliest_answer_is_asked_for_and_kept_as_it_came():
-    [trial] = trials(QUICK, ["native"])[:1]
+    [trial] = make_trials(QUICK, ["native"])[:1]
     model = answering(QUICK)
-    answered = asyncio.run(ask(model, trial))
-    assert answered.spoken == (RecordedCall(name="set_temperature", arguments='{"room": "nursery", "celsius": 21}'),)
+    answered = asyncio.run(run_trial(model, trial))
+    assert answered.api_calls == (RecordedCall(name="set_temperature", arguments='{"room": "nursery", "celsius": 21}'),)
     assert (answered.text, answered.finish, answered.model) == ("", "tool_calls", "sage")
-    assert (answered.prompt_tokens, answered.answer_tokens, answered.shown) == (100, 10, trial.mark())
+    assert (answered.prompt_tokens, answered.answer_tokens, answered.prompt_hash) == (100, 10, trial.prompt_hash())
     [request] = model.requests
     assert request.sampling == Sampling(temperature=0, max_tokens=256)
     assert (request.dialect, request.stream, len(request.shown.tools)) == ("native", False, 4)
@@ -39,9 +39,9 @@ def test_the_likeliest_answer_is_asked_for_and_kept_as_it_came():
 
 @pytest.mark.parametrize("concurrency", [1, 3, 100])
 def test_each_question_is_asked_once(concurrency: int):
-    chosen = trials(QUICK, ["python", "json"], limit=2)
+    chosen = make_trials(QUICK, ["python", "json"], limit=2)
     model = answering(QUICK)
-    answers = asked(Asker(model, concurrency=concurrency), chosen)
+    answers = asked(TrialRunner(model, concurrency=concurrency), chosen)
     assert sorted(each.id for each in answers) == sorted(trial.id for trial in chosen)
     assert len(model.requests) == len(chosen)
 
@@ -59,7 +59,7 @@ def test_no_more_are_asked_at_a_time_than_may_be():
             async for pieces in super().ask(request):
                 yield pieces
 
-    asked(Asker(Slow([says("No.")]), concurrency=3), trials(QUICK, ["json"], limit=2))
+    asked(TrialRunner(Slow([says("No.")]), concurrency=3), make_trials(QUICK, ["json"], limit=2))
     assert most == 3
 
 
@@ -71,18 +71,18 @@ def failing_in(*dialects: str, error: Exception) -> Model:
 
 
 def test_a_dialect_that_the_endpoint_does_not_take_is_given_up():
-    asker = Asker(failing_in("native", error=ProviderError("no tools here")))
-    answers = asked(asker, trials(QUICK, ["native", "json"], limit=1))
+    runner = TrialRunner(failing_in("native", error=ProviderError("no tools here")))
+    answers = asked(runner, make_trials(QUICK, ["native", "json"], limit=1))
     assert [each.finish for each in answers] == ["error"] * 2 + ["stop"] * len(QUICK.categories)
-    assert {name: str(error) for name, error in asker.lost.items()} == {"native": "no tools here"}
-    asker.check()
+    assert {name: str(error) for name, error in runner.dropped.items()} == {"native": "no tools here"}
+    runner.raise_if_unreachable()
 
 
 def test_an_endpoint_that_answers_nothing_is_told():
-    asker = Asker(failing_in("native", "json", error=ProviderError("nobody is there")))
-    assert len(asked(asker, trials(QUICK, ["native", "json"], limit=1))) == 4
+    runner = TrialRunner(failing_in("native", "json", error=ProviderError("nobody is there")))
+    assert len(asked(runner, make_trials(QUICK, ["native", "json"], limit=1))) == 4
     with pytest.raises(ProviderError, match="nobody is there"):
-        asker.check()
+        runner.raise_if_unreachable()
 
 
 def test_a_failure_now_and_then_is_a_wrong_answer():
@@ -93,22 +93,22 @@ def test_a_failure_now_and_then_is_a_wrong_answer():
         count += 1
         return Said(error=ModelError("busy")) if count % 2 else says("No.")
 
-    asker = Asker(ScriptedModel([answer]))
-    answers = asked(asker, trials(QUICK, ["json"], limit=1))
+    runner = TrialRunner(ScriptedModel([answer]))
+    answers = asked(runner, make_trials(QUICK, ["json"], limit=1))
     assert [each.finish for each in answers] == ["error", "stop"] * (len(QUICK.categories) // 2)
-    assert not asker.lost
+    assert not runner.dropped
 
 
 def test_what_is_no_fault_of_the_endpoint_ends_it():
     with pytest.raises(UsageError, match="install it"):
-        asked(Asker(failing_in("json", error=UsageError("install it"))), trials(QUICK, ["json"], limit=1))
+        asked(TrialRunner(failing_in("json", error=UsageError("install it"))), make_trials(QUICK, ["json"], limit=1))
 
 
 def test_what_was_answered_is_not_asked_again():
-    first, second, third, fourth = trials(QUICK, ["json"])[:4]
+    first, second, third, fourth = make_trials(QUICK, ["json"])[:4]
     kept = [
-        RecordedAnswer(id=first.id, text="", shown=first.mark()),
-        RecordedAnswer(id=second.id, text="", shown="another prompt"),
-        RecordedAnswer(id=third.id, text="", shown=third.mark(), finish="error"),
+        RecordedAnswer(id=first.id, text="", prompt_hash=first.prompt_hash()),
+        RecordedAnswer(id=second.id, text="", prompt_hash="another prompt"),
+        RecordedAnswer(id=third.id, text="", prompt_hash=third.prompt_hash(), finish="error"),
     ]
-    assert unanswered([first, second, third, fourth], kept) == [second, third, fourth]
+    assert find_unanswered([first, second, third, fourth], kept) == [second, third, fourth]

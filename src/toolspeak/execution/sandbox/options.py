@@ -1,0 +1,28 @@
+"""How code runs in the sandbox: the mode, and the limits."""
+
+from typing import Literal, TypeAlias
+
+from toolspeak._frozen import frozen
+
+SandboxMode: TypeAlias = Literal["monty", "full", "auto"]
+"""`monty`: a part of Python that lacks what is dangerous. `full`: CPython in a confined process. `auto`: both, in turn
+(see `run_code`)."""
+
+
+@frozen
+class SandboxLimits:
+    """What one run of code may use.
+
+    Attributes:
+        seconds: Wall-clock seconds from the first line on. Waiting counts too; in `monty` it is limited separately.
+        memory: Bytes of memory.
+        output: Characters that the code may print (in `full`, bytes), and characters of its value that are shown.
+        recursion: The deepest recursion in `monty`; CPython has its own limit.
+        disk: Bytes that the code's files may take in `full`; `monty` has no files.
+    """
+
+    seconds: float = 5.0
+    memory: int = 256 * 2**20
+    output: int = 10_000
+    recursion: int = 1000
+    disk: int = 32 * 2**20
