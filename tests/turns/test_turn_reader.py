@@ -256,6 +256,55 @@ def test_a_lone_closing_tag_does_not_take_back_calls_of_the_api(text: str, size:
         assert "think" not in ended(events).message.text
 
 
+CALLS_NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+
+
+@pytest.mark.parametrize("size", [1_000_000, 3, 1])
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("text", "in_text"),
+    [
+        pytest.param(
+            '<think>…</think>\n\n <tool_calls>[\n    {"name": "get_weather", "arguments": {"city": "[THINK]maybe '
+            'get_weather[ARGS]{"city": "Lima"}[/THINK][TOOL_CALLS]get_weather[ARGS]{"city": "Paris", "days": 3}',
+            [{"city": "Paris", "days": 3}],
+            id="a call that is found at the end of the text",
+        ),
+        pytest.param(CALLS_NOW + "</think>", [], id="a call in the reasoning"),
+        pytest.param(CALLS_NOW + "</think>\n" + CALLS_NOW, [{}], id="a call in the reasoning and one after it"),
+        pytest.param("Hm.</think>\n" + CALLS_NOW, [{}], id="a call after the reasoning"),
+    ],
+)
+def test_reasoning_never_takes_back_a_call_of_the_api(
+    text: str, in_text: list[dict[str, Any]], dialect: str, size: int
+):
+    answer = Answer(parts=(Text(text=text), *spoken(PARIS)), finish="stop")
+    expected = [{"city": "Paris"}, *(in_text if DIALECTS[dialect].in_text else [])]
+    for pieces in ([answer], streamed(answer, size)):
+        assert [call.arguments for call in ended(read(pieces, dialect)).message.calls] == expected
+
+
+@pytest.mark.parametrize("size", [1_000_000, 3, 1])
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("text", "thinking", "said", "calls"),
+    [
+        (CALLS_NOW + "</think>Hello.", "", "Hello.", []),
+        (CALLS_NOW + "Hm.</think>Hello.", "Hm.", "Hello.", []),
+        ("Hm.</think>Hello." + CALLS_NOW, "Hm.", "Hello.", ["now"]),
+    ],
+)
+def test_a_call_in_reasoning_does_not_count(
+    text: str, thinking: str, said: str, calls: list[str], dialect: str, size: int
+):
+    answer = Answer(parts=(Text(text=text),), finish="stop")
+    for pieces in ([answer], streamed(answer, size)):
+        message = ended(read(pieces, dialect)).message
+        assert [part.text for part in message.parts if isinstance(part, Thinking)] == ([thinking] if thinking else [])
+        assert message.text == said
+        assert [call.name for call in message.calls] == calls
+
+
 def test_what_was_thought_is_kept_as_reasoning():
     message = ended(read([Answer(parts=(Text(text="Hm.</think>Hello."),), finish="stop")], "json")).message
     assert message.parts == (Thinking(text="Hm."), Text(text="Hello."))

@@ -78,7 +78,7 @@ class CodeCallReader:
         tool = self._tool_named_in(raw)
         if tool is None:
             raise NotACall
-        self.speech.malformed(tool, raw, bad.reason, bad.hint)
+        self.speech.emit_malformed(tool, raw, bad.reason, bad.hint)
         return 1
 
     def block(self, *, python: bool) -> Reading[int]:
@@ -95,19 +95,19 @@ class CodeCallReader:
                 raw = self.source.since(mark)
                 if statement is None:
                     if not said:
-                        self.speech.text(raw)
+                        self.speech.emit_text(raw)
                     return said
                 self.values.tier = code.tier
                 count = self._followed(statement, raw)
                 if not count and not said:
-                    self.speech.text(raw)
+                    self.speech.emit_text(raw)
                 said += count
             except ReadError as bad:
                 raw = self.source.since(mark)
                 try:
                     said += self._broken_code(bad, raw)
                 except NotACall:
-                    self.speech.text(raw)
+                    self.speech.emit_text(raw)
                 return said
             finally:
                 self.source.unmark()
@@ -120,15 +120,15 @@ class CodeCallReader:
             tool = self._tool_named_in(raw) if statement.why else None
             if tool is not None:
                 hint = "Write plain calls with literal values, one per line."
-                self.speech.malformed(tool, raw.strip(), statement.why, hint)
+                self.speech.emit_malformed(tool, raw.strip(), statement.why, hint)
         else:
             self._raw = raw
             try:
                 self.meaning.follow(statement)
             except ReadError as bad:
-                self.speech.malformed(None, raw, bad.reason, bad.hint)
+                self.speech.emit_malformed(None, raw, bad.reason, bad.hint)
             except RecursionError:
-                self.speech.malformed(None, raw, "it is nested too deeply", "Write plain calls, one per line.")
+                self.speech.emit_malformed(None, raw, "it is nested too deeply", "Write plain calls, one per line.")
         return len(self.speech.events) - before
 
     def _tool_named_in(self, raw: str) -> str | None:
@@ -140,8 +140,8 @@ class CodeCallReader:
         return None
 
     def _called_in_code(self, spec: Any, arguments: dict[str, Any]) -> str:
-        return self.speech.begin(spec.name).finish(arguments, self.values.tier)
+        return self.speech.start_call(spec.name).finish(arguments, self.values.tier)
 
     def _refused_in_code(self, name: str, why: str) -> None:
         hint = "Use literal values, or results of earlier calls in the same block."
-        self.speech.malformed(name, self._raw.strip(), why, hint)
+        self.speech.emit_malformed(name, self._raw.strip(), why, hint)

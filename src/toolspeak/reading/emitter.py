@@ -1,4 +1,4 @@
-"""What has been said so far: calls being said, and the events that tell of them."""
+"""The events of a message: an emitter that collects them, and the call that is being read."""
 
 import json
 from typing import Any, cast
@@ -22,23 +22,26 @@ from toolspeak.spec import ToolSpec
 from toolspeak.validation import fits
 
 PLACEHOLDERS = frozenset({"...", "…", "<...>", "[...]"})
+"""Texts that stand for a value which the model did not write."""
 
 
 class EventEmitter:
-    """Collects events.
+    """Collects the events of one message, in their order.
 
     Attributes:
-        events: What has not been handed over yet.
-        called: Whether the message holds a call so far.
-        held_was_shown: Whether what was held back last has been shown.
-        muted: Whether a made-up result has been seen: calls that follow depend on fiction and are dropped.
+        specs: The tools on offer, by name.
+        names: Resolves the names that a model writes to these tools.
+        events: Events that have not been handed out yet.
+        has_call: Whether the message holds a call so far.
+        held_was_shown: Whether the text that was held back last has been emitted.
+        muted: Whether the model has made up a result. The calls that follow it depend on fiction and are dropped.
     """
 
     def __init__(self, specs: dict[str, ToolSpec], names: Names, *, strict: bool, prefix: str) -> None:
         self.specs = specs
         self.names = names
         self.events: list[Event] = []
-        self.called = False
+        self.has_call = False
         self.muted = False
         self._strict = strict
         self._prefix = prefix
@@ -47,66 +50,70 @@ class EventEmitter:
         self._held = ""
 
     def hold(self, text: str) -> None:
-        """Text that is shown only if no call comes of what follows it: the line that opens a fence."""
+        """Hold back text that is emitted only if no call follows it, such as the opening line of a fence."""
         self._held = text
         self.held_was_shown = False
 
     def release(self) -> None:
-        """No call came of it: what was held back is text."""
+        """Emit the text that was held back, since no call followed it."""
         held, self._held = self._held, ""
-        self.text(held)
+        self.emit_text(held)
 
-    def text(self, text: str) -> None:
+    def emit_text(self, text: str) -> None:
+        """Emit prose, after any text that was held back."""
         if text:
             self.held_was_shown = self.held_was_shown or bool(self._held)
             self.events.append(TextDelta(text=self._held + text))
             self._held = ""
 
-    def thinking(self, text: str) -> None:
+    def emit_thinking(self, text: str) -> None:
+        """Emit reasoning."""
         if text:
             self.events.append(ThinkingDelta(text=text))
 
-    def all_was_thought(self) -> None:
-        """A lone closing tag: everything before it was reasoning."""
+    def emit_said_in_thought(self) -> None:
+        """Emit that everything before a lone closing tag was reasoning."""
         self.events.append(SaidInThought())
-        self.called = self.muted = False
+        self.has_call = self.muted = False
 
-    def begin(self, tool: str) -> "OpenCall":
-        """The name of a call is known."""
+    def start_call(self, tool: str) -> "StartedCall":
+        """Start a call whose tool is known."""
         self._held = ""
-        call = OpenCall(self, self.specs[tool], self._next_id())
+        call = StartedCall(self, self.specs[tool], self._next_id())
         if not self.muted:
             self.events.append(CallStarted(call_id=call.id, name=tool))
         return call
 
-    def malformed(self, name: str | None, raw: str, reason: str, hint: str = "", call_id: str = "") -> None:
-        """Something was meant as a call and cannot be one."""
+    def emit_malformed(self, name: str | None, raw: str, reason: str, hint: str = "", call_id: str = "") -> None:
+        """Emit that `raw` was meant as a call and cannot be read as one."""
         self._held = ""
         if not self.muted:
             call_id = call_id or self._next_id()
             self.events.append(CallMalformed(call_id=call_id, name=name, raw=raw, reason=reason, hint=hint))
-            self.called = True
+            self.has_call = True
 
-    def unknown(self, name: str, raw: str) -> None:
-        """A call of a tool that is not there."""
-        shown = ", ".join(self.specs) or "none"
-        self.malformed(name, raw, f"there is no tool {name!r}", f"The tools are: {shown}.")
+    def emit_unknown_tool(self, name: str, raw: str) -> None:
+        """Emit that a call names a tool which does not exist."""
+        tools = ", ".join(self.specs) or "none"
+        self.emit_malformed(name, raw, f"there is no tool {name!r}", f"The tools are: {tools}.")
 
-    def ready(self, call: "OpenCall", arguments: dict[str, Any], repair: Repair) -> str:
-        """A call is complete; its id, or "" if it may not run."""
+    def emit_ready(self, call: "StartedCall", arguments: dict[str, Any], repair: Repair) -> str:
+        """Emit that a call is complete, and return its id; "" if the call may not run."""
         if self.muted:
             return ""
         if self._strict and repair != "none":
             hint = "Write the call again, exactly in the form that was asked for."
-            self.malformed(call.spec.name, "", f"it had to be repaired ({repair}), which is not allowed", hint, call.id)
+            reason = f"it had to be repaired ({repair}), which is not allowed"
+            self.emit_malformed(call.spec.name, "", reason, hint, call.id)
             return ""
-        self.called = True
+        self.has_call = True
         self.events.append(
             CallReady(call=ToolCall(id=call.id, name=call.spec.name, arguments=arguments), repair=repair)
         )
         return call.id
 
-    def delta(self, call_id: str, text: str) -> None:
+    def emit_args(self, call_id: str, text: str) -> None:
+        """Emit a piece of the arguments of a call, as JSON text."""
         if not self.muted:
             self.events.append(ArgsDelta(call_id=call_id, text=text))
 
@@ -115,25 +122,32 @@ class EventEmitter:
         return f"{self._prefix}_{self._count}"
 
 
-class OpenCall:
-    """A call whose arguments are still being said. It watches them: each is told as soon as it is complete."""
+class StartedCall:
+    """A call whose tool is known and whose arguments are still arriving. Each argument is emitted once it is complete.
 
-    def __init__(self, speech: EventEmitter, spec: ToolSpec, call_id: str) -> None:
+    Attributes:
+        spec: The tool.
+        id: The id of the call.
+    """
+
+    def __init__(self, emitter: EventEmitter, spec: ToolSpec, call_id: str) -> None:
         self.spec = spec
         self.id = call_id
-        self._speech = speech
-        self._told: dict[str, Any] = {}
-        self._telling = True
+        self._emitter = emitter
+        self._emitted: dict[str, Any] = {}
+        self._emits_early = True
 
-    # As a `Watch` over its arguments
+    # As a `Watch` of the object that holds the arguments
 
     def key(self, key: str) -> None:
-        # A key that is none of the tool's may be a wrapper: nothing is certain then until the end.
+        """Take notice of a key."""
+        # A key that is no parameter of the tool may be a wrapper: then nothing is certain until the end.
         if key not in self.spec.parameters.get("properties", {}):
-            self._telling = False
+            self._emits_early = False
 
     def item(self, key: str, value: Any) -> None:
-        if not self._telling:
+        """Take notice of a key with its complete value."""
+        if not self._emits_early:
             return
         schema = self.spec.parameters
         sub = schema["properties"][key]
@@ -141,25 +155,25 @@ class OpenCall:
         if value is None and key not in schema.get("required", ()) and not fits(None, sub, schema):
             return
         if not is_placeholder(value, key):
-            self._tell(key, value)
+            self._emit(key, value)
 
     def inside(self, key: str) -> None:
-        return None
+        """Watch no object under a key, since an argument is emitted as a whole."""
 
-    def _tell(self, key: str, value: Any) -> None:
-        sign = ", " if self._told else "{"
-        self._told[key] = value
-        self._speech.delta(self.id, f"{sign}{_json(key)}: {_json(encode_argument(value))}")
+    def _emit(self, key: str, value: Any) -> None:
+        sign = ", " if self._emitted else "{"
+        self._emitted[key] = value
+        self._emitter.emit_args(self.id, f"{sign}{_json(key)}: {_json(encode_argument(value))}")
 
     def finish(self, arguments: Any, repair: Repair, raw: str = "") -> str:
-        """All arguments are there; the id of the call, or "" if it cannot be made."""
+        """Finish the call with all its arguments, and return its id; "" if the call cannot run."""
         schema = self.spec.parameters
-        arguments = coerce_arguments(_unwrapped(arguments, self.spec), schema)
+        arguments = coerce_arguments(_unwrap(arguments, self.spec), schema)
         is_text = isinstance(arguments, str) and arguments.lstrip()[:1] not in ("{", "[") and repair == "none"
         if is_text and (only := _only_parameter(schema)) is not None:
             arguments, repair = {only: arguments}, "shape"
         if isinstance(arguments, dict):
-            arguments = _without_underscores(cast("dict[str, Any]", arguments), schema)
+            arguments = _strip_underscores(cast("dict[str, Any]", arguments), schema)
         if not isinstance(arguments, dict):
             return self.fail(raw, "its arguments are not an object", 'Write the arguments as {"name": value}.')
         given = cast("dict[str, Any]", arguments)
@@ -168,20 +182,21 @@ class OpenCall:
         if repair == "closers" and any(key not in given for key in schema.get("required", ())):
             return self.fail(raw, "the message ended inside the call", "Write the whole call again.")
         for key, value in given.items():
-            if key not in self._told:
-                self._tell(key, value)
-        # What was told and turned out otherwise cannot be: a key is told once, and only if it is the tool's own.
-        ordered = {key: given[key] for key in self._told}
-        self._speech.delta(self.id, "}" if ordered else "{}")
-        return self._speech.ready(self, ordered, repair)
+            if key not in self._emitted:
+                self._emit(key, value)
+        # An emitted value cannot have changed: a key is emitted once, and early only if it is a parameter of the tool.
+        ordered = {key: given[key] for key in self._emitted}
+        self._emitter.emit_args(self.id, "}" if ordered else "{}")
+        return self._emitter.emit_ready(self, ordered, repair)
 
     def fail(self, raw: str, reason: str, hint: str) -> str:
-        self._speech.malformed(self.spec.name, raw, reason, hint, self.id)
+        """Emit that the call is malformed, and return ""."""
+        self._emitter.emit_malformed(self.spec.name, raw, reason, hint, self.id)
         return ""
 
 
 def is_placeholder(value: Any, key: str) -> bool:
-    """Whether a text stands for a value that was not given: `...`, or its own name in brackets."""
+    """Whether a text stands for a value that was not given: `...`, or the name of its key in brackets."""
     if not isinstance(value, str):
         return False
     text = value.strip()
@@ -190,25 +205,25 @@ def is_placeholder(value: Any, key: str) -> bool:
 
 
 def _is_schema(arguments: dict[str, Any], schema: Any) -> bool:
-    """A tool's own schema, echoed back as its arguments."""
+    """Whether the arguments are the schema of the tool, copied from the prompt."""
     return "properties" in arguments and "properties" not in schema.get("properties", {}) and "type" in arguments
 
 
 def _only_parameter(schema: Any) -> str | None:
-    """The parameter that a lone text must be for: the only one that there is, or that is required."""
+    """Return the parameter that a lone text must be for: the only required one, or the only one."""
     names = list(schema.get("required", ())) or list(schema.get("properties", {}))
     return names[0] if len(names) == 1 else None
 
 
-def _without_underscores(given: dict[str, Any], schema: Any) -> dict[str, Any]:
-    """`from_` for `from`: Python's way around a word that is reserved."""
+def _strip_underscores(given: dict[str, Any], schema: Any) -> dict[str, Any]:
+    """Rename `from_` to `from`: Python code writes the underscore because the word is reserved."""
     names = schema.get("properties", {})
     plain = {f"{name}_": name for name in names if f"{name}_" not in names}
     return {plain.get(key, key): value for key, value in given.items()}
 
 
-def _unwrapped(arguments: Any, spec: ToolSpec) -> Any:
-    """Arguments wrapped in the tool's own name."""
+def _unwrap(arguments: Any, spec: ToolSpec) -> Any:
+    """Return arguments without an object around them whose only key is the name of the tool."""
     if isinstance(arguments, dict) and spec.name not in spec.parameters.get("properties", {}):
         given = cast("dict[str, Any]", arguments)
         if given.keys() == {spec.name} and isinstance(given[spec.name], dict):

@@ -1,104 +1,150 @@
-"""Fenced blocks: calls, unless their label says that they are text."""
+"""Fenced blocks: where one opens, what its label is, and where it ends.
+
+A fence opens with three or more marks (backticks, mostly) and a label on the same line. It ends at the next run of as
+many marks, wherever in a line that run stands: models do not always put it on a line of its own.
+"""
 
 import re
+from collections.abc import Callable
 
-from toolspeak.reading.calls import CallReader
-from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
-from toolspeak.reading.prose import ProseReader
-from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS, WIDE
+from toolspeak._frozen import frozen
+from toolspeak.reading.source import Reading, Source
 
-FENCE_ATTRIBUTES = re.compile(r"[\w-]+=")
+BLANKS_IN_LINE = re.compile(r"[ \t]*")
+LABEL = re.compile(r"[\w+#-]*")
+BRACED_LABEL = re.compile(r"\{\.?(\w+)\}")
+ATTRIBUTE_START = re.compile(r"[\w-]+=")
 
 
-class FenceReader:
-    """Reads fenced blocks."""
+@frozen
+class Fence:
+    """An opened fence.
 
-    def __init__(self, prose: ProseReader, calls: CallReader) -> None:
-        self.source = prose.source
-        self.speech = prose.speech
-        self.prose = prose
-        self.calls = calls
+    Attributes:
+        marks: The marks that open the fence; as many of them close it.
+        label: The label in lower case, "" without one.
+        opening: All that was read of the opening line.
+    """
 
-    def fence(self) -> Reading[None]:
-        """A fenced block: calls, if its label does not say that it is text."""
-        source = self.source
-        mark = source.mark()
+    marks: str
+    label: str
+    opening: str
+
+
+class FenceScanner:
+    """Reads the opening, the content and the closing of a fenced block, one after the other."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def read_opening(self) -> Reading[Fence]:
+        """Read the marks that come next, and their label with its attributes."""
+        source = self._source
+        start = source.mark()
         char = yield from source.ahead(1)
-        ticks = yield from source.run(re.compile(f"{char}*"))
-        label = yield from self._label()
-        opening = source.since(mark)
+        marks = yield from source.run(re.compile(f"{char}*"))
+        label = yield from self._read_label()
+        opening = source.since(start)
         source.unmark()
-        if label in RESULT_LABELS and self.speech.called:
-            self.speech.muted = True
-        if label and label not in CODE_LABELS and label not in DATA_LABELS:
-            self.prose.say(opening)
-            yield from self.rest_of_fence(char, ticks, shown=True)
-            return
-        self.speech.hold(opening)
-        said = yield from self._content(label)
-        self.speech.release()
-        yield from self.rest_of_fence(char, ticks, shown=not said or self.speech.held_was_shown)
-        self.prose.after_call = bool(said)
+        return Fence(marks=marks, label=label, opening=opening)
 
-    def _label(self) -> Reading[str]:
-        source = self.source
-        yield from source.run(re.compile(r"[ \t]*"))
-        mark = source.mark()
+    def _read_label(self) -> Reading[str]:
+        source = self._source
+        yield from source.run(BLANKS_IN_LINE)
+        start = source.mark()
         braced = None
         if (yield from source.ahead(1)) == "{":
-            braced = re.match(r"\{\.?(\w+)\}", (yield from source.ahead(24)))
+            braced = BRACED_LABEL.match((yield from source.ahead(24)))
         if braced:
             source.pos += braced.end()
             label = braced[1]
         else:
-            label = yield from source.run(re.compile(r"[\w+#-]*"))
+            label = yield from source.run(LABEL)
             if (yield from source.ahead(1)) in ("(", ".", "=", ":"):
-                source.rewind(mark)
+                source.rewind(start)  # code on the line of the fence
                 label = ""
         source.unmark()
         if label:
-            yield from source.run(re.compile(r"[ \t]*"))
-            if (yield from source.ahead(1)).isalpha() and FENCE_ATTRIBUTES.match((yield from source.ahead(40))):
+            yield from source.run(BLANKS_IN_LINE)
+            if (yield from source.ahead(1)).isalpha() and ATTRIBUTE_START.match((yield from source.ahead(40))):
                 yield from source.line()
         return label.lower()
 
-    def _content(self, label: str) -> Reading[int]:
-        source = self.source
-        mark = source.mark()
-        yield from source.run(BLANKS)
-        char = yield from source.ahead(1)
-        said = 0
-        commented = char in ("/", "#", "\\") and label in DATA_LABELS
-        if commented or WIDE.get(char, char) in ("{", "[", '"', "<", "("):
-            said = yield from self.calls.sequence(explicit=False)
-        if not said:
-            source.rewind(mark)
-        source.unmark()
-        if not said and not label.startswith("json"):
-            said = yield from self.calls.code.block(python=label.startswith(("py", "ipy", "tool_code")))
-        return said
+    def read_content(self, marks: str, advance: Callable[[int], None]) -> Reading[bool]:
+        """Read up to the marks that close the block.
 
-    def code(self, *, python: bool) -> Reading[None]:
-        said = yield from self.calls.code.block(python=python)
-        self.prose.after_call = bool(said)
-        self.prose.anew()
+        Args:
+            marks: The marks that opened the block.
+            advance: Moves the source on by a number of characters, and does with them what the caller wants.
 
-    def rest_of_fence(self, char: str, ticks: str, *, shown: bool) -> Reading[None]:
-        """What is left of a block, up to the fence that closes it."""
-        source = self.source
-        show = self.prose.say_next if shown else self.prose.drop_next
+        Returns:
+            Whether the block is closed; False at the end of the text.
+        """
+        source = self._source
         while True:
-            found = source.text.find(char, source.pos)
-            show((found if found >= 0 else len(source.text)) - source.pos)
+            found = source.text.find(marks[0], source.pos)
+            advance((found if found >= 0 else len(source.text)) - source.pos)
             if found < 0:
                 if source.ended:
-                    return
+                    return False
                 yield
-            elif (yield from source.ahead(len(ticks))) == ticks:
-                closing = yield from source.run(re.compile(f"{char}*"))
-                self.prose.say(closing if shown else "")
-                self.prose.anew()
-                return
+            elif (yield from source.ahead(len(marks))) == marks:
+                return True
             else:
-                show(1)
+                advance(1)
+
+    def read_closing(self, marks: str) -> Reading[str]:
+        """Read the run of marks that closes the block."""
+        return (yield from self._source.run(re.compile(f"{marks[0]}*")))
+
+
+@frozen
+class FencedBlock:
+    """A fenced block of a text.
+
+    Attributes:
+        label: The label in lower case, "" without one.
+        content: What stands between the opening line and the closing marks, without the last line end.
+        start: Where the opening marks begin in the text.
+        end: Where the closing marks end in the text.
+    """
+
+    label: str
+    content: str
+    start: int
+    end: int
+
+
+def find_fenced_blocks(text: str) -> list[FencedBlock]:
+    """Return the blocks of a whole text that are fenced with backticks and closed, in their order."""
+    reading = _scan(text)
+    while True:
+        try:
+            next(reading)
+        except StopIteration as stop:
+            return stop.value
+
+
+def _scan(text: str) -> Reading[list[FencedBlock]]:
+    source = Source()
+    source.feed(text)
+    source.ended = True
+    scanner = FenceScanner(source)
+
+    def advance(count: int) -> None:
+        source.pos += count
+
+    blocks: list[FencedBlock] = []
+    while (start := text.find("```", source.pos)) >= 0:
+        source.pos = start
+        fence = yield from scanner.read_opening()
+        if (yield from source.ahead(1)) != "\n":
+            continue  # code within a line
+        source.pos += 1
+        content_start = source.pos
+        if not (yield from scanner.read_content(fence.marks, advance)):
+            break
+        content = text[content_start : source.pos].removesuffix("\n")
+        yield from scanner.read_closing(fence.marks)
+        blocks.append(FencedBlock(label=fence.label, content=content, start=start, end=source.pos))
+    return blocks

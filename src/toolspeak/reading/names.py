@@ -1,4 +1,4 @@
-"""Which tool a spoken name means."""
+"""Which tool a name that a model wrote stands for."""
 
 import re
 from collections.abc import Iterable
@@ -7,57 +7,64 @@ NAMESPACES = frozenset(
     "functions function tools tool api apis default_api namespace client mcp self this agent assistant toolbox "
     "functions_api tool_api toolkit".split()
 )
-"""What models put before a tool's name."""
+"""What models put before the name of a tool."""
 
 LIBRARIES = frozenset(
     "os re sys json math random string time datetime asyncio subprocess requests np numpy pd pandas console "
     "Math JSON Object Array Promise Date Number String window document fs path process itertools functools "
     "logging".split()
 )
-"""What owns functions of its own: `re.search` is not the tool `search`."""
+"""Libraries and objects with functions of their own: `re.search` is not the tool `search`."""
 
 SEVERAL_WORDS = re.compile(r"\w[_.]\w|[a-z][A-Z]")
 
 INVISIBLE = re.compile(r"[\u200b-\u200f\u2060\ufeff]")
-CONTROL = re.compile(r"<[|｜][^<>]*[|｜]>")
+CONTROL_TOKEN = re.compile(r"<[|｜][^<>]*[|｜]>")
+CALL_PREFIX_OR_NUMBER = re.compile(r"^(?:call:|functions\.)|(?::\d+)$")
 
 
 class Names:
-    """The tools on offer, by all that a model may call them."""
+    """The names of the tools on offer, and the variants of them that models write."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._exact = frozenset(names)
-        loose: dict[str, str | None] = {}
+        by_loose_name: dict[str, str | None] = {}
         for name in sorted(self._exact):
-            key = _loose(name)
-            loose[key] = None if key in loose else name  # two tools that differ in case alone: neither is meant
-        self._loose = loose
-        self._ends = _ends(self._exact)
+            key = _loosen(name)
+            by_loose_name[key] = None if key in by_loose_name else name  # two tools that are alike: neither is meant
+        self._by_loose_name = by_loose_name
+        self._by_end = _index_ends(self._exact)
 
-    def resolve(self, spoken: str) -> str | None:
-        """The tool that `spoken` means: itself, or the same but for case, a namespace or a leaked control token."""
-        if spoken in self._exact:
-            return spoken
-        name = CONTROL.split(CONTROL.sub("", spoken, count=1) if CONTROL.match(spoken) else spoken)[0]
+    def resolve(self, written: str) -> str | None:
+        """Return the tool that a written name stands for, or None.
+
+        The name may differ from the tool's in case and separators, have a namespace before it or a control token of a
+        model around it, or be the end of a dotted name.
+        """
+        if written in self._exact:
+            return written
+        name = CONTROL_TOKEN.split(
+            CONTROL_TOKEN.sub("", written, count=1) if CONTROL_TOKEN.match(written) else written
+        )[0]
         name = INVISIBLE.sub("", name.split("</")[0]).replace("\\_", "_").strip(" \t\r\n`\"'*").removesuffix("()")
-        name = re.sub(r"^(?:call:|functions\.)|(?::\d+)$", "", name)
-        return self._found(name) or self._inside(name) or self._ends.get(name)
+        name = CALL_PREFIX_OR_NUMBER.sub("", name)
+        return self._find(name) or self._find_in_namespace(name) or self._by_end.get(name)
 
-    def _found(self, name: str) -> str | None:
-        return name if name in self._exact else self._loose.get(_loose(name))
+    def _find(self, name: str) -> str | None:
+        return name if name in self._exact else self._by_loose_name.get(_loosen(name))
 
-    def _inside(self, name: str) -> str | None:
-        """A name behind a namespace that is not some library's."""
+    def _find_in_namespace(self, name: str) -> str | None:
+        """Return the tool after a namespace that is not the name of a library."""
         first, *rest = name.split(".")
         if first in LIBRARIES:
             return None
-        return next(filter(None, (self._found(".".join(rest[start:])) for start in range(len(rest)))), None)
+        return next(filter(None, (self._find(".".join(rest[start:])) for start in range(len(rest)))), None)
 
 
-def _ends(names: Iterable[str]) -> dict[str, str]:
-    """Tools by the ends of their dotted names: `area_circle` is `geometry.area_circle`, if it is the only one.
+def _index_ends(names: Iterable[str]) -> dict[str, str]:
+    """Return tools by the ends of their dotted names: `area_circle` is `geometry.area_circle`, if no other ends so.
 
-    An end of one short word, such as `find`, may be any function's.
+    An end of one short word, such as `find`, may be the name of any function and is left out.
     """
     found: dict[str, list[str]] = {}
     for name in names:
@@ -67,5 +74,6 @@ def _ends(names: Iterable[str]) -> dict[str, str]:
     return {end: tools[0] for end, tools in found.items() if len(tools) == 1 and SEVERAL_WORDS.search(end)}
 
 
-def _loose(name: str) -> str:
+def _loosen(name: str) -> str:
+    """Return a name without separators and in one case."""
     return name.replace("_", "").replace("-", "").replace(".", "").casefold()

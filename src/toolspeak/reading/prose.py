@@ -1,65 +1,68 @@
-"""Prose on its way out, and where in it we are."""
+"""Prose on its way from the source to the emitter, and the place in its line."""
 
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.source import Reading, Source
 
-LABEL_LENGTH = 80
+MAX_LABEL_CHARS = 80
 """Characters of a line that are remembered: a longer one is no label."""
 
 
-class ProseReader:
-    """Tells prose to a speech, and knows the line it stands in.
+class ProseEmitter:
+    """Emits prose, and remembers the line in which the reader is.
 
     Attributes:
-        line: The beginning of the line, as it was shown.
-        fresh: Whether nothing but blanks has been read of the line.
+        line: The beginning of the line, as far as it was emitted.
+        fresh: Whether nothing but blanks has been read of the line, so that a call may begin here.
         after_call: Whether a call has just been read.
     """
 
-    def __init__(self, source: Source, speech: EventEmitter) -> None:
+    def __init__(self, source: Source, emitter: EventEmitter) -> None:
         self.source = source
-        self.speech = speech
+        self.emitter = emitter
         self.line = ""
         self.fresh = True
         self.after_call = False
 
-    def anew(self) -> None:
-        """What comes next may begin anything, as at the beginning of a line."""
+    def start_line(self) -> None:
+        """Treat what comes next like the beginning of a line: anything may begin there."""
         self.line = ""
         self.fresh = True
 
-    def say(self, text: str) -> None:
-        """Prose: shown, and remembered as the beginning of the line."""
-        self.speech.text(text)
-        if len(self.line) <= LABEL_LENGTH:
+    def show(self, text: str) -> None:
+        """Emit text as prose, and remember it as part of the line."""
+        self.emitter.emit_text(text)
+        if len(self.line) <= MAX_LABEL_CHARS:
             self.line += text
         if text.strip():
             self.after_call = False
 
-    def say_next(self, count: int) -> None:
+    def show_next(self, count: int) -> None:
+        """Read the next `count` characters as prose."""
         source = self.source
-        self.say(source.text[source.pos : source.pos + count])
+        self.show(source.text[source.pos : source.pos + count])
         source.pos += count
 
-    def newline(self) -> None:
-        self.speech.text("\n")
+    def skip_next(self, count: int) -> None:
+        """Read the next `count` characters and emit nothing."""
+        self.source.pos += count
+
+    def show_newline(self) -> None:
+        """Read a line end as prose."""
+        self.emitter.emit_text("\n")
         self.source.pos += 1
         self.line = ""
         self.fresh = True
 
     def show_until(self, closer: str) -> Reading[None]:
-        """Text in which nothing can be a call, up to what closes it."""
+        """Read as prose up to `closer` and with it, whatever the text in between looks like."""
         source = self.source
         while True:
             found = source.text.find(closer, source.pos)
             if found >= 0:
-                self.say_next(found + len(closer) - source.pos)
+                self.show_next(found + len(closer) - source.pos)
                 return
             if source.ended:
-                self.say_next(len(source.text) - source.pos)
+                self.show_next(len(source.text) - source.pos)
                 return
-            self.say_next(max(0, len(source.text) - len(closer) + 1 - source.pos))
+            self.show_next(max(0, len(source.text) - len(closer) + 1 - source.pos))
             yield
-
-    def drop_next(self, count: int) -> None:
-        self.source.pos += count

@@ -1,8 +1,8 @@
-"""The shapes in which an object says a call: which key holds the name, which the arguments, what is wrapped around."""
+"""The shapes of objects that are calls: the key of the name, the key of the arguments, and the wrappers around them."""
 
 from typing import Any, cast
 
-from toolspeak.reading.emitter import EventEmitter, OpenCall
+from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.names import Names
 from toolspeak.reading.values import Watch
 
@@ -26,97 +26,101 @@ WRAPPER_KEYS = (
     "tool_use", "tool_uses", "calls", "function", "tool", "action", "actions", "choices", "message", "toolCalls",
     "toolCall",
 )  # fmt: skip
-BESIDE_KEYS = frozenset(
+EXTRA_KEYS = frozenset(
     "id type index thought thoughts thinking reasoning explanation tool_call_id toolUseId call_id role content "
     "status reason rationale".split()
 )
-"""Keys that stand beside a call and are none of its arguments."""
+"""Keys that stand beside the name of a call and are no arguments."""
 
-TOLD_KEYS = frozenset({"description", "result", "results", "output", "error"})
-"""Keys of a definition or a result, where no arguments are given."""
+DEFINITION_OR_RESULT_KEYS = frozenset({"description", "result", "results", "output", "error"})
+"""Keys by which an object with a name and without arguments is the definition of a tool, or a result."""
 
-CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPER_KEYS, *BESIDE_KEYS})
+CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPER_KEYS, *EXTRA_KEYS})
 
 
 class NotACall(Exception):
-    """What is being read is no call, but text or data."""
+    """Raised by a reader of calls that has come upon text or data."""
 
 
-class CallWatch:
-    """Watches an object that may be a call: begins the call once its name is known, or stops the reading.
+class CallDetector:
+    """Watches an object that may be a call. Starts the call once its name is known, or raises `NotACall`.
 
     Attributes:
-        call: The call, once it has begun.
+        call: The call, once it has been started.
     """
 
-    def __init__(self, speech: EventEmitter, *, explicit: bool) -> None:
-        self.call: OpenCall | None = None
-        self._speech = speech
+    def __init__(self, emitter: EventEmitter, *, explicit: bool) -> None:
+        self.call: StartedCall | None = None
+        self._emitter = emitter
         self._explicit = explicit
-        self._first = True
+        self._is_first = True
         self._tool: str | None = None
 
     def key(self, key: str) -> None:
-        if self._first and not self._explicit and key not in CALL_KEYS and self._speech.names.resolve(key) is None:
+        """Take notice of a key."""
+        if self._is_first and not self._explicit and key not in CALL_KEYS and self._emitter.names.resolve(key) is None:
             raise NotACall
-        self._first = False
-        # A name alone may be that of a definition or a result; with arguments, it is that of a call.
+        self._is_first = False
+        # A name alone may belong to a definition or a result; with arguments it belongs to a call.
         if self._tool is not None and self.call is None and key in ARGUMENT_KEYS:
-            self.call = self._speech.begin(self._tool)
+            self.call = self._emitter.start_call(self._tool)
 
     def item(self, key: str, value: Any) -> None:
+        """Take notice of a key with its complete value."""
         if self._tool is not None or key not in NAME_KEYS or not isinstance(value, str):
             return
-        self._tool = self._speech.names.resolve(value)
+        self._tool = self._emitter.names.resolve(value)
         if self._tool is not None:
             return
         if not self._explicit and key == "name":
             raise NotACall
 
     def inside(self, key: str) -> Watch | None:
+        """Return the watch of the object under a key: the call itself, if that object holds its arguments."""
         return self.call if self.call is not None and key in ARGUMENT_KEYS else None
 
 
-def calls_in(value: Any, names: Names) -> list[tuple[str, Any]]:
-    """The calls that a value says: pairs of a spoken name and the arguments as they were given."""
+def find_calls(value: Any, names: Names) -> list[tuple[str, Any]]:
+    """Return the calls in a value, as pairs of the name that was written and the arguments that were given."""
     if isinstance(value, list):
-        return [call for item in cast("list[Any]", value) for call in calls_in(item, names)]
+        return [call for item in cast("list[Any]", value) for call in find_calls(item, names)]
     if not isinstance(value, dict):
         return []
-    said = cast("dict[str, Any]", value)
-    named = [key for key in NAME_KEYS if isinstance(said.get(key), str)]
-    key = next((key for key in named if names.resolve(said[key]) is not None), named[0] if named else None)
+    given = cast("dict[str, Any]", value)
+    named = [key for key in NAME_KEYS if isinstance(given.get(key), str)]
+    key = next((key for key in named if names.resolve(given[key]) is not None), named[0] if named else None)
     if key is not None:
-        return [] if _is_definition(said, key) else [(said[key], _arguments(said, key))]
+        return [] if _is_definition_or_result(given, key) else [(given[key], _arguments(given, key))]
     for wrapper in WRAPPER_KEYS:
-        if isinstance(said.get(wrapper), dict | list):
-            return calls_in(said[wrapper], names)
+        if isinstance(given.get(wrapper), dict | list):
+            return find_calls(given[wrapper], names)
     return [
-        (each, inner) for each, inner in said.items() if isinstance(inner, dict) and names.resolve(each) is not None
+        (name, inner) for name, inner in given.items() if isinstance(inner, dict) and names.resolve(name) is not None
     ]
 
 
-def _is_definition(said: dict[str, Any], name_key: str) -> bool:
-    """Whether an object defines a tool or tells a result: it names a tool and is no call of it."""
-    if "input_schema" in said or "inputSchema" in said or said.get("role") == "tool":
+def _is_definition_or_result(given: dict[str, Any], name_key: str) -> bool:
+    """Whether an object that names a tool defines the tool or holds its result, and so is no call."""
+    if "input_schema" in given or "inputSchema" in given or given.get("role") == "tool":
         return True
-    arguments = next((said[key] for key in ARGUMENT_KEYS if key in said and key != name_key), None)
+    arguments = next((given[key] for key in ARGUMENT_KEYS if key in given and key != name_key), None)
     if arguments is None:
-        return not said.keys().isdisjoint(TOLD_KEYS)
+        return not given.keys().isdisjoint(DEFINITION_OR_RESULT_KEYS)
     if isinstance(arguments, dict):
         items = list(cast("dict[str, Any]", arguments).values())
         if items and all(map(_is_schema, items)):
             return True
-    return "description" in said and "parameters" in said
+    return "description" in given and "parameters" in given
 
 
 def _is_schema(value: Any) -> bool:
-    kinds = ("string", "integer", "number", "boolean", "array", "object", "null")
-    return isinstance(value, dict) and cast("dict[str, Any]", value).get("type") in kinds
+    types = ("string", "integer", "number", "boolean", "array", "object", "null")
+    return isinstance(value, dict) and cast("dict[str, Any]", value).get("type") in types
 
 
-def _arguments(said: dict[str, Any], name_key: str) -> Any:
+def _arguments(given: dict[str, Any], name_key: str) -> Any:
+    """Return the arguments of a call: those under their own key, or else all keys beside the name."""
     for key in ARGUMENT_KEYS:
-        if key in said and key != name_key:
-            return said[key]
-    return {key: value for key, value in said.items() if key != name_key and key not in BESIDE_KEYS}
+        if key in given and key != name_key:
+            return given[key]
+    return {key: value for key, value in given.items() if key != name_key and key not in EXTRA_KEYS}

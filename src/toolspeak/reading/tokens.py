@@ -1,12 +1,27 @@
-"""The tokens of all families, and finding one in a text."""
+"""The tokens of all model families by what they do, and finding a token in a text."""
+
+from typing import Literal, TypeAlias
 
 from toolspeak.reading.forms import FAMILIES
 from toolspeak.reading.source import Reading, Source
 
+TokenRole: TypeAlias = Literal["open", "close", "separate", "result", "think", "thought", "harmony", "inert"]
+"""What a token does.
 
-def _roles() -> dict[str, str]:
-    """Every token of every family, in lower case, and what it does."""
-    roles = {"<|channel|>": "harmony", "<|start|>": "harmony", "<tool_call ": "open", "<tools>": "inert"}
+`open` announces calls and `close` ends them; `separate` stands between the name of a call and its arguments; `result`
+begins a result; `think` begins reasoning and `thought` ends it; `harmony` begins a header of the harmony form; `inert`
+begins a list of tools, in which nothing is a call.
+"""
+
+
+def _roles() -> dict[str, TokenRole]:
+    """Return the role of every token of every family, by the token in lower case."""
+    roles: dict[str, TokenRole] = {
+        "<|channel|>": "harmony",
+        "<|start|>": "harmony",
+        "<tool_call ": "open",
+        "<tools>": "inert",
+    }
     for family in FAMILIES:
         roles |= dict.fromkeys(map(str.lower, family.openers), "open")
         roles |= dict.fromkeys(map(str.lower, family.closers), "close")
@@ -15,33 +30,38 @@ def _roles() -> dict[str, str]:
         roles |= {opener.lower(): "think" for opener, _ in family.thinking}
     for family in FAMILIES:
         for _, closer in family.thinking:
-            roles.setdefault(closer.lower(), "thought")  # what also closes other things says nothing on its own
+            roles.setdefault(closer.lower(), "thought")  # a token that also closes other things keeps that role
     return roles
 
 
 ROLES = _roles()
-THOUGHT_ENDS = {opener.lower(): closer for family in FAMILIES for opener, closer in family.thinking}
+THINKING_CLOSERS = {opener.lower(): closer for family in FAMILIES for opener, closer in family.thinking}
+"""The token that closes reasoning, by the token that opened it."""
+
 TOKENS = sorted(ROLES, key=len, reverse=True)
-LONGEST = len(TOKENS[0])
-FIRST = frozenset(token[0] for token in TOKENS)
-BY_START = {start: [token for token in TOKENS if token[:2] == start] for start in {token[:2] for token in TOKENS}}
+MAX_TOKEN_CHARS = len(TOKENS[0])
+FIRST_CHARS = frozenset(token[0] for token in TOKENS)
+TOKENS_BY_START = {
+    start: [token for token in TOKENS if token[:2] == start] for start in {token[:2] for token in TOKENS}
+}
+"""Tokens by their first two characters, the longest first."""
 
 
-def next_token(source: Source) -> Reading[tuple[str, str] | None]:
-    """The role and the text of the token that comes next, if one does. It is not read."""
+def next_token(source: Source) -> Reading[tuple[TokenRole, str] | None]:
+    """Return the role and the text of the token that comes next, if one does. The token is not read."""
     while True:
         if source.pos >= len(source.text):
             if source.ended:
                 return None
             yield
             continue
-        rest = source.text[source.pos : source.pos + LONGEST].lower()
-        if rest[0] not in FIRST or (len(rest) == 1 and source.ended):
+        rest = source.text[source.pos : source.pos + MAX_TOKEN_CHARS].lower()
+        if rest[0] not in FIRST_CHARS or (len(rest) == 1 and source.ended):
             return None
         if len(rest) == 1:
             yield
             continue
-        candidates = BY_START.get(rest[:2])
+        candidates = TOKENS_BY_START.get(rest[:2])
         if candidates is None:
             return None
         found = next((token for token in candidates if rest.startswith(token)), None)

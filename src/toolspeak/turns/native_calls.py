@@ -1,10 +1,10 @@
-"""Calls that an API itself marks as such, put together from their pieces and understood."""
+"""Calls that an API itself marks as calls, assembled from their pieces and read."""
 
 import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from toolspeak.coercion import coerce_arguments
 from toolspeak.events import ENDED_WELL, ArgsDelta, CallMalformed, CallReady, CallStarted, Event, FinishReason
@@ -16,94 +16,107 @@ from toolspeak.reading.values import DEPTH
 from toolspeak.spec import ToolSpec
 from toolspeak.validation import nearest
 
-LONGEST_ID = 200
-"""Characters of an id beyond which it is none that an API would take back."""
+MAX_ID_CHARS = 200
+"""Characters of an id beyond which an API would not accept it in a later request."""
 
 MARKS = re.compile(r'["\\{}\[\]]')
 MARKS_IN_STRING = re.compile(r'["\\]')
 
 
 class NativeCalls:
-    """The calls of one answer, by their index in it. Ids in `taken` are those of earlier calls."""
+    """The API's own calls of one answer, by their index in the answer.
+
+    Args:
+        specs: The tools on offer, by name.
+        prefix: What an id begins with where the API gave none that can be used.
+        taken: The ids of earlier calls in the conversation.
+    """
 
     def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Collection[str]) -> None:
         self._specs = specs
         self._prefix = prefix
         self._taken = set(taken)
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[int, _CallBuffer] = {}
 
     def __len__(self) -> int:
         return len(self._calls)
 
     @property
-    def letters(self) -> int:
-        return sum(call.letters for call in self._calls.values())
+    def chars(self) -> int:
+        """The length of all arguments so far."""
+        return sum(call.chars for call in self._calls.values())
 
     def feed(self, piece: CallPiece) -> list[Event]:
-        """One more piece. A call is told as complete when its arguments are, not when the message is."""
+        """Add a piece and return the new events. A call is ready once its arguments are complete."""
         call = self._call(piece.index)
-        call.said_id = call.said_id or piece.id
+        call.api_id = call.api_id or piece.id
         call.name += piece.name
-        if call.told is not None:  # it was complete already
-            call.letters += len(piece.arguments)
+        if call.last_event is not None:  # the arguments were complete already
+            call.chars += len(piece.arguments)
             return []
         if not piece.arguments:
             return []
-        events = self._started(call)
+        events = self._start(call)
         events.append(ArgsDelta(call_id=call.id, text=piece.arguments))
-        if call.add(piece.arguments) and (told := self._plainly(call)) is not None:
-            call.told = told
-            events.append(told)
+        if call.add(piece.arguments) and (event := self._read_json(call)) is not None:
+            call.last_event = event
+            events.append(event)
         return events
 
-    def end(self, spoken: ApiCall, finish: FinishReason) -> list[Event]:
-        """The whole call, when the message has ended; what has not been told of it is told now."""
-        call = self._call(spoken.index)
-        call.said_id, call.name = call.said_id or spoken.id, spoken.name or call.name
-        events = self._started(call)
-        if call.told is None:
-            if rest := spoken.arguments[call.letters :]:
+    def end(self, whole: ApiCall, finish: FinishReason) -> list[Event]:
+        """End a call with the message, and return the events that are still missing."""
+        call = self._call(whole.index)
+        call.api_id, call.name = call.api_id or whole.id, whole.name or call.name
+        events = self._start(call)
+        if call.last_event is None:
+            if rest := whole.arguments[call.chars :]:
                 call.add(rest)
                 events.append(ArgsDelta(call_id=call.id, text=rest))
-            call.told = self._plainly(call) or _mended(call.id, self._specs[call.tool or ""], call.text, finish)
-            events.append(call.told)
+            event = self._read_json(call) or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
+            call.last_event = event
+            events.append(event)
         return events
 
-    def told(self, index: int) -> CallReady | CallMalformed | None:
-        """What was told of a call, once it is complete."""
-        return self._calls[index].told
+    def last_event(self, index: int) -> CallReady | CallMalformed | None:
+        """Return the event that completed a call, None before that."""
+        return self._calls[index].last_event
 
-    def spoken(self) -> list[ApiCall]:
-        """All calls as far as they were heard."""
+    def api_calls(self) -> list[ApiCall]:
+        """Return all calls as far as they have arrived."""
         return [
-            ApiCall(index=index, id=call.said_id, name=call.name, arguments=call.text)
+            ApiCall(index=index, id=call.api_id, name=call.name, arguments=call.text)
             for index, call in sorted(self._calls.items())
         ]
 
-    def _call(self, index: int) -> "_Call":
+    def _call(self, index: int) -> "_CallBuffer":
         if index not in self._calls:
-            self._calls[index] = _Call()
+            self._calls[index] = _CallBuffer()
         return self._calls[index]
 
-    def _started(self, call: "_Call") -> list[Event]:
+    def _start(self, call: "_CallBuffer") -> list[Event]:
+        """Give a call its id and its tool, and return `CallStarted`; no event if the call was started before."""
         if call.id:
             return []
-        call.id = self._own_id(call.said_id)
+        call.id = self._choose_id(call.api_id)
         call.tool = call.name if call.name in self._specs else Names(self._specs).resolve(call.name)
         return [CallStarted(call_id=call.id, name=call.tool or call.name)]
 
-    def _own_id(self, said: str) -> str:
-        """The id that the API gave, if it can be told from all others; else one of our own."""
+    def _choose_id(self, api_id: str) -> str:
+        """Return the id that the API gave, if no other call has it; else an id of our own."""
         number = len(self._calls)
-        fresh = said if len(said) <= LONGEST_ID else ""
-        while not fresh or fresh in self._taken:
-            fresh = f"{self._prefix}_{number}"
+        chosen = api_id if len(api_id) <= MAX_ID_CHARS else ""
+        while not chosen or chosen in self._taken:
+            chosen = f"{self._prefix}_{number}"
             number += 1
-        self._taken.add(fresh)
-        return fresh
+        self._taken.add(chosen)
+        return chosen
 
-    def _plainly(self, call: "_Call") -> CallReady | CallMalformed | None:
-        """The call, if its arguments begin with one JSON object; what follows that object does not count."""
+    def _read_json(self, call: "_CallBuffer") -> CallReady | CallMalformed | None:
+        """Read a call whose arguments begin with one JSON object; text after the object is ignored.
+
+        Returns:
+            None if the arguments are not JSON, or are nested too deeply.
+        """
         text = call.object
         if call.tool is None:
             similar = nearest(call.name, tuple(self._specs))
@@ -112,8 +125,8 @@ class NativeCalls:
             return CallMalformed(call_id=call.id, name=call.name, raw=text, reason=reason, hint=hint)
         spec = self._specs[call.tool]
         try:
-            said = _decoded(text) if text.strip() else None
-            arguments: Any = coerce_arguments({} if said is None else said, spec.parameters)
+            given = _decode(text) if text.strip() else None
+            arguments: Any = coerce_arguments({} if given is None else given, spec.parameters)
         except (ValueError, RecursionError):  # not JSON
             return None
         if not isinstance(arguments, dict) or _is_deep(text, arguments):
@@ -121,44 +134,53 @@ class NativeCalls:
         return CallReady(call=ToolCall(id=call.id, name=spec.name, arguments=cast("dict[str, Any]", arguments)))
 
 
-def _refused(constant: str) -> None:
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _finite(text: str) -> float:
+def _finite_float(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refused(text) or number
+    return number if math.isfinite(number) else _refuse(text)
 
 
-_decoded = json.JSONDecoder(parse_constant=_refused, parse_float=_finite).decode
+_decode = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite_float).decode
 
 
 def _is_deep(text: str, arguments: Any) -> bool:
-    """Whether it is nested more deeply than whoever handles it later could follow."""
+    """Whether arguments are nested more deeply than the code that handles them later can follow."""
     if text.count("[") + text.count("{") <= DEPTH:
         return False
     level: list[Any] = [arguments]
     for _ in range(DEPTH + 1):
-        level = [value for each in level for value in _inside(each)]
+        level = [value for each in level for value in _children(each)]
     return bool(level)
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def _children(value: Any) -> Iterable[Any]:
     if isinstance(value, dict):
         return cast("dict[str, Any]", value).values()
     return cast("list[Any]", value) if isinstance(value, list) else ()
 
 
-class _Call:
-    """One call as it is being said. Watches strings and brackets to know when its arguments are complete."""
+class _CallBuffer:
+    """One call while it arrives. Follows strings and brackets to know when the arguments are complete.
+
+    Attributes:
+        api_id: The id that the API gave.
+        id: The id that the call has here, once it has been started.
+        name: The name as it was written.
+        tool: The tool of that name, None if there is no such tool.
+        last_event: The event that completed the call.
+        chars: The length of the arguments so far.
+    """
 
     def __init__(self) -> None:
-        self.said_id = ""
+        self.api_id = ""
         self.id = ""
         self.name = ""
         self.tool: str | None = None
-        self.told: CallReady | CallMalformed | None = None
-        self.letters = 0
+        self.last_event: CallReady | CallMalformed | None = None
+        self.chars = 0
         self._pieces: list[str] = []
         self._depth = 0
         self._in_string = False
@@ -167,17 +189,18 @@ class _Call:
 
     @property
     def text(self) -> str:
+        """The text of the arguments so far."""
         return "".join(self._pieces)
 
     @property
     def object(self) -> str:
-        """The first object or list of its arguments, if it is complete; else all there is."""
+        """The first object or list of the arguments, if it is complete; else all of their text."""
         return self.text[: self._end]
 
     def add(self, text: str) -> bool:
-        """More of its arguments; whether they are complete with it, and were not before."""
+        """Add more of the arguments; whether this text completes them."""
         self._pieces.append(text)
-        self.letters += len(text)
+        self.chars += len(text)
         if self._end is not None:
             return False
         place = 1 if self._escaped else 0
@@ -193,13 +216,13 @@ class _Call:
             else:
                 self._depth += 1 if sign in "{[" else -1
                 if self._depth <= 0:
-                    self._end = self.letters - len(text) + place
+                    self._end = self.chars - len(text) + place
                     return True
         return False
 
 
-def _mended(call_id: str, spec: ToolSpec, text: str, finish: FinishReason) -> CallReady | CallMalformed:
-    """Arguments that are nearly JSON, read as generously as a call in prose is; the call, or why it cannot be one."""
+def _repair(call_id: str, spec: ToolSpec, text: str, finish: FinishReason) -> CallReady | CallMalformed:
+    """Read arguments that are not quite JSON as generously as a call in text is read."""
     reader = Reader([spec])
     events = [*reader.feed(f'{{"name": {json.dumps(spec.name)}, "arguments": {text}}}'), *reader.close(finish)]
     ready = [event for event in events if isinstance(event, CallReady)]

@@ -1,39 +1,46 @@
-"""A call of a tool that is not there, written as code, where one was meant that nearly bears its name.
+"""Calls in code of a tool that does not exist, where a tool with a similar name does.
 
-Code that calls what is no tool is code for the user, and stays text. But a message that is nothing but calls, one of
-them nearly named like a tool, was meant for us: the model is told the right name.
+Code that calls no tool is code for the user and stays text. But a message that is one block of calls and nothing else,
+one of them named almost like a tool, was meant as a call: the model is told the right name.
 """
 
 import re
 from collections.abc import Sequence
 
 from toolspeak._frozen import frozen
+from toolspeak.reading.fences import find_fenced_blocks
 from toolspeak.validation import nearest
 
 MIN_LIKENESS = 0.7
 """How much alike two names must be, from 0 to 1."""
 
-BLOCK = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
-CALL = re.compile(r"(?:(?:const|let|var) )?(?:\w+ *= *)?(?:await )?([A-Za-z_][\w.]{0,99})\(.*\);?")
+CALL_LINE = re.compile(r"(?:(?:const|let|var) )?(?:\w+ *= *)?(?:await )?([A-Za-z_][\w.]{0,99})\(.*\);?")
 
 
 @frozen
 class NearMiss:
-    """The name that was said, what was written, and the tool that was meant."""
+    """A call of a tool that does not exist.
 
-    said: str
+    Attributes:
+        name: The name that the model wrote.
+        raw: The whole call as the model wrote it.
+        tool: The tool with the most similar name.
+    """
+
+    name: str
     raw: str
-    meant: str
+    tool: str
 
 
-def near_miss(text: str, tools: Sequence[str]) -> NearMiss | None:
-    """The first call of a message that is nothing but calls, if it nearly names a tool."""
-    block = BLOCK.fullmatch(text)
-    lines = [line.strip() for line in block[1].split("\n") if line.strip()] if block else []
-    calls = [CALL.fullmatch(line) for line in lines]
-    if not calls or not all(calls):
+def find_near_miss(text: str, tools: Sequence[str]) -> NearMiss | None:
+    """Return the first call with nearly the name of a tool, if the text is one fenced block of calls only."""
+    blocks = find_fenced_blocks(text)
+    if len(blocks) != 1 or text[: blocks[0].start].strip() or text[blocks[0].end :].strip():
+        return None
+    calls = [CALL_LINE.fullmatch(line.strip()) for line in blocks[0].content.split("\n") if line.strip()]
+    if not all(calls):
         return None
     for call in calls:
-        if call is not None and (meant := nearest(call[1].rpartition(".")[2], tools, likeness=MIN_LIKENESS)):
-            return NearMiss(said=call[1], raw=call[0], meant=meant)
+        if call is not None and (tool := nearest(call[1].rpartition(".")[2], tools, likeness=MIN_LIKENESS)):
+            return NearMiss(name=call[1], raw=call[0], tool=tool)
     return None

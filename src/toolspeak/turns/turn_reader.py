@@ -1,8 +1,11 @@
-"""Reads an answer: pieces as they arrive from an endpoint, events out, the last of them `TurnEnded`.
+"""Reads the answer of an endpoint: pieces go in as they arrive, events come out, the last of them `TurnEnded`.
 
-Whatever way a model speaks meets here. Text goes through the parser of the dialect; calls that the API itself marks are
-put together from their pieces; what came all at once is read as if it had come in one piece. The message is built so
-that it can always be sent again: ids are unique, and every call has arguments that are JSON.
+Every dialect is read here. Text goes through the parser of the dialect; calls that the API itself marks are assembled
+from their pieces; an answer that arrives whole is read as if it had been streamed in one piece. The message of
+`TurnEnded` can always be sent again: its ids are unique, and the arguments of every call are JSON.
+
+Calls of two sources can meet in one answer, the API's own and those in the text. In a dialect that writes calls in the
+text, both count; in `native`, calls in the text count only if the API marks no call of its own.
 """
 
 import json
@@ -26,19 +29,20 @@ from toolspeak.events import (
 )
 from toolspeak.messages import Call, Extra, Message, Part, Raw, Text, Thinking, ToolCall
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.reading.content import ContentBuilder
 from toolspeak.spec import ToolSpec
 from toolspeak.turns.native_calls import NativeCalls
-from toolspeak.turns.near_miss import near_miss
-from toolspeak.turns.program import program_call
+from toolspeak.turns.near_miss import find_near_miss
+from toolspeak.turns.program import read_program_call
 
-LETTERS_A_TOKEN = 4
-"""About as many letters make a token, where an endpoint does not count."""
+CHARS_PER_TOKEN = 4
+"""Characters of a token, for the estimate of usage where an endpoint does not count tokens."""
 
-TOLD = (TextDelta, ThinkingDelta, SaidInThought)
-"""What a parser tells that is never a call."""
+NOT_IN_NAMES = re.compile(r"[^\w-]+", re.ASCII)
+"""Characters that an API does not accept in the name of a call."""
 
-UNFIT = re.compile(r"[^\w-]+", re.ASCII)
-"""What the name of a call may not hold, to be sent back to an API."""
+MAX_NAME_CHARS = 64
+"""Characters that an API accepts in the name of a call."""
 
 
 class TurnReader:
@@ -63,195 +67,184 @@ class TurnReader:
         """Prepare to read.
 
         Args:
-            dialect: The dialect that was asked for.
+            dialect: The dialect in which the model was shown the tools.
             specs: The tools on offer.
-            single: Whether one call is enough: in a text, nothing after the first is read.
+            single: Whether one call is enough: the text after the first call in it is not read.
             prefix: What the ids of calls begin with.
-            taken: Ids that calls of the conversation have already.
+            taken: The ids of earlier calls in the conversation.
         """
         self._dialect = dialect
         self._make_parser = partial(dialect.parser, specs, prefix=prefix)
-        self._parser: Parser | None = None  # made when there is text: an answer of calls alone needs none
-        self._calls = NativeCalls({spec.name: spec for spec in specs}, prefix=f"{prefix}_api", taken=taken)
-        self._said = _Said()
+        self._parser: Parser | None = None  # made for the first text: an answer of API calls alone needs no parser
+        self._api_calls = NativeCalls({spec.name: spec for spec in specs}, prefix=f"{prefix}_api", taken=taken)
+        self._content = ContentBuilder()
         self._specs = specs
         self._prefix = prefix
-        self._found: list[Event] = []
+        self._api_events: list[Event] = []  # in a text dialect: events of API calls, until the text has ended
+        self._leaked: list[Event] = []  # in `native`: events of calls in the text, until the answer has ended
         self._raw: list[str] = []
-        self._thought: list[str] = []
+        self._thinking: list[str] = []
         self._single = single and dialect.in_text
-        self._enough = False
+        self._has_first_call = False
         self._ended = False
 
     def feed(self, pieces: Sequence[Piece]) -> list[Event]:
-        """Read what has arrived; what is known now and was not before."""
+        """Read pieces that have arrived and return the new events."""
         events: list[Event] = []
         for piece in pieces:
             if isinstance(piece, TextDelta):
-                events += self._text(piece.text)
+                events += self._read_text(piece.text)
             elif isinstance(piece, ThinkingDelta):
-                events += self._thinking(piece.text)
+                events += self._read_thinking(piece.text)
             elif isinstance(piece, CallPiece):
-                events += self._calls.feed(piece)
+                events += self._hold_api_events(self._api_calls.feed(piece))
             else:
                 events += self._end(piece)
         return events
 
     def close(self, finish: FinishReason) -> list[Event]:
-        """The stream has ended without an `Answer`: it was closed by us, or broke off."""
+        """End the turn where the stream gave no `Answer`, because we closed the stream or the stream broke off."""
         if self._ended:
             return []
-        parts = (Thinking(text="".join(self._thought)), Text(text="".join(self._raw)), *self._calls.spoken())
+        parts = (Thinking(text="".join(self._thinking)), Text(text="".join(self._raw)), *self._api_calls.api_calls())
         return self._end(Answer(parts=parts, finish=finish))
 
-    def _thinking(self, text: str) -> list[Event]:
-        self._thought.append(text)
+    def _read_thinking(self, text: str) -> list[Event]:
+        self._thinking.append(text)
         return [ThinkingDelta(text=text)]
 
-    def _text(self, text: str) -> list[Event]:
+    def _read_text(self, text: str) -> list[Event]:
         if self._single:
-            return self._text_to_first_call(text)
+            return self._read_to_first_call(text)
         self._raw.append(text)
-        return self._kept(self._text_parser().feed(text))
+        return self._collect(self._text_parser().feed(text))
 
     def _text_parser(self) -> Parser:
         if self._parser is None:
             self._parser = self._make_parser()
         return self._parser
 
-    def _text_to_first_call(self, text: str) -> list[Event]:
-        """Letter by letter, so that where the reading ends does not depend on how the text arrived."""
+    def _read_to_first_call(self, text: str) -> list[Event]:
+        """Read character by character, so that the place where reading stops does not depend on the chunks."""
         events: list[Event] = []
-        for letter in text:
-            if self._enough:
+        for char in text:
+            if self._has_first_call:
                 break
-            self._raw.append(letter)
-            told = self._kept(self._text_parser().feed(letter))
-            self._enough = any(isinstance(event, CallReady | CallMalformed) for event in told)
-            events += told
+            self._raw.append(char)
+            new = self._collect(self._text_parser().feed(char))
+            self._has_first_call = any(isinstance(event, CallReady | CallMalformed) for event in new)
+            events += new
         return events
 
-    def _kept(self, events: list[Event]) -> list[Event]:
-        """Note what the parser tells. In `native`, calls in the text count only if the API marks none of its own."""
+    def _collect(self, events: list[Event]) -> list[Event]:
+        """Add events of the parser to the content, and return those that may be handed out now."""
         if self._dialect.in_text:
-            self._said.note(events)
+            self._content.add(events)
             return events
-        told: list[Event] = [event for event in events if isinstance(event, TOLD)]
-        if len(told) != len(events):
-            self._found += [event for event in events if not isinstance(event, TextDelta | ThinkingDelta)]
-        self._said.note(told)
-        # That text was reasoning says nothing of calls that the API marks.
-        return [event for event in told if not (isinstance(event, SaidInThought) and len(self._calls))]
+        prose: list[Event] = []
+        for event in events:
+            if isinstance(event, TextDelta | ThinkingDelta):
+                prose.append(event)
+            elif isinstance(event, SaidInThought):
+                prose.append(event)
+                self._leaked = []
+            else:
+                self._leaked.append(event)
+        self._content.add(prose)
+        # That the text was reasoning does not take back calls that the API marks.
+        return [event for event in prose if not (isinstance(event, SaidInThought) and len(self._api_calls))]
+
+    def _hold_api_events(self, events: list[Event]) -> list[Event]:
+        """Hold events of API calls back in a text dialect, and return those that may be handed out now.
+
+        While the text goes on, a closing tag may still tell that it was reasoning so far. That event takes back every
+        call before it, and must not take back a call of the API.
+        """
+        if not self._dialect.in_text:
+            return events
+        self._api_events += events
+        return []
 
     def _end(self, answer: Answer) -> list[Event]:
-        """All of the message is there: what was not heard as it was said is heard now."""
+        """Read what has not been streamed of the answer, and end the turn."""
         self._ended = True
         events: list[Event] = []
-        heard, thought = sum(map(len, self._raw)), sum(map(len, self._thought))
+        text_read, thinking_read = sum(map(len, self._raw)), sum(map(len, self._thinking))
         for part in answer.parts:
             if isinstance(part, Text):
-                events += self._text(part.text[heard:]) if len(part.text) > heard else []
-                heard = max(heard - len(part.text), 0)
+                events += self._read_text(part.text[text_read:]) if len(part.text) > text_read else []
+                text_read = max(text_read - len(part.text), 0)
             elif isinstance(part, Thinking):
-                events += self._thinking(part.text[thought:]) if len(part.text) > thought else []
-                thought = max(thought - len(part.text), 0)
+                events += self._read_thinking(part.text[thinking_read:]) if len(part.text) > thinking_read else []
+                thinking_read = max(thinking_read - len(part.text), 0)
             elif isinstance(part, ApiCall):
-                events += self._calls.end(part, answer.finish)
-        if self._parser is not None and not self._enough:
-            events += self._kept(self._parser.close(answer.finish))
-        if self._found and not len(self._calls):
-            self._said.note(self._found)
-            events += [event for event in self._found if not isinstance(event, SaidInThought)]
-        events += self._program(answer.finish)
+                events += self._hold_api_events(self._api_calls.end(part, answer.finish))
+        if self._parser is not None and not self._has_first_call:
+            events += self._collect(self._parser.close(answer.finish))
+        events += self._api_events
+        if self._leaked and not len(self._api_calls):
+            self._content.add(self._leaked)
+            events += self._leaked
+        events += self._read_program(answer.finish)
         ended = TurnEnded(message=self._message(answer), finish=answer.finish, usage=self._usage(answer))
         return [*events, ended]
 
-    def _program(self, finish: FinishReason) -> list[Event]:
-        """A program, where a call of the tool that runs programs was meant."""
-        if not self._dialect.in_text or finish != "stop" or self._said.calls or len(self._calls):
+    def _read_program(self, finish: FinishReason) -> list[Event]:
+        """Return the events of a call that was written as a bare program, or of a call with a misspelt name."""
+        if not self._dialect.in_text or finish != "stop" or self._content.calls or len(self._api_calls):
             return []
-        call = program_call(self._said.text, self._specs, f"{self._prefix}_1")
+        call = read_program_call(self._content.text, self._specs, f"{self._prefix}_1")
         if call is None:
-            return self._mistaken()
+            return self._report_near_miss()
         ready = CallReady(call=call, repair="shape")
-        self._said.note([ready])
+        self._content.add([ready])
         started = CallStarted(call_id=call.id, name=call.name)
         return [started, ArgsDelta(call_id=call.id, text=json.dumps(call.arguments, ensure_ascii=False)), ready]
 
-    def _mistaken(self) -> list[Event]:
-        """A call of a tool that is not there, but nearly."""
-        miss = near_miss(self._said.text, [spec.name for spec in self._specs])
+    def _report_near_miss(self) -> list[Event]:
+        miss = find_near_miss(self._content.text, [spec.name for spec in self._specs])
         if miss is None:
             return []
-        reason, hint = f"there is no tool {miss.said!r}", f"Did you mean {miss.meant}?"
-        event = CallMalformed(call_id=f"{self._prefix}_1", name=miss.said, raw=miss.raw, reason=reason, hint=hint)
-        self._said.note([event])
+        reason, hint = f"there is no tool {miss.name!r}", f"Did you mean {miss.tool}?"
+        event = CallMalformed(call_id=f"{self._prefix}_1", name=miss.name, raw=miss.raw, reason=reason, hint=hint)
+        self._content.add([event])
         return [event]
 
     def _message(self, answer: Answer) -> Message:
+        """Build the message of the turn: the parts of the answer, with text and calls as they were read."""
         raw = "".join(self._raw)
-        rewritten = self._said.text != raw  # calls or reasoning were found in the text
+        has_changed = self._content.text != raw  # calls or reasoning were found in the text
+        text_parts = self._text_parts()
         parts: list[Part] = []
         for part in answer.parts:
             if isinstance(part, ApiCall):
-                told = self._calls.told(part.index)
-                parts += [_call_part(told, part.extra)] if told else []
-            elif isinstance(part, Text) and rewritten:
-                parts += self._said.take()
+                event = self._api_calls.last_event(part.index)
+                parts += [_call_part(event, part.extra)] if event else []
+            elif isinstance(part, Text) and has_changed:
+                parts += text_parts  # all text stands where the first text stood
+                text_parts = []
             elif not isinstance(part, Text | Thinking) or part.text or part.extra:
                 parts.append(part)
-        parts += [_call_part(told) for told in self._said.calls.values()]
-        keep = raw and self._dialect.in_text and not len(self._calls)
+        parts += [_call_part(event) for event in self._content.calls]
+        keeps_raw = raw and self._dialect.in_text and not len(self._api_calls)
         return Message(
-            role="assistant", parts=tuple(parts), raw=Raw(dialect=self._dialect.name, text=raw) if keep else None
+            role="assistant", parts=tuple(parts), raw=Raw(dialect=self._dialect.name, text=raw) if keeps_raw else None
         )
+
+    def _text_parts(self) -> list[Part]:
+        thinking, text = self._content.thinking, self._content.text.strip()
+        return [*([Thinking(text=thinking)] if thinking else []), *([Text(text=text)] if text else [])]
 
     def _usage(self, answer: Answer) -> Usage:
         if answer.usage is not None:
             return answer.usage
-        letters = sum(map(len, self._raw)) + sum(map(len, self._thought)) + self._calls.letters
-        return Usage(output_tokens=-(-letters // LETTERS_A_TOKEN), estimated=True)
+        chars = sum(map(len, self._raw)) + sum(map(len, self._thinking)) + self._api_calls.chars
+        return Usage(output_tokens=-(-chars // CHARS_PER_TOKEN), estimated=True)
 
 
-class _Said:
-    """What the parser has told so far, folded as it is told."""
-
-    def __init__(self) -> None:
-        self.calls: dict[str, CallReady | CallMalformed] = {}
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._taken = False
-
-    def note(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if isinstance(event, TextDelta):
-                self._text.append(event.text)
-            elif isinstance(event, ThinkingDelta):
-                self._thinking.append(event.text)
-            elif isinstance(event, CallReady):
-                self.calls[event.call.id] = event
-            elif isinstance(event, CallMalformed):
-                self.calls[event.call_id] = event
-            elif isinstance(event, SaidInThought):
-                self._thinking += self._text
-                self._text, self.calls = [], {}
-
-    @property
-    def text(self) -> str:
-        return "".join(self._text)
-
-    def take(self) -> list[Part]:
-        """Reasoning and text as parts, once: they stand where the first text stood."""
-        if self._taken:
-            return []
-        self._taken = True
-        thinking, text = "".join(self._thinking), self.text.strip()
-        return [*([Thinking(text=thinking)] if thinking else []), *([Text(text=text)] if text else [])]
-
-
-def _call_part(told: CallReady | CallMalformed, extra: Extra | None = None) -> Call:
-    if isinstance(told, CallReady):
-        return Call(call=told.call, extra=extra)
-    # What could not be understood stands in history as a call without arguments: its result tells what was wrong.
-    name = UNFIT.sub("_", told.name or "unknown")[:64]
-    return Call(call=ToolCall(id=told.call_id, name=name, arguments={}), extra=extra)
+def _call_part(event: CallReady | CallMalformed, extra: Extra | None = None) -> Call:
+    if isinstance(event, CallReady):
+        return Call(call=event.call, extra=extra)
+    # A malformed call stands in history as a call without arguments: its result says what was wrong.
+    name = NOT_IN_NAMES.sub("_", event.name or "unknown")[:MAX_NAME_CHARS]
+    return Call(call=ToolCall(id=event.call_id, name=name, arguments={}), extra=extra)

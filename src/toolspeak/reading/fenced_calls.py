@@ -1,0 +1,65 @@
+"""Calls in fenced blocks: every block may hold calls, unless its label says that it is text."""
+
+from toolspeak.reading.calls import CallReader
+from toolspeak.reading.fences import FenceScanner
+from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
+from toolspeak.reading.prose import ProseEmitter
+from toolspeak.reading.source import Reading
+from toolspeak.reading.strings import BLANKS, WIDE
+
+
+class FencedCallReader:
+    """Reads the calls of fenced blocks, and passes blocks without calls on as prose."""
+
+    def __init__(self, prose: ProseEmitter, calls: CallReader) -> None:
+        self._source = prose.source
+        self._emitter = prose.emitter
+        self._prose = prose
+        self._calls = calls
+        self._fences = FenceScanner(prose.source)
+
+    def read_block(self) -> Reading[None]:
+        """Read the fenced block that opens here. Its fence is shown only if the block holds no call."""
+        fence = yield from self._fences.read_opening()
+        if fence.label in RESULT_LABELS and self._emitter.has_call:
+            self._emitter.muted = True
+        if fence.label and fence.label not in CODE_LABELS and fence.label not in DATA_LABELS:
+            self._prose.show(fence.opening)
+            yield from self.read_rest(fence.marks, shown=True)
+            return
+        self._emitter.hold(fence.opening)
+        count = yield from self._read_content(fence.label)
+        self._emitter.release()
+        yield from self.read_rest(fence.marks, shown=not count or self._emitter.held_was_shown)
+        self._prose.after_call = bool(count)
+
+    def _read_content(self, label: str) -> Reading[int]:
+        """Read the calls at the beginning of a block; their number."""
+        source = self._source
+        mark = source.mark()
+        yield from source.run(BLANKS)
+        char = yield from source.ahead(1)
+        count = 0
+        has_comment = char in ("/", "#", "\\") and label in DATA_LABELS
+        if has_comment or WIDE.get(char, char) in ("{", "[", '"', "<", "("):
+            count = yield from self._calls.read_sequence(explicit=False)
+        if not count:
+            source.rewind(mark)
+        source.unmark()
+        if not count and not label.startswith("json"):
+            count = yield from self._calls.code.block(python=label.startswith(("py", "ipy", "tool_code")))
+        return count
+
+    def read_code(self, *, python: bool) -> Reading[None]:
+        """Read code that a tag encloses, up to its end."""
+        count = yield from self._calls.code.block(python=python)
+        self._prose.after_call = bool(count)
+        self._prose.start_line()
+
+    def read_rest(self, marks: str, *, shown: bool) -> Reading[None]:
+        """Read the rest of a block with its closing fence, as prose or, if not `shown`, as nothing."""
+        advance = self._prose.show_next if shown else self._prose.skip_next
+        if (yield from self._fences.read_content(marks, advance)):
+            closing = yield from self._fences.read_closing(marks)
+            self._prose.show(closing if shown else "")
+            self._prose.start_line()
