@@ -73,7 +73,7 @@ def time_delta():
     driver._events = []
     deltas = [TextDelta(text="word ")] * DELTAS
     start = process_time()
-    driver._tell(deltas)
+    driver._emit(deltas)
     return (process_time() - start) / DELTAS
 
 

@@ -9,35 +9,54 @@ from typing import TYPE_CHECKING, Any
 from toolspeak._version import __version__
 
 if TYPE_CHECKING:
+    from toolspeak import codec as codec
+    from toolspeak import dialects as dialects
+    from toolspeak import errors as errors
+    from toolspeak import events as events
+    from toolspeak import messages as messages
+    from toolspeak import models as models
+    from toolspeak import testing as testing
+    from toolspeak import tools as tools
     from toolspeak.errors import (
         InvalidArguments,
         ModelError,
+        OutputMissing,
         ProviderError,
+        RateLimited,
         RunPaused,
+        StreamInterrupted,
         ToolError,
         ToolspeakError,
         UsageError,
     )
-    from toolspeak.events import Limits, ToolChoice
+    from toolspeak.events import Event, Limits, ToolChoice
     from toolspeak.messages import Media, Message, ToolCall, ToolResult, system, user
-    from toolspeak.models import Sampling, connect
-    from toolspeak.run import Agent, Chain, Outcome, previous
+    from toolspeak.models import Model, Sampling, connect
+    from toolspeak.outcome import Outcome
+    from toolspeak.run import Agent, AsyncStream, Chain, Stream, previous
     from toolspeak.spec import ToolSpec
     from toolspeak.tools import Context, Tool, Toolbox, discover, tool
 
 __all__ = [
     "Agent",
+    "AsyncStream",
     "Chain",
     "Context",
+    "Event",
     "InvalidArguments",
     "Limits",
     "Media",
     "Message",
+    "Model",
     "ModelError",
     "Outcome",
+    "OutputMissing",
     "ProviderError",
+    "RateLimited",
     "RunPaused",
     "Sampling",
+    "Stream",
+    "StreamInterrupted",
     "Tool",
     "ToolCall",
     "ToolChoice",
@@ -56,19 +75,26 @@ __all__ = [
     "user",
 ]
 
-_HOMES = {
+_MODULES = {
     "Agent": "toolspeak.run",
+    "AsyncStream": "toolspeak.run",
     "Chain": "toolspeak.run",
     "Context": "toolspeak.tools",
+    "Event": "toolspeak.events",
     "InvalidArguments": "toolspeak.errors",
     "Limits": "toolspeak.events",
     "Media": "toolspeak.messages",
     "Message": "toolspeak.messages",
+    "Model": "toolspeak.models",
     "ModelError": "toolspeak.errors",
-    "Outcome": "toolspeak.run",
+    "Outcome": "toolspeak.outcome",
+    "OutputMissing": "toolspeak.errors",
     "ProviderError": "toolspeak.errors",
+    "RateLimited": "toolspeak.errors",
     "RunPaused": "toolspeak.errors",
     "Sampling": "toolspeak.models",
+    "Stream": "toolspeak.run",
+    "StreamInterrupted": "toolspeak.errors",
     "Tool": "toolspeak.tools",
     "ToolCall": "toolspeak.messages",
     "ToolChoice": "toolspeak.events",
@@ -78,25 +104,29 @@ _HOMES = {
     "Toolbox": "toolspeak.tools",
     "ToolspeakError": "toolspeak.errors",
     "UsageError": "toolspeak.errors",
-    "discover": "toolspeak.tools",
     "connect": "toolspeak.models",
+    "discover": "toolspeak.tools",
     "previous": "toolspeak.run",
     "system": "toolspeak.messages",
     "tool": "toolspeak.tools",
     "user": "toolspeak.messages",
 }
+"""The module of each public name."""
 
-_ROOMS = frozenset({"codec", "dialects", "errors", "events", "messages", "models", "testing", "tools"})
+_SUBMODULES = frozenset({"codec", "dialects", "errors", "events", "messages", "models", "testing", "tools"})
+"""Modules that are imported when they are used as attributes: `toolspeak.codec`."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"toolspeak.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'toolspeak' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name that is not there for one of this function
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return import_module(f"toolspeak.{name}")
+        if name not in _MODULES:
+            raise AttributeError(f"module 'toolspeak' has no attribute {name!r}")
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

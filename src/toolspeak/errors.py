@@ -1,38 +1,41 @@
-"""Everything toolspeak raises. Errors speak to the person: what was wrong, where, and what to do.
+"""Everything that toolspeak raises. An error tells a person what was wrong, where, and what to do.
 
     ToolspeakError
-    ├── UsageError          you: a function that cannot be a tool, a wrong argument, a file that does not import
-    ├── ModelError          the endpoint
-    │   ├── RateLimited         it asks to slow down, and went on asking
-    │   ├── ProviderError       it refused or failed
+    ├── UsageError              a wrong argument, a function that cannot be a tool, a file that does not import
+    ├── ModelError              the endpoint failed
+    │   ├── RateLimited         it asked to slow down until no retries were left
+    │   ├── ProviderError       it refused the request or failed to answer it
     │   └── StreamInterrupted   it stopped in the middle of a message
-    ├── ToolError           a call
-    │   ├── InvalidArguments    the arguments do not fit the tool; the message is the text a model gets
-    │   └── ToolTimeout         the tool did not come back in time
-    ├── LimitReached        a limit of the run: turns, calls, tokens, seconds
-    └── RunPaused           the run waits for somebody; it can be resumed
+    ├── ToolError               a call of a tool failed
+    │   └── InvalidArguments    the arguments do not fit the tool
+    ├── OutputMissing           the run ended without the typed output that was asked for
+    ├── LimitReached            agents call agents too deeply
+    └── RunPaused               the run waits for an approval; it can be resumed
 
-No exception logs, and none prints. A model's bad grammar is not an exception but an event (`CallMalformed`).
+No exception logs or prints anything. A call that a model wrote wrongly is not an exception but an event
+(`CallMalformed`), and a limit of a run is not one but a stop reason.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolspeak.events import Fact, StopReason
     from toolspeak.messages import ToolCall
+    from toolspeak.outcome import Outcome
 
 
 class ToolspeakError(Exception):
     """The root of all errors of this library.
 
     Attributes:
-        outcome: What the run had come to, where one was under way: its messages, its facts, what to resume from.
+        outcome: If a run had begun and this error ended it: the messages, calls and facts until then.
     """
 
-    outcome: Any = None
+    outcome: "Outcome[Any] | None" = None
 
 
 class UsageError(ToolspeakError):
-    """The library was given something it cannot use; the message says what and how to mend it."""
+    """An argument or a file cannot be used; the message says which, why, and how to mend it."""
 
 
 class ModelError(ToolspeakError):
@@ -40,7 +43,7 @@ class ModelError(ToolspeakError):
 
 
 class RateLimited(ModelError):
-    """The endpoint asked to slow down until no tries were left."""
+    """The endpoint asked to slow down until no retries were left."""
 
 
 class ProviderError(ModelError):
@@ -52,11 +55,11 @@ class StreamInterrupted(ModelError):
 
 
 class ToolError(ToolspeakError):
-    """A tool call did not succeed."""
+    """A call of a tool failed."""
 
 
 class InvalidArguments(ToolError):
-    """The arguments of a call do not fit the tool. `str(error)` is the very text that a model gets.
+    """The arguments of a call do not fit the tool. `str(error)` is exactly the text that a model is sent.
 
     Attributes:
         tool: The name of the tool.
@@ -74,23 +77,43 @@ class InvalidArguments(ToolError):
         )
 
 
-class ToolTimeout(ToolError):
-    """A tool did not come back in time."""
+class OutputMissing(ToolspeakError):
+    """The run ended without the typed output that was asked for. `output_optional=True` gives None instead.
+
+    Attributes:
+        outcome: The outcome of the run; its `output` is None.
+    """
+
+    def __init__(self, outcome: "Outcome[None]") -> None:
+        super().__init__(outcome)
+        self.outcome: Outcome[None] = outcome  # pyright: ignore[reportIncompatibleVariableOverride] (set once, here)
+
+    @property
+    def stop_reason(self) -> "StopReason":
+        """Why the run ended."""
+        return self.outcome.stop_reason
+
+    def __str__(self) -> str:
+        reason = f"{self.stop_reason}: {self.outcome.detail}" if self.outcome.detail else self.stop_reason
+        return (
+            f"the run ended without its typed output ({reason}); error.outcome has the rest of the run, and "
+            "output_optional=True gives None instead of this error"
+        )
 
 
 class LimitReached(ToolspeakError):
-    """A limit of the run was reached."""
+    """Agents call agents more deeply than is allowed."""
 
 
 class RunPaused(ToolspeakError):
-    """The run waits for an approval that nobody is there to give.
+    """The run waits for an approval, and the agent has no `approve` function to ask.
 
     Attributes:
         calls: The calls that wait for a yes or a no.
-        facts: The run so far. Saved and read back, in another process too, it goes on with `agent.resume(facts, …)`.
+        facts: The run so far. Saved and loaded, in another process too, it goes on with `agent.resume(facts, …)`.
     """
 
-    def __init__(self, message: str, calls: "tuple[ToolCall, ...]" = (), facts: tuple[Any, ...] = ()) -> None:
+    def __init__(self, message: str, calls: "tuple[ToolCall, ...]" = (), facts: "tuple[Fact, ...]" = ()) -> None:
         super().__init__(message)
         self.calls = calls
         self.facts = facts

@@ -21,7 +21,7 @@ FACES = ("run", "arun", "stream", "astream")
 SPOKEN = ("native", "json", "typescript", "python")
 
 
-def play(agent: Agent, face: str = "run", prompt: str = "Go on.", **options: Any) -> Outcome:
+def play(agent: Agent, face: str = "run", prompt: str = "Go on.", **options: Any) -> Outcome[Any]:
     """A run by one of its faces, and what must hold after it."""
     try:
         outcome = _played(agent, face, prompt, options)
@@ -31,7 +31,7 @@ def play(agent: Agent, face: str = "run", prompt: str = "Go on.", **options: Any
     return check(outcome, agent.toolbox)
 
 
-def _played(agent: Agent, face: str, prompt: str, options: dict[str, Any]) -> Outcome:
+def _played(agent: Agent, face: str, prompt: str, options: dict[str, Any]) -> Outcome[Any]:
     match face:
         case "run":
             return agent.run(prompt, **options)
@@ -46,7 +46,7 @@ def _played(agent: Agent, face: str, prompt: str, options: dict[str, Any]) -> Ou
             return awaited(_streamed(agent, prompt, options))
 
 
-async def _streamed(agent: Agent, prompt: str, options: dict[str, Any]) -> Outcome:
+async def _streamed(agent: Agent, prompt: str, options: dict[str, Any]) -> Outcome[Any]:
     stream = agent.astream(prompt, **options)
     async for _ in stream:
         pass
@@ -81,7 +81,7 @@ def nothing_left(threads: Sequence[threading.Thread]) -> None:
     assert sum(each.name == "toolspeak tool" for each in threading.enumerate()) < 50
 
 
-def check(outcome: Outcome, toolbox: Toolbox | None = None) -> Outcome:
+def check(outcome: Outcome[Any], toolbox: Toolbox | None = None) -> Outcome[Any]:
     """Nothing is lost: the facts are whole and can be saved, the history can be sent by every dialect."""
     sendable(outcome.messages, toolbox)
     whole(outcome.facts)
@@ -117,13 +117,13 @@ def sendable(messages: Sequence[Message], toolbox: Toolbox | None = None) -> Non
         json.loads(dump_messages(shown.messages).split("\n")[0], parse_constant=lambda name: 1 / 0)
 
 
-def essence(outcome: Outcome) -> tuple[Any, ...]:
+def essence(outcome: Outcome[Any]) -> tuple[Any, ...]:
     """What every face and every dialect must agree on."""
     made = [(each.name, each.arguments, each.output, each.error) for each in outcome.calls]
     return made, outcome.text, outcome.stop_reason
 
 
-def said(outcome: Outcome) -> str:
+def said(outcome: Outcome[Any]) -> str:
     """All that the model was told in results and notes."""
     return "\n".join(
         text.text

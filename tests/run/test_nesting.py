@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from toolspeak.run import Agent, Outcome
-from toolspeak.run.agent import DEEPEST
+from toolspeak.run.run import MAX_AGENT_DEPTH
 from toolspeak.testing import Said, ScriptedModel, calls, says
 
 from .playing import FACES, Clock, awaited, check, play
@@ -116,7 +116,7 @@ def test_an_agent_that_calls_itself_ends(sort: str):
     agent = calling(tool)
     outcome = play(agent)
     assert outcome.text == "Done."
-    assert entered == DEEPEST
+    assert entered == MAX_AGENT_DEPTH
     assert sum("agents call agents" in (error or "") for error in told) == 1
 
 

@@ -7,15 +7,15 @@ from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
-from toolspeak.errors import UsageError
+from toolspeak.errors import OutputMissing, ProviderError, UsageError
 from toolspeak.events import Limits
 from toolspeak.run import Agent
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
 
-from .playing import FACES, SPOKEN, play, said
+from .playing import FACES, SPOKEN, check, play, said
 
 
 class Colour(Enum):
@@ -138,17 +138,80 @@ def test_what_does_not_fit_is_asked_for_again(dialect: str):
 def test_but_not_for_ever(stubborn: str, dialect: str):
     bad = [calls(("final_answer", {"name": "x" * number})) for number in range(9)]
     script = bad if stubborn == "never fits" else [says("No.")] * 9
-    outcome = play(Agent(ScriptedModel(script), dialect=dialect, limits=Limits(turns=None)), output=Place)
+    agent = Agent(ScriptedModel(script), dialect=dialect, limits=Limits(turns=None))
+    outcome = play(agent, output=Place, output_optional=True)
     assert outcome.output is None
     assert outcome.stop_reason in ("limit", "loop")
     assert len([message for message in outcome.messages if message.role == "assistant"]) <= 4
 
 
-def test_a_validator_of_the_user_is_heard():
+def test_a_field_validator_is_reported_like_other_bad_arguments():
     script = [calls(("final_answer", {"word": "far too long"})), calls(("final_answer", {"word": "short"}))]
     outcome = play(Agent(ScriptedModel(script)), output=Tidy)
     assert outcome.output == Tidy(word="short")
-    assert "five letters at most" in said(outcome)
+    assert outcome.calls[0].error == (
+        'The arguments of final_answer are not valid:\n- word: got "far too long"; Value error, five letters at most'
+    )
+    assert not outcome.calls[0].result.ran
+
+
+class Period(BaseModel):
+    first: int
+    last: int
+    notes: list[Tidy] = []
+
+    @model_validator(mode="after")
+    def in_order(self) -> "Period":
+        assert self.first <= self.last, "first comes after last"
+        return self
+
+
+@dataclass
+class Even:
+    number: int
+
+    def __post_init__(self) -> None:
+        if self.number % 2:
+            raise ValueError("the number\nmust be even")
+
+
+class Whole(BaseModel):
+    amount: int
+
+    @field_validator("amount")
+    @classmethod
+    def round(cls, value: int) -> int:
+        raise RuntimeError("a bug in a validator")
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "told"),
+    [
+        (Period, {"first": 3, "last": 2}, '- got {"first": 3, "last": 2}; Assertion failed, first comes after last'),
+        (
+            Period,
+            {"first": 1, "last": 2, "notes": [{"word": "longest"}]},
+            '- notes[0].word: got "longest"; Value error, five letters at most',
+        ),
+        (Even, {"number": 3}, "- the number must be even"),
+        (Tidy, {"word": "x" * 1000}, "five letters at most"),
+    ],
+    ids=["a model validator", "a nested field", "a dataclass", "a long value"],
+)
+def test_a_validator_of_the_whole_is_reported_like_other_bad_arguments(kind: type, wrong: Any, told: str):
+    outcome = play(Agent(ScriptedModel([calls(("final_answer", wrong))] * 9)), output=kind, output_optional=True)
+    error = outcome.calls[0].error
+    assert error.startswith("The arguments of final_answer are not valid:\n")
+    assert told in error
+    assert "pydantic" not in error
+    assert len(error) < 600
+    assert outcome.stop_reason == "loop"
+
+
+def test_a_validator_with_a_bug_does_not_end_the_run():
+    script = [calls(("final_answer", {"amount": 1}))] * 9
+    outcome = play(Agent(ScriptedModel(script)), output=Whole, output_optional=True)
+    assert outcome.calls[0].error == "RuntimeError: a bug in a validator"
 
 
 def test_a_tool_that_must_be_called_comes_first():
@@ -172,8 +235,76 @@ def test_what_cannot_be_an_answer_is_told():
             Agent(ScriptedModel([])).run("Go.", output=odd)
 
 
-def test_a_run_that_ends_early_has_no_typed_answer():
-    outcome = play(
-        Agent(ScriptedModel([calls(("look", {"what": "x"}))] * 3), [look]), output=Place, limits=Limits(turns=1)
-    )
-    assert (outcome.output, outcome.stop_reason) == (None, "limit")
+# Runs that end without an output, by their stop reason
+
+LOOKING = [calls(("look", {"what": str(number)})) for number in range(9)]
+EARLY: dict[str, tuple[list[Said], dict[str, Any]]] = {
+    "limit": (LOOKING, {"limits": Limits(turns=1)}),
+    "loop": ([LOOKING[0]] * 9, {}),
+    "length": ([says("Os", finish="length")], {}),
+    "refused": ([says("", finish="refused")], {}),
+    "error": ([says("Os", finish="error")], {}),
+}
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("reason", EARLY)
+def test_a_run_that_ends_without_its_output_raises(reason: str, face: str):
+    script, options = EARLY[reason]
+    agent = Agent(ScriptedModel(script), [look])
+    with pytest.raises(OutputMissing, match=f"without its typed output .{reason}") as raised:
+        play(agent, face, output=Place, **options)
+    assert raised.value.stop_reason == reason
+    check(raised.value.outcome, agent.toolbox)
+    assert raised.value.outcome.output is None
+    outcome = play(agent, face, output=Place, output_optional=True, **options)
+    assert (outcome.output, outcome.stop_reason) == (None, reason)
+
+
+def test_a_stream_that_is_cancelled_or_closed_has_no_output():
+    agent = Agent(ScriptedModel([says("a long answer")], chunk=1, pace=0.02))
+    stream = agent.stream("Go.", output=Place)
+    for event in stream:
+        if event.kind == "text_delta":
+            stream.cancel()
+    with pytest.raises(OutputMissing, match="cancelled"):
+        _ = stream.outcome
+    with agent.stream("Go.", output=Place) as left:
+        next(left)
+    with pytest.raises(OutputMissing, match="cancelled"):
+        _ = left.outcome
+
+
+def test_an_endpoint_that_fails_is_the_error_that_is_raised():
+    with pytest.raises(ProviderError) as raised:
+        Agent(ScriptedModel([breaks(ProviderError("down"))])).run("Go.", output=Place)
+    assert raised.value.outcome is not None
+    assert raised.value.outcome.output is None
+
+
+def test_an_output_that_may_be_none_is_not_missing():
+    outcome = Agent(ScriptedModel([calls(("final_answer", {"answer": None}))])).run("Go.", output=int | None)
+    assert (outcome.output, outcome.stop_reason) == (None, "answered")
+
+
+def test_a_conversation_remembers_a_run_without_its_output():
+    chat = Agent(ScriptedModel([says("Os", finish="length"), calls(GIVEN)])).chat()
+    with pytest.raises(OutputMissing):
+        chat.run("Which city?", output=Place)
+    assert [message.text for message in chat.messages] == ["Which city?", "Os"]
+    assert chat.run("Which city?", output=Place).output == OSLO
+
+
+def test_a_type_whose_json_form_cannot_be_read_back_is_named():
+    class Odd(BaseModel):
+        word: str
+
+        @field_validator("word")
+        @classmethod
+        def lower(cls, value: str) -> str:
+            if not value.isupper():
+                raise ValueError("upper case only")
+            return value.lower()
+
+    with pytest.raises(UsageError, match="its own JSON form cannot be read back"):
+        Agent(ScriptedModel([calls(("final_answer", {"word": "OSLO"}))])).run("Go.", output=Odd)

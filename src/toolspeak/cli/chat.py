@@ -131,7 +131,7 @@ class Conversation:
             self._transcript.wait_for(f"loading {self.agent.model.name}")
         self._loading.wait()
 
-    def _remember(self, outcome: Outcome | None) -> None:
+    def _remember(self, outcome: Outcome[None] | None) -> None:
         if outcome is None:
             return
         self.facts = outcome.facts

@@ -8,7 +8,7 @@ from toolspeak.cli.record import recorded
 from toolspeak.cli.stdout import found
 from toolspeak.cli.svg import agent_picture, run_picture
 from toolspeak.errors import UsageError
-from toolspeak.run.graph import Drawn, flowchart
+from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.settings import settings
 from toolspeak.settings.calibrations import write_atomically
 
@@ -23,7 +23,7 @@ def drawn(target: str, model: str | None, svg: Path | None) -> str:
     else:
         names = found(target).names
         name = model or settings().model
-        text = flowchart([Drawn(shape="model", label=name, tools=names)])
+        text = draw_flowchart([GraphStep(shape="model", label=name, tools=names)])
         picture = agent_picture(name, names)
     if svg is not None:
         write_atomically(svg, picture)

@@ -21,7 +21,7 @@ def play(
     messages: Sequence[Message] = (),
     desk: Desk | None = None,
     record: Recorder | None = None,
-) -> Outcome:
+) -> Outcome[None]:
     """Play a run to its end and give its outcome. Ctrl-C ends it early, and there is an outcome all the same.
 
     Raises:

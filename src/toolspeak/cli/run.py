@@ -81,7 +81,7 @@ class _Json:
         self._agent = plan.agent(None)
         self._answer = answer
 
-    def play(self, prompt: str, record: Recorder | None) -> Outcome:
+    def play(self, prompt: str, record: Recorder | None) -> Outcome[None]:
         Loading(self._agent.model).wait()
         return play(self._agent, prompt, self._show, record=record)
 
@@ -120,7 +120,7 @@ class _Drawn:
 
         return Desk(ask)
 
-    def play(self, prompt: str, record: Recorder | None) -> Outcome:
+    def play(self, prompt: str, record: Recorder | None) -> Outcome[None]:
         self._transcript.line(introduction(self._agent), "dim")
         loading = Loading(self._agent.model)
         if loading.under_way:

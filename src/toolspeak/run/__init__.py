@@ -1,9 +1,13 @@
-"""The drivers of the loop, and what users hold: `Agent`, `Chain`, `Outcome`."""
+"""Running agents and chains. `Agent.prepare` builds a run, `run.py` drives it, `runnable.py` has the public methods."""
 
-from toolspeak.run.agent import Agent, Chat
-from toolspeak.run.chain import Chain, ChainOutcome, previous
+from toolspeak.outcome import CallRecord, Outcome
+from toolspeak.run.agent import Agent
+from toolspeak.run.chain import Chain
+from toolspeak.run.chain_steps import ChainOutcome, StepResult, previous
+from toolspeak.run.chat import Chat
 from toolspeak.run.driver import Approver, Recorder
-from toolspeak.run.outcome import CallRecord, Outcome
+from toolspeak.run.resumable import ResumeOptions
+from toolspeak.run.runnable import RunOptions
 from toolspeak.run.streams import AsyncStream, Stream
 
 __all__ = [
@@ -16,6 +20,9 @@ __all__ = [
     "Chat",
     "Outcome",
     "Recorder",
+    "ResumeOptions",
+    "RunOptions",
+    "StepResult",
     "Stream",
     "previous",
 ]

@@ -1,9 +1,9 @@
-"""The driver: performs what the loop decides, and brings back what happens as facts.
+"""The driver: performs the actions that the loop decides on, and turns what happens into facts.
 
-Everything that happens outside arrives in one inbox: pieces from the model, results from tools, a yes or a no, a
-deadline, a cancellation. Each fact is folded, recorded and acted upon before the next is looked at. Whatever ends the
-driver, be it a cancellation from outside at any point, the facts are brought to an end first, so that every call has
-its result, and nothing is left running.
+Everything that happens outside arrives in one inbox: pieces from the model, results from tools, approvals, the
+deadline, a cancellation. Each fact is recorded, folded and acted upon before the next one is handled. Whatever ends the
+driver, a cancellation from outside at any point included, the facts are completed first, so that every call has its
+result, and nothing is left running.
 """
 
 import asyncio
@@ -41,6 +41,7 @@ from toolspeak.loop import (
     RunTools,
     State,
     StopStream,
+    begin,
     decide,
     reduce,
 )
@@ -48,72 +49,94 @@ from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.inbox import Inbox
+from toolspeak.spec import ToolSpec
 from toolspeak.turns import TurnReader
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
-"""Whoever agrees to calls: a yes, a no, or a text that says why not."""
+"""A function, sync or async, that allows a call: it returns True, False, or a text that says why not."""
 
 Recorder: TypeAlias = Callable[[Fact], None]
-"""Whoever keeps the facts of a run, each before it is acted upon."""
+"""A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
 DELTAS = (TextDelta, ThinkingDelta, ArgsDelta)
-"""Events that are told and are no facts."""
+"""Events that are passed on and are no facts."""
 
 
-class Heard(NamedTuple):
-    """The model said more."""
+class PiecesArrived(NamedTuple):
+    """The model sent more pieces of its message."""
 
     turn: int
     pieces: Sequence[Piece]
 
 
 @frozen
-class Failed:
-    """The model, or whoever was asked to agree, failed."""
+class ModelFailed:
+    """The model failed to finish its message."""
 
     turn: int
     error: Exception
-
-
-@frozen
-class Setup:
-    """What a driver works with."""
-
-    model: Model
-    dialect: Dialect
-    executor: Executor
-    sampling: Sampling = Sampling()
-    stream: bool = True
-    approve: Approver | None = None
-    record: Recorder | None = None
 
 
 class Driver:
     """Drives one run.
 
     Attributes:
-        state: Where the run stands.
+        state: The state of the run.
         facts: The run so far.
-        error: What failed, if the run ended for it.
+        error: The error that ended the run, if one did.
     """
 
-    def __init__(self, setup: Setup, state: State, facts: Sequence[Fact] = ()) -> None:
-        self.state = state
+    def __init__(
+        self,
+        model: Model,
+        dialect: Dialect,
+        specs: Sequence[ToolSpec],
+        executor: Executor,
+        *,
+        facts: Sequence[Fact] = (),
+        sampling: Sampling = Sampling(),  # noqa: B008 (it does not change)
+        stream: bool = True,
+        approve: Approver | None = None,
+        record: Recorder | None = None,
+    ) -> None:
+        """Fold the facts so far, if the run is resumed.
+
+        Args:
+            model: The model that answers.
+            dialect: How it is shown the tools and writes its calls.
+            specs: The tools.
+            executor: Runs the calls.
+            facts: The run so far.
+            sampling: How answers are sampled.
+            stream: Whether messages are requested as streams.
+            approve: Asked about calls that need an approval; without it the run pauses.
+            record: Called with each new fact.
+        """
+        state = begin(specs)
+        for fact in facts:
+            state = reduce(state, fact)
+        self.state: State = state
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
-        self._setup = setup
-        self._inbox: Inbox[Fact | Heard | Failed] = Inbox()
+        self._model = model
+        self._dialect = dialect
+        self._executor = executor
+        self._sampling = sampling
+        self._stream = stream
+        self._approve = approve
+        self._record = record
+        self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
         self._running: dict[str, RunningCall] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._listening: asyncio.Task[None] | None = None
+        self._receiving: asyncio.Task[None] | None = None
         self._stopping = False
         self._waiting_for: tuple[ToolCall, ...] = ()
 
     async def batches(self, first: Sequence[Fact]) -> AsyncGenerator[list[Event]]:
-        """The run, from its first facts to its end: events in the order in which they happened."""
-        deadline = self._deadline(first)
+        """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
+        deadline = self._set_deadline(first)
         try:
             for fact in first:
                 self._fold(fact)
@@ -125,57 +148,59 @@ class Driver:
                 if self.state.ended is not None:
                     return
                 if self._waiting_for:
-                    raise self._paused()
+                    raise self._pause()
                 for item in await self._inbox.take():
                     self._handle(item)
         finally:
             if deadline is not None:
                 deadline.cancel()
             try:
-                self._bring_to_an_end()
+                self._complete_facts()
             finally:
-                await self._nothing_left()
+                await self._stop_everything()
 
     def cancel(self, detail: str = "") -> None:
-        """End the run, in the event loop in which it runs; what there is stays."""
+        """End the run early. Call it in the event loop of the run."""
         self._inbox.put(Interrupted(cause="cancelled", detail=detail))
 
     # Facts
 
     def _fold(self, fact: Fact) -> None:
-        if self._setup.record is not None:
-            self._setup.record(fact)
+        if self._record is not None:
+            self._record(fact)
         self.facts.append(fact)
         self._events.append(fact)
         self.state = reduce(self.state, fact)
 
-    def _handle(self, item: Fact | Heard | Failed) -> None:
-        if self.state.ended is not None:  # it came with what ended the run, and is too late
+    def _handle(self, item: Fact | PiecesArrived | ModelFailed) -> None:
+        if self.state.ended is not None:  # the item arrived together with the one that ended the run
             return
-        if isinstance(item, Heard):
+        if isinstance(item, PiecesArrived):
             if self._reader is not None and self._is_open(item.turn):
-                self._tell(self._reader.feed(item.pieces))
-        elif isinstance(item, Failed):
+                self._emit(self._reader.feed(item.pieces))
+        elif isinstance(item, ModelFailed):
             if self._is_open(item.turn):
                 self.error = item.error
-                self._fact(Interrupted(cause="endpoint", detail=str(item.error)))
+                self._apply(Interrupted(cause="endpoint", detail=str(item.error)))
         else:
-            self._fact(item)
+            self._apply(item)
         if self._stopping and self.state.turn.open and self._reader is not None:
-            self._tell(self._reader.close("closed" if self.state.halted is None else "error"))
+            self._emit(self._reader.close("closed" if self.state.halted is None else "error"))
 
     def _is_open(self, turn: int) -> bool:
-        """Whether that turn still listens; what comes later no longer counts."""
+        """Whether the message of that turn is still arriving; pieces that come later are dropped."""
         return self.state.turn.open and self.state.turn.number == turn
 
-    def _tell(self, events: list[Event]) -> None:
+    def _emit(self, events: list[Event]) -> None:
+        """Pass deltas on, and apply facts."""
         for event in events:
             if isinstance(event, DELTAS):
                 self._events.append(event)
             else:
-                self._fact(event)
+                self._apply(event)
 
-    def _fact(self, fact: Fact) -> None:
+    def _apply(self, fact: Fact) -> None:
+        """Fold a fact, and act if it changed the state."""
         before = self.state
         self._fold(fact)
         if self.state is not before:
@@ -184,7 +209,7 @@ class Driver:
     # Actions
 
     def _act(self) -> None:
-        """Do what is to be done, until there is nothing more."""
+        """Perform what the loop decides, until it decides nothing new."""
         before = None
         while self.state is not before:
             before = self.state
@@ -194,56 +219,60 @@ class Driver:
     def _perform(self, action: Action) -> None:
         match action:
             case AskModel():
-                self._ask(action)
+                self._ask_model(action)
             case StopStream():
                 self._stopping = True
-                self._hang_up()
+                self._stop_receiving()
             case RunTools(calls=calls):
-                self._run(calls)
+                self._run_tools(calls)
             case CancelTools(call_ids=call_ids):
                 for call_id in call_ids:
-                    self._cancel(call_id)
+                    self._cancel_tool(call_id)
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
                 self._fold(RunEnded(reason=reason, detail=detail))
 
-    def _ask(self, action: AskModel) -> None:
+    def _ask_model(self, action: AskModel) -> None:
         self._fold(TurnStarted(turn=action.turn))
-        setup, state = self._setup, self.state
+        state = self.state
         specs = tuple(state.specs.values())
-        shown = setup.dialect.render(specs, state.history, choice=action.choice, parallel=action.parallel)
+        shown = self._dialect.render(specs, state.history, choice=action.choice, parallel=action.parallel)
         taken = {call.id for message in state.history for call in message.calls}
         self._reader = TurnReader(
-            setup.dialect, specs, single=not action.parallel, prefix=_prefix(action.turn, taken), taken=taken
+            self._dialect, specs, single=not action.parallel, prefix=_id_prefix(action.turn, taken), taken=taken
         )
         self._stopping = False
-        request = Request(shown=shown, dialect=setup.dialect.name, stream=setup.stream, sampling=setup.sampling)
-        self._listening = self._task(self._listen(request, action.turn))
+        request = Request(shown=shown, dialect=self._dialect.name, stream=self._stream, sampling=self._sampling)
+        self._receiving = self._start_task(self._receive(request, action.turn))
 
-    async def _listen(self, request: Request, turn: int) -> None:
+    async def _receive(self, request: Request, turn: int) -> None:
+        """Put the pieces of the model's message into the inbox as they arrive."""
         pieces: Sequence[Piece] = ()
         try:
-            async with aclosing(self._setup.model.ask(request)) as answer:
+            async with aclosing(self._model.ask(request)) as answer:
                 async for pieces in answer:
-                    self._inbox.put(Heard(turn=turn, pieces=pieces))
+                    self._inbox.put(PiecesArrived(turn=turn, pieces=pieces))
             if not pieces or not isinstance(pieces[-1], Answer):
-                raise StreamInterrupted(f"{self._setup.model.name} ended in the middle of a message")
+                raise StreamInterrupted(f"{self._model.name} ended in the middle of a message")
         except (ModelError, UsageError) as error:
-            self._inbox.put(Failed(turn=turn, error=error))
-        except asyncio.CancelledError:  # if it was not us, somebody must be told; if it was, nobody listens any more
-            self._inbox.put(Failed(turn=turn, error=StreamInterrupted(f"{self._setup.model.name} was cancelled")))
+            self._inbox.put(ModelFailed(turn=turn, error=error))
+        except asyncio.CancelledError:
+            # If the driver cancelled this task, the turn is closed and drops the item. If something else did, the run
+            # would wait for ever without it.
+            error = StreamInterrupted(f"{self._model.name} was cancelled")
+            self._inbox.put(ModelFailed(turn=turn, error=error))
             raise
         except Exception as error:
-            failure = ProviderError(f"{self._setup.model.name} failed: {type(error).__name__}: {error}")
+            failure = ProviderError(f"{self._model.name} failed: {type(error).__name__}: {error}")
             failure.__cause__ = error
-            self._inbox.put(Failed(turn=turn, error=failure))
+            self._inbox.put(ModelFailed(turn=turn, error=failure))
 
-    def _hang_up(self) -> None:
-        if self._listening is not None:
-            self._listening.cancel()
+    def _stop_receiving(self) -> None:
+        if self._receiving is not None:
+            self._receiving.cancel()
 
-    def _run(self, calls: tuple[ToolCall, ...]) -> None:
+    def _run_tools(self, calls: tuple[ToolCall, ...]) -> None:
         for call in calls:
             self._fold(ToolStarted(call_id=call.id))
         results = self.state.results
@@ -253,11 +282,11 @@ class Driver:
             self._inbox.put(ToolFinished(result=result))
 
         for call in calls:
-            running = self._setup.executor.start(call, results, self.state.turn.number, done)
+            running = self._executor.start(call, results, self.state.turn.number, done)
             if not running.ended:
                 self._running[call.id] = running
 
-    def _cancel(self, call_id: str) -> None:
+    def _cancel_tool(self, call_id: str) -> None:
         running = self._running.pop(call_id, None)
         if running is not None:
             running.cancel()
@@ -267,24 +296,24 @@ class Driver:
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
         for call in calls:
             self._fold(ApprovalNeeded(call=call))
-        if self._setup.approve is None:
+        if self._approve is None:
             self._waiting_for = calls
         else:
-            self._task(self._approvals(calls, self._setup.approve))
+            self._start_task(self._collect_approvals(calls, self._approve))
 
-    async def _approvals(self, calls: tuple[ToolCall, ...], approve: Approver) -> None:
-        """One after the other: whoever is asked may be a person."""
+    async def _collect_approvals(self, calls: tuple[ToolCall, ...], approve: Approver) -> None:
+        """Ask about one call after the other, since a person may be asked."""
         try:
             for call in calls:
-                answer = await _asked(approve, call)
+                answer = await _call_approver(approve, call)
                 reason = answer if isinstance(answer, str) else ""
                 self._inbox.put(ApprovalGiven(call_id=call.id, approved=answer is True, reason=reason))
-        except BaseException as error:  # whoever is asked may leave the program: that is for whoever runs this
+        except BaseException as error:  # the function may exit the program: the caller of the run gets the exception
             if self.state.ended is None:
                 self.error = error
                 self._inbox.put(Interrupted(cause="cancelled", detail=f"the approval failed: {format_error(error)}"))
 
-    def _paused(self) -> RunPaused:
+    def _pause(self) -> RunPaused:
         names = ", ".join(call.name for call in self._waiting_for)
         return RunPaused(
             f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "
@@ -295,7 +324,7 @@ class Driver:
 
     # The end
 
-    def _deadline(self, first: Sequence[Fact]) -> asyncio.TimerHandle | None:
+    def _set_deadline(self, first: Sequence[Fact]) -> asyncio.TimerHandle | None:
         started = next((fact for fact in (*self.facts, *first) if isinstance(fact, RunStarted)), None)
         seconds = started.limits.seconds if started else None
         if seconds is None:
@@ -303,8 +332,8 @@ class Driver:
         late = Interrupted(cause="deadline", detail=f"the run may take {seconds:g} seconds, and they are over")
         return asyncio.get_running_loop().call_later(seconds, self._inbox.put, late)
 
-    def _bring_to_an_end(self) -> None:
-        """Whoever ran this has gone. The facts are completed all the same, without waiting for anything."""
+    def _complete_facts(self) -> None:
+        """Bring the run to its end, without waiting for anything, if the caller has stopped driving it."""
         if self.state.run is None or self.state.ended is not None or self._waiting_for:
             return
         self._handle(Interrupted(cause="cancelled", detail="whoever started the run did not wait for its end"))
@@ -312,37 +341,38 @@ class Driver:
             for item in items:
                 self._handle(item)
 
-    async def _nothing_left(self) -> None:
+    async def _stop_everything(self) -> None:
+        """Cancel all calls and tasks, and wait a while until they have ended."""
         for running in list(self._running.values()):
             running.cancel()
         for task in self._tasks:
             task.cancel()
-        # One that is done may still be in there: it leaves in the next round of the event loop.
-        if left := [task for task in self._tasks | self._setup.executor.tasks if not task.done()]:
+        # A task that is done leaves the set only in the next round of the event loop.
+        if left := [task for task in self._tasks | self._executor.tasks if not task.done()]:
             await asyncio.wait(left, timeout=2 * CANCEL_GRACE_SECONDS)
 
-    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
 
-def _prefix(turn: int, taken: Collection[str]) -> str:
-    """What the ids of this turn begin with: nothing that an id of the conversation begins with."""
+def _id_prefix(turn: int, taken: Collection[str]) -> str:
+    """Return what the call ids of this turn begin with; no id of the conversation begins with it."""
     while any(call_id.startswith(f"call_{turn}_") for call_id in taken):
         turn += 1
     return f"call_{turn}"
 
 
-async def _asked(approve: Approver, call: ToolCall) -> bool | str:
-    """Somebody's answer. A plain function may wait for a person, so it waits in a thread."""
+async def _call_approver(approve: Approver, call: ToolCall) -> bool | str:
+    """Ask about a call. A plain function may wait for a person, so it runs in a thread."""
     if inspect.iscoroutinefunction(approve):
         return await approve(call)
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[CallOutcome] = loop.create_future()
 
-    def answered(outcome: CallOutcome) -> None:
+    def finish(outcome: CallOutcome) -> None:
         def settle() -> None:
             if not answer.done():
                 answer.set_result(outcome)
@@ -350,7 +380,7 @@ async def _asked(approve: Approver, call: ToolCall) -> bool | str:
         with suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(settle)
 
-    job = THREAD_POOL.start(lambda: approve(call), answered)
+    job = THREAD_POOL.start(lambda: approve(call), finish)
     try:
         outcome = await answer
     finally:

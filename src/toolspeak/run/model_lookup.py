@@ -1,4 +1,4 @@
-"""Finding a model by its name, with what the user has configured."""
+"""Finds a model by its name, with the settings of the user."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,33 +11,33 @@ from toolspeak.settings import EndpointSettings, Settings, cache_folder, remembe
 
 
 def find_model(name: str | None = None, *, configured: Settings | None = None) -> Model:
-    """The model of that name, or the configured one if none is given.
+    """Return the model of that name; without a name, the one in the settings.
 
-    An endpoint that the user configured comes before one of the same name that is known here.
+    An endpoint in the settings wins over a known one of the same name.
     """
     if name is not None and name.startswith(("http://", "https://")):
-        return _calibrated(named(name))  # an address says all there is to say
+        return _with_measured_dialect(named(name))  # an address needs no settings
     configured = configured or settings()
     name = configured.model if name is None else name
     where, _, rest = name.partition(":")
     if where == "local":
-        return _embedded(rest, configured)
+        return _embedded_model(rest, configured)
     if where in configured.endpoints:
-        return _configured(configured.endpoints[where], rest)
-    return _calibrated(named(name, others=configured.endpoints))
+        return _http_model(configured.endpoints[where], rest)
+    return _with_measured_dialect(named(name, others=configured.endpoints))
 
 
-def _embedded(path: str, configured: Settings) -> EmbeddedModel:
+def _embedded_model(path: str, configured: Settings) -> EmbeddedModel:
     local = configured.local
     if path:
         weights, name = Path(path).expanduser(), None
         if not weights.is_file():
             raise UsageError(f"local:{path}: there is no such file; give the path of a GGUF file")
     else:
-        kept = found(QWEN_CODER, weights_folder())
-        if kept is None:
+        downloaded = found(QWEN_CODER, weights_folder())
+        if downloaded is None:
             raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
-        weights, name = kept, "local"
+        weights, name = downloaded, "local"
     remembered = remembered_dialect("local", weights.name)
     return EmbeddedModel(
         weights, name=name, dialect=remembered, threads=local.threads, context=local.context, slots=local.slots
@@ -45,31 +45,32 @@ def _embedded(path: str, configured: Settings) -> EmbeddedModel:
 
 
 def weights_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where weights are kept."""
+    """Return the folder in which weights are kept."""
     return cache_folder(environ) / "models"
 
 
-def _configured(told: EndpointSettings, model: str) -> HttpModel:
-    name = told.name
-    model = model or told.model or ""
+def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
+    name = configured.name
+    model = model or configured.model or ""
     if not model:
         raise UsageError(f"{name!r} names an endpoint and no model; write {name}:MODEL, or set endpoints.{name}.model")
-    server = next((each for each in SERVERS.values() if each.base_url == told.base_url), ELSEWHERE)
+    server = next((each for each in SERVERS.values() if each.base_url == configured.base_url), ELSEWHERE)
     endpoint = Endpoint(
         name=name,
-        base_url=told.base_url,
-        api=told.api,
-        key=(told.key() or "").strip() or None,
-        key_variable=told.key_env,
+        base_url=configured.base_url,
+        api=configured.api,
+        key=(configured.key() or "").strip() or None,
+        key_variable=configured.key_env,
         quirks=server.quirks,
         rules=server.rules,
         vendor=name,
     )
-    if told.dialect:  # what somebody decided comes before what was measured
-        return HttpModel(endpoint, model, told.dialect)
-    return _calibrated(HttpModel(endpoint, model, best_dialect(server, model)))
+    if configured.dialect:  # the user's choice wins over what was measured
+        return HttpModel(endpoint, model, configured.dialect)
+    return _with_measured_dialect(HttpModel(endpoint, model, best_dialect(server, model)))
 
 
-def _calibrated(found: HttpModel) -> HttpModel:
-    remembered = remembered_dialect(found.endpoint.base_url, found.model)
-    return found if remembered is None else HttpModel(found.endpoint, found.model, remembered)
+def _with_measured_dialect(model: HttpModel) -> HttpModel:
+    """Return the model with the dialect that `toolspeak calibrate` measured to be its best, if it has."""
+    remembered = remembered_dialect(model.endpoint.base_url, model.model)
+    return model if remembered is None else HttpModel(model.endpoint, model.model, remembered)

@@ -1,77 +1,114 @@
-"""Typed answers: the answer as the arguments of a last call, so that every dialect can give one.
+"""Typed answers. The model gives its answer as the arguments of a last call, so that every dialect can carry one.
 
-The fields of a model or a dataclass become the parameters of the call; any other type is its one parameter, `answer`.
+The fields of a pydantic model or a dataclass become the parameters of that call; any other type becomes its one
+parameter, `answer`.
 """
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
+from itertools import islice
 from typing import Annotated, Any, cast, get_type_hints
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from toolspeak.errors import UsageError
-from toolspeak.tools import Tool, Toolbox
+from toolspeak.errors import InvalidArguments, UsageError
+from toolspeak.tools import Tool
+from toolspeak.validation import shown, spelled
 
 NAME = "final_answer"
 DESCRIPTION = "Give the final answer. Call this once, when everything that is needed for it is known."
 
+MAX_PROBLEMS = 8
+"""Lines about a wrong answer that a model is sent."""
+
+MAX_REASON_CHARS = 300
+"""Characters of what a validator says that a model is sent."""
+
 
 class Output:
-    """The type of an answer: a tool to give it by, and the way back from JSON."""
+    """The type of an answer.
+
+    Attributes:
+        tool: The tool that the model calls to give the answer.
+    """
 
     def __init__(self, kind: Any) -> None:
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
-            function = _function(kind, self._adapter)
-            self.tool: Tool[..., Any] = Tool(function, name=NAME, description=DESCRIPTION, effect="idempotent")
+            self.tool = _OutputTool(kind, self._adapter)
         except Exception as error:
             raise UsageError(
                 f"output={kind!r} cannot be an answer ({error}); give a pydantic model, a dataclass or another type "
                 "that pydantic validates"
             ) from error
+        self._kind = kind
 
-    def toolbox(self, tools: Toolbox) -> Toolbox:
-        """The tools of the run, and this one."""
-        return Toolbox([*tools, self.tool])
-
-    def value(self, given: Any) -> Any:
-        """The answer as its type, from what the tool returned."""
-        return self._adapter.validate_json(json.dumps(given))
-
-
-def _function(kind: Any, adapter: TypeAdapter[Any]) -> Callable[..., Any]:
-    def plain(value: Any) -> Any:
-        return adapter.dump_python(value, mode="json", by_alias=True)
-
-    parameters = _parameters(kind)
-    if parameters is None:
-
-        def answer_whole(answer: Any) -> Any:
-            return plain(answer)
-
-        return _typed(answer_whole, [_parameter("answer", kind)])
-
-    def answer_fields(**values: Any) -> Any:
-        return plain(kind(**values))
-
-    return _typed(answer_fields, parameters)
+    def load(self, result: Any) -> Any:
+        """Build the answer from the JSON that the tool returned."""
+        try:
+            return self._adapter.validate_json(json.dumps(result))
+        except ValidationError as error:
+            raise UsageError(f"output={self._kind!r}: its own JSON form cannot be read back: {error}") from error
 
 
-def _parameters(kind: Any) -> list[inspect.Parameter] | None:
+class _OutputTool(Tool[..., Any]):
+    """A tool whose arguments are an answer. Errors of the user's validators are reported like other bad arguments."""
+
+    def __init__(self, kind: Any, adapter: TypeAdapter[Any]) -> None:
+        parameters = _list_parameters(kind)
+        self._build: Callable[..., Any] = _return_answer if parameters is None else kind
+
+        def answer(**values: Any) -> Any:
+            return adapter.dump_python(self._build(**values), mode="json", by_alias=True)
+
+        _set_signature(answer, [_parameter("answer", kind)] if parameters is None else parameters)
+        super().__init__(answer, name=NAME, description=DESCRIPTION, effect="idempotent")
+
+    def validate(self, arguments: Any) -> dict[str, Any]:
+        """Check the JSON arguments of a call, first field by field, then by the validators of the whole type."""
+        values = super().validate(arguments)
+        try:
+            self._build(**values)
+        except ValidationError as error:
+            raise InvalidArguments(NAME, tuple(islice(_describe_errors(error), MAX_PROBLEMS))) from None
+        except (ValueError, AssertionError) as error:  # what a dataclass raises in __post_init__
+            raise InvalidArguments(NAME, (_shorten(str(error)) or type(error).__name__,)) from None
+        return values
+
+
+def _return_answer(answer: Any) -> Any:
+    return answer
+
+
+def _describe_errors(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors(include_url=False, include_context=False):
+        steps = (f"[{step}]" if isinstance(step, int) else f".{spelled(step)}" for step in problem["loc"])
+        place = "".join(steps).removeprefix(".")
+        reason = f"got {shown(problem['input'])}; {_shorten(problem['msg'])}"
+        yield f"{place}: {reason}" if place else reason
+
+
+def _shorten(reason: str) -> str:
+    line = " ".join(reason.split())
+    return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 1]}…"
+
+
+def _list_parameters(kind: Any) -> list[inspect.Parameter] | None:
+    """List the fields of a model or a dataclass as parameters; None if the answer must be one value."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        made: list[inspect.Parameter] = []
+        parameters: list[inspect.Parameter] = []
         for name, field in kind.model_fields.items():
-            if field.alias is not None:  # it must be given under another name than it has: as one value, then
+            if field.alias is not None:  # a parameter cannot have a name that the model's constructor does not take
                 return None
             annotation = Annotated[(field.annotation, *field.metadata, Field(description=field.description))]  # pyright: ignore[reportInvalidTypeForm] (made at run time)
             default = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
-            made.append(_parameter(name, annotation, default))
-        return made
+            parameters.append(_parameter(name, annotation, default))
+        return parameters
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True)
-        return [_parameter(each.name, hints[each.name], _default(each)) for each in fields(kind) if each.init]
+        return [_parameter(field.name, hints[field.name], _default(field)) for field in fields(kind) if field.init]
     return None
 
 
@@ -85,11 +122,9 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _typed(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> Callable[..., Any]:
-    """The function with a signature that is only known now."""
-    required = [each for each in parameters if each.default is inspect.Parameter.empty]
-    rest = [each for each in parameters if each.default is not inspect.Parameter.empty]
-    made = cast("Any", function)
-    made.__signature__ = inspect.Signature([*required, *rest])
-    made.__annotations__ = {each.name: each.annotation for each in parameters}
-    return function
+def _set_signature(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> None:
+    """Give a function a signature that is only known at run time; required parameters come first."""
+    ordered = sorted(parameters, key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+    typed = cast("Any", function)
+    typed.__signature__ = inspect.Signature(ordered)
+    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -1,9 +1,9 @@
-"""The sync face: an event loop in a thread of its own, for callers that have none.
+"""An event loop in a thread of its own, for callers that are not async.
 
 It works from any thread, and inside a running event loop too (a notebook): the caller waits, the portal's loop runs.
-Whoever calls from within the portal itself, say an async tool that runs an agent, holds it up until the answer is
-there. So that call, and all others meanwhile, go through another portal: waiting for one that is held up by whoever
-waits would be waiting for ever. A portal that does not answer, since some coroutine blocks it, is left alone as well.
+A caller that is in the portal's own thread, such as an async tool that calls `agent.run`, blocks that portal until its
+answer is there. So its call, and all other calls meanwhile, go through another portal: a portal cannot do the work that
+its own thread waits for. A portal that does not respond, since some coroutine blocks it, is not used either.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 5.0
-"""Seconds to wait for what was cancelled to end."""
+CANCEL_TIMEOUT_SECONDS = 5.0
+"""How long to wait for a cancelled task to end."""
 
-ANSWER = 0.25
-"""Seconds in which an event loop that is not held up gets round to something new."""
+PROBE_TIMEOUT_SECONDS = 0.25
+"""How long an event loop that nothing blocks may take to call a function."""
 
 
-class Errand(Generic[T]):
-    """A coroutine on its way through another thread's event loop. Its outcome is a value until it is asked for."""
+class PortalTask(Generic[T]):
+    """A coroutine that runs in the event loop of another thread. It keeps its value or its exception for `result`."""
 
     def __init__(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> None:
         self._work = work
@@ -44,16 +44,16 @@ class Errand(Generic[T]):
     async def _run(self) -> None:
         try:
             self._value.append(await self._work)
-        except BaseException as error:  # handed to whoever waits, in that thread
+        except BaseException as error:  # raised by `result`, in the thread of the caller
             self._error = error
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        """Here, not in the task: one that is cancelled before its first step never runs."""
+        """Note the end. This is a callback, since a task that is cancelled before its first step never runs."""
         self._work.close()
         self._ended.set()
 
     def result(self) -> T:
-        """Wait for the outcome. Whatever ends the waiting, Ctrl-C say, ends the errand too."""
+        """Wait for the value. If the waiting is interrupted, by Ctrl-C for example, the coroutine is cancelled."""
         try:
             self._ended.wait()
         finally:
@@ -63,22 +63,22 @@ class Errand(Generic[T]):
         return self._value[0]
 
     def cancel(self) -> None:
-        """End it, if it has not ended, and wait until it has."""
+        """Cancel the coroutine, if it has not ended, and wait until it has."""
         if not self._ended.is_set():
             self._loop.call_soon_threadsafe(lambda: self._task and self._task.cancel())
-            self._ended.wait(PATIENCE)
+            self._ended.wait(CANCEL_TIMEOUT_SECONDS)
 
 
 class Portal:
     """An event loop in a daemon thread.
 
     Attributes:
-        held: How many calls from within hold it up.
-        busy: How many calls go through it.
+        blockers: How many calls block its thread.
+        users: How many calls go through it.
     """
 
     def __init__(self) -> None:
-        self.held = self.busy = 0
+        self.blockers = self.users = 0
         self.loop = asyncio.new_event_loop()
         self.pid = os.getpid()
         self._thread = threading.Thread(target=self._serve, name="toolspeak portal", daemon=True)
@@ -87,84 +87,85 @@ class Portal:
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
-        self.loop.run_until_complete(self._wind_up())
+        self.loop.run_until_complete(self._shut_down())
         self.loop.close()
 
-    async def _wind_up(self) -> None:
-        """End what still runs, a stream that was left say, and close the connections."""
+    async def _shut_down(self) -> None:
+        """Cancel the tasks that still run, such as an abandoned stream, and close the connections."""
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()
         if left:
-            await asyncio.wait(left, timeout=PATIENCE / 2)
+            await asyncio.wait(left, timeout=CANCEL_TIMEOUT_SECONDS / 2)
         await self.loop.shutdown_asyncgens()
 
-    @property
-    def is_here(self) -> bool:
+    def is_current_thread(self) -> bool:
         """Whether the caller is in the portal's own thread."""
         return threading.current_thread() is self._thread
 
-    @property
     def is_free(self) -> bool:
-        """Whether a call may go through it. One that turns out to be blocked counts as held until it is back."""
-        if self.held or not self.busy:
-            return not self.held
-        answered = threading.Event()
-        self.loop.call_soon_threadsafe(answered.set)
-        if answered.wait(ANSWER):
+        """Whether a call may go through this portal. If it is in use, this waits for its event loop to respond.
+
+        A portal that does not respond counts as blocked until it does.
+        """
+        if self.blockers or not self.users:
+            return not self.blockers
+        responded = threading.Event()
+        self.loop.call_soon_threadsafe(responded.set)
+        if responded.wait(PROBE_TIMEOUT_SECONDS):
             return True
-        self.held += 1
-        self.loop.call_soon_threadsafe(self._let_go)
+        self.blockers += 1
+        self.loop.call_soon_threadsafe(self._unblock)
         return False
 
-    def _let_go(self) -> None:
+    def _unblock(self) -> None:
         with _lock:
-            self.held -= 1
+            self.blockers -= 1
 
     def close(self) -> None:
-        """Stop the loop; its thread ends."""
+        """Stop the loop, and with it the thread."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self.loop.stop)
-        if not self.is_here and self.pid == os.getpid():
-            self._thread.join(PATIENCE)
+        if not self.is_current_thread() and self.pid == os.getpid():
+            self._thread.join(CANCEL_TIMEOUT_SECONDS)
 
 
-_lock = threading.RLock()  # an abandoned stream may be collected, and closed, while this very thread holds it
+_lock = threading.RLock()  # an abandoned stream may be collected, and closed, while this very thread holds the lock
 _portals: list[Portal] = []
 
 
 @contextmanager
-def _portal() -> Generator[Portal]:
-    """A portal that nobody holds up, made when there is none. They stay: there are as many as were held up at once."""
+def _use_portal() -> Generator[Portal]:
+    """Choose a portal that nothing blocks, or start one. Portals stay: one for each that was blocked at once."""
     with _lock:
         if _portals and _portals[0].pid != os.getpid():  # a forked child has no threads of its parent's
             _portals.clear()
-        here = next((portal for portal in _portals if portal.is_here), None)
-        if here is not None:
-            here.held += 1
-        free = next((portal for portal in _portals if portal.is_free), None)
+        own = next((portal for portal in _portals if portal.is_current_thread()), None)
+        if own is not None:
+            own.blockers += 1
+        free = next((portal for portal in _portals if portal.is_free()), None)
         if free is None:
             free = Portal()
             _portals.append(free)
             atexit.register(free.close)
-        free.busy += 1
+        free.users += 1
     try:
         yield free
     finally:
         with _lock:
-            free.busy -= 1
-            if here is not None:
-                here.held -= 1
+            free.users -= 1
+            if own is not None:
+                own.blockers -= 1
 
 
 def call(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the portal, and wait for it."""
-    with _portal() as portal:
-        return Errand(work, portal.loop).result()
+    """Run a coroutine in a portal, and wait for its value."""
+    with _use_portal() as portal:
+        return PortalTask(work, portal.loop).result()
 
 
 def iterate(batches: AsyncGenerator[list[T]]) -> Generator[T]:
-    """The items of an async generator of batches; what has come meanwhile is handed over at once."""
+    """Run an async generator of batches in a portal, and yield the items one by one."""
     queue: SimpleQueue[list[T] | None] = SimpleQueue()
 
     async def feed() -> None:
@@ -175,11 +176,11 @@ def iterate(batches: AsyncGenerator[list[T]]) -> Generator[T]:
             await batches.aclose()
             queue.put(None)
 
-    with _portal() as portal:
-        errand = Errand(feed(), portal.loop)
+    with _use_portal() as portal:
+        task = PortalTask(feed(), portal.loop)
         try:
             while (batch := queue.get()) is not None:
                 yield from batch
         finally:
-            errand.cancel()
-        errand.result()
+            task.cancel()
+        task.result()

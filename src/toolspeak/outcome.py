@@ -1,0 +1,62 @@
+"""The result of a run: its answer, its calls, its messages and its facts."""
+
+from typing import Generic, TypeVar
+
+from toolspeak._frozen import frozen
+from toolspeak.events import Fact, StopReason, Usage
+from toolspeak.messages import Arguments, Json, Message, ToolCall, ToolResult
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@frozen
+class CallRecord:
+    """A call that the model made, and its result."""
+
+    call: ToolCall
+    result: ToolResult
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return self.call.name
+
+    @property
+    def arguments(self) -> Arguments:
+        """The arguments, with every reference to an earlier result replaced by its value."""
+        return self.call.arguments
+
+    @property
+    def output(self) -> Json:
+        """What the function returned, as JSON."""
+        return self.result.output
+
+    @property
+    def error(self) -> str | None:
+        """Why the call failed, as the model was told; None if it succeeded."""
+        return self.result.error
+
+
+@frozen
+class Outcome(Generic[T_co]):
+    """The result of a run. `Outcome[Answer]` has an `Answer` as its output, `Outcome[None]` none.
+
+    Attributes:
+        text: The answer: the text of the model's last message.
+        calls: The calls that the model made, in order, with their results.
+        messages: The whole conversation. It can always be sent again: `agent.run("…", messages=outcome.messages)`.
+        facts: The facts of the run, from which it can be resumed.
+        usage: Tokens of all turns.
+        stop_reason: Why the run ended: `answered`, or what stopped it before that.
+        detail: The stop reason in words, where there is more to say.
+        output: The typed answer; None if the run was started without `output`.
+    """
+
+    text: str
+    calls: tuple[CallRecord, ...]
+    messages: tuple[Message, ...]
+    facts: tuple[Fact, ...]
+    usage: Usage
+    stop_reason: StopReason
+    detail: str
+    output: T_co

@@ -1,0 +1,108 @@
+"""What users pass to an agent, checked and brought into the form that the loop works with."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from toolspeak.dialects import Dialect, dialect
+from toolspeak.errors import UsageError
+from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice
+from toolspeak.messages import Message, system, user
+from toolspeak.models import Model
+from toolspeak.tools import Tool, Toolbox, discover
+from toolspeak.tools.toolbox import unknown_tool
+
+Tools: TypeAlias = Toolbox | ModuleType | Path | str | Iterable[Callable[..., Any] | Tool[..., Any]]
+"""Functions, tools, or a module, package, file or folder to discover them in."""
+
+Choice: TypeAlias = str | Sequence[str] | ToolChoice
+"""`"auto"`, `"none"`, `"required"`, the name of a tool, or names of tools that must all be called."""
+
+
+def build_toolbox(tools: Tools) -> Toolbox:
+    """Collect the tools in a toolbox; discover them first if a place was given."""
+    if isinstance(tools, Toolbox):
+        return tools
+    if isinstance(tools, ModuleType | Path | str):
+        return discover(tools)
+    if callable(tools):
+        raise UsageError("tools is a list of functions; write tools=[…] around the one function")
+    return Toolbox(tools)
+
+
+def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
+    """Return the tool choice, after checking that the toolbox has every tool that it names."""
+    if isinstance(choice, str):
+        if choice in ("auto", "none", "required"):
+            choice = ToolChoice(mode=choice)
+        else:
+            choice = ToolChoice(mode="named", names=(choice,))
+    elif not isinstance(choice, ToolChoice):
+        choice = ToolChoice(mode="named", names=tuple(dict.fromkeys(choice)))
+    for name in choice.names:
+        if name not in toolbox:
+            raise UsageError(f"tool_choice: {unknown_tool(name, toolbox.names)}")
+    if choice.mode == "required" and not len(toolbox):
+        raise UsageError("tool_choice='required', but there are no tools; give some with tools=[…]")
+    return AUTO if choice.mode == "named" and not choice.names else choice
+
+
+def find_dialect(name: str | Dialect, model: Model) -> Dialect:
+    """Return the dialect of that name; for `"auto"`, the best one known for the model."""
+    if not isinstance(name, str):
+        return name
+    return dialect(model.dialect if name == "auto" else name)
+
+
+def check_limits(limits: Any) -> Limits:
+    """Return the limits if each of them is a number from 0 or None."""
+    if not isinstance(limits, Limits):
+        raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent"):
+        value = getattr(limits, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
+            raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
+    return limits
+
+
+def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
+    """Join the system text, the messages so far and the prompt into the messages that a run begins with."""
+    conversation: list[Message] = [message for message in messages if isinstance(message, Message)]
+    if len(conversation) != len(messages):
+        raise UsageError("messages are those of an outcome, or made by toolspeak.messages: user(…) and the like")
+    if prompt is not None and not isinstance(prompt, str | Message):
+        raise UsageError(f"a prompt is text or a message, not {type(prompt).__name__}")
+    if system_text is not None and not any(message.role == "system" for message in conversation):
+        conversation.insert(0, system(system_text))
+    if prompt is not None:
+        conversation.append(user(prompt) if isinstance(prompt, str) else prompt)
+    if not conversation or conversation[-1].role not in ("user", "tool"):
+        raise UsageError("nothing is asked; give a prompt, or messages that end with one of the user's")
+    return tuple(conversation)
+
+
+def find_start(facts: Sequence[Fact], has_output: bool) -> RunStarted:
+    """Return the fact that a saved run begins with, if the run can be resumed with or without an output type."""
+    started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
+    if started is None:
+        raise UsageError("these facts hold no beginning of a run; give all of them, from RunStarted on")
+    if started.output and not has_output:
+        raise UsageError("the run was started with output=…; resume it with the same type")
+    if has_output and not started.output:
+        raise UsageError("the run was started without output=…; resume it without one")
+    return started
+
+
+def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) -> list[Fact]:
+    """Turn the answers of the user into facts, one for each call that waits for an approval."""
+    needed = [fact.call.id for fact in facts if isinstance(fact, ApprovalNeeded)]
+    given = {fact.call_id for fact in facts if isinstance(fact, ApprovalGiven)}
+    waiting = [call_id for call_id in dict.fromkeys(needed) if call_id not in given]
+    answers: list[Fact] = []
+    for call_id, answer in approvals.items():
+        if call_id not in waiting:
+            raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")
+        reason = answer if isinstance(answer, str) else ""
+        answers.append(ApprovalGiven(call_id=call_id, approved=answer is True, reason=reason))
+    return answers

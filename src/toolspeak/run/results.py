@@ -1,0 +1,46 @@
+"""The outcome of a run, built from the state in which it ended."""
+
+from typing import Any
+
+from toolspeak.events import Fact
+from toolspeak.loop import BrokenReference, State, resolved
+from toolspeak.messages import ToolCall, ToolResult
+from toolspeak.outcome import CallRecord, Outcome
+
+
+def build_outcome(state: State, facts: tuple[Fact, ...], output: Any = None) -> Outcome[Any]:
+    """Build the outcome of a run that has ended."""
+    texts = [message.text for message in state.history[state.turn.before :] if message.role == "assistant"]
+    return Outcome(
+        text=texts[0] if state.turn.number and texts else "",
+        calls=_list_calls(state),
+        messages=state.history,
+        facts=facts,
+        usage=state.usage,
+        stop_reason=state.ended.reason if state.ended else "error",
+        detail=state.ended.detail if state.ended else "",
+        output=output,
+    )
+
+
+def find_output(state: State, tool: str) -> ToolResult | None:
+    """Return the last successful result of the tool that gives the typed answer; None if there is no such result."""
+    results = [call.result for call in state.done if call.key[0] == tool]
+    return next((result for result in reversed(results) if result is not None and result.error is None), None)
+
+
+def _list_calls(state: State) -> tuple[CallRecord, ...]:
+    """List the calls that could be read, with each reference to a result replaced by its value."""
+    results = {call.id: call.result for call in state.done if call.result is not None}
+    return tuple(
+        CallRecord(call=_resolve(call.call, results) if call.needs else call.call, result=call.result)
+        for call in state.done
+        if call.call and call.result
+    )
+
+
+def _resolve(call: ToolCall, results: dict[str, ToolResult]) -> ToolCall:
+    try:
+        return ToolCall(id=call.id, name=call.name, arguments=resolved(call.arguments, results))
+    except BrokenReference:
+        return call

@@ -1,0 +1,149 @@
+"""`Run`: one run, which happens once, gives its events in batches, and has an outcome when it has ended.
+
+`Agent.prepare` builds a run. Then either somebody waits for its outcome (`wait`, `finish`) or takes its events
+(`streams.py`); both drive the same `batches`.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
+from typing import Any, Generic, TypeVar, cast
+
+from toolspeak.errors import LimitReached, OutputMissing, ToolspeakError, UsageError
+from toolspeak.events import Event, Fact
+from toolspeak.execution import CALL_DEPTH
+from toolspeak.outcome import Outcome
+from toolspeak.run import portal
+from toolspeak.run.driver import Driver
+from toolspeak.run.output import Output
+from toolspeak.run.results import build_outcome, find_output
+
+O = TypeVar("O")  # noqa: E741 (an outcome)
+T = TypeVar("T")
+
+MAX_AGENT_DEPTH = 8
+"""How deeply agents may call agents."""
+
+
+class Run(ABC, Generic[O]):
+    """A run of an agent or of a chain."""
+
+    def __init__(self) -> None:
+        self._result: O | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._begun = False
+
+    @abstractmethod
+    def batches(self) -> AsyncGenerator[list[Event]]:
+        """Drive the run to its end and yield its events in batches."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End the run early. Call it in the event loop of the run; `cancel` works from anywhere."""
+
+    @property
+    def outcome(self) -> O:
+        """The outcome; an error before the run has ended."""
+        if self._result is None:
+            raise UsageError("the run has no outcome yet; it is there when all events have been taken")
+        return self._result
+
+    async def finish(self) -> O:
+        """Drive the run to its end in the running event loop and return the outcome."""
+        async for _ in self.batches():
+            pass
+        return self.outcome
+
+    def wait(self) -> O:
+        """Drive the run to its end in the event loop of another thread and return the outcome."""
+        return portal.call(self.finish())
+
+    def cancel(self) -> None:
+        """End the run early. Safe from any thread, and before the run has begun."""
+        if self._loop is None:
+            self.stop()
+            return
+        with suppress(RuntimeError):  # the loop has been closed, and the run with it
+            self._loop.call_soon_threadsafe(self.stop)
+
+    def _begin(self) -> None:
+        """Refuse to run twice, and note the event loop that `cancel` must reach."""
+        if self._begun:
+            raise UsageError("a run happens once; start another to go through it again")
+        self._begun = True
+        self._loop = asyncio.get_running_loop()
+
+
+class AgentRun(Run[Outcome[T]]):
+    """A run of an agent."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        first: Sequence[Fact],
+        output: Output | None = None,
+        *,
+        output_optional: bool = False,
+        on_end: Callable[[Outcome[Any]], None] | None = None,
+    ) -> None:
+        """Prepare a run.
+
+        Args:
+            driver: Performs the run.
+            first: The facts that it begins with.
+            output: The type that the answer must have.
+            output_optional: Whether the outcome may lack a typed answer.
+            on_end: Called with the outcome.
+        """
+        super().__init__()
+        self._driver = driver
+        self._first = first
+        self._output = output
+        self._output_optional = output_optional
+        self._output_missing = False
+        self._on_end = on_end
+
+    async def batches(self) -> AsyncGenerator[list[Event]]:
+        """Drive the run to its end and yield its events in batches."""
+        self._begin()
+        if CALL_DEPTH.get() >= MAX_AGENT_DEPTH:
+            raise LimitReached(
+                f"agents call agents {MAX_AGENT_DEPTH} deep, which has no end; let a tool answer by itself"
+            )
+        events = self._driver.batches(self._first)
+        try:
+            async for batch in events:
+                yield batch
+        finally:
+            await events.aclose()
+            self._conclude()
+        if (error := self._driver.error) is not None:
+            if isinstance(error, ToolspeakError):
+                error.outcome = self._result
+            raise error
+
+    def stop(self) -> None:
+        """End the run early."""
+        self._driver.cancel()
+
+    @property
+    def outcome(self) -> Outcome[T]:
+        """The outcome; an error before the run has ended, or if the run ended without the output it must have."""
+        outcome = super().outcome
+        if self._output_missing and not self._output_optional:
+            raise OutputMissing(cast("Outcome[None]", outcome))
+        return outcome
+
+    def _conclude(self) -> None:
+        state = self._driver.state
+        if state.ended is None:
+            return
+        value: Any = None
+        if self._output is not None:
+            result = find_output(state, self._output.tool.name)
+            self._output_missing = result is None
+            value = None if result is None else self._output.load(result.output)
+        self._result = build_outcome(state, tuple(self._driver.facts), value)
+        if self._on_end is not None:
+            self._on_end(self._result)

@@ -1,0 +1,205 @@
+"""The methods that start a run, with their types. All of them build a run and differ only in who drives it where.
+
+`run` and `stream` drive the run in the event loop of another thread, `arun` and `astream` in the running one. Each has
+four overloads: the type of `outcome.output` follows from `output` and `output_optional`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
+
+from toolspeak.events import Limits
+from toolspeak.messages import Message
+from toolspeak.outcome import Outcome
+from toolspeak.run.driver import Recorder
+from toolspeak.run.inputs import Choice
+from toolspeak.run.run import AgentRun
+from toolspeak.run.streams import AsyncStream, Stream
+
+T = TypeVar("T")
+
+Prompt: TypeAlias = str | Message | None
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of one run.
+
+    Attributes:
+        messages: The conversation so far, as an earlier outcome has it.
+        tool_choice: Which tools may or must be called, instead of the agent's own choice.
+        limits: Where this run stops, instead of the agent's own limits.
+        deps: What tools get in their `Context`, instead of the agent's own.
+        record: Called with each fact before the run acts on it.
+    """
+
+    messages: Sequence[Message]
+    tool_choice: Choice | None
+    limits: Limits | None
+    deps: Any
+    record: Recorder | None
+
+
+class Runnable(ABC):
+    """Something that answers prompts: an agent, or a conversation with one."""
+
+    @abstractmethod
+    def prepare(
+        self,
+        prompt: Prompt,
+        options: RunOptions,
+        *,
+        output: Any = None,
+        output_optional: bool = False,
+        watched: bool = True,
+    ) -> AgentRun[Any]:
+        """Build a run that has not begun.
+
+        Args:
+            prompt: What is asked.
+            options: The options of the run.
+            output: The type that the answer must have.
+            output_optional: Whether the outcome may lack a typed answer.
+            watched: Whether somebody takes the events of the run as they happen.
+        """
+
+    @overload
+    def run(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]) -> Outcome[None]: ...
+    @overload
+    def run(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: type[T],
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> Outcome[T]: ...
+    @overload
+    def run(
+        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
+    ) -> Outcome[T | None]: ...
+    @overload
+    def run(
+        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
+    ) -> Outcome[Any]: ...
+    def run(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: Any = None,
+        output_optional: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> Outcome[Any]:
+        """Ask, and wait for the answer.
+
+        Args:
+            prompt: What is asked.
+            output: The type that the answer must have; `outcome.output` is an object of that type.
+            output_optional: Let `outcome.output` be None, instead of raising `OutputMissing`, if the run ends early.
+            **options: `messages`, `tool_choice`, `limits`, `deps` and `record`; see `RunOptions`.
+
+        Returns:
+            The outcome. A run that stops early, at a limit for example, has an outcome like any other.
+
+        Raises:
+            ModelError: The endpoint failed; `error.outcome` has the run until then.
+            RunPaused: A call needs an approval, and the agent has no `approve` function.
+            OutputMissing: The run ended without the typed output; `error.outcome` has the run.
+        """
+        return self.prepare(prompt, options, output=output, output_optional=output_optional, watched=False).wait()
+
+    @overload
+    async def arun(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]
+    ) -> Outcome[None]: ...
+    @overload
+    async def arun(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: type[T],
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> Outcome[T]: ...
+    @overload
+    async def arun(
+        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
+    ) -> Outcome[T | None]: ...
+    @overload
+    async def arun(
+        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
+    ) -> Outcome[Any]: ...
+    async def arun(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: Any = None,
+        output_optional: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> Outcome[Any]:
+        """Ask, and wait for the answer in the running event loop; see `run`."""
+        run = self.prepare(prompt, options, output=output, output_optional=output_optional, watched=False)
+        return await run.finish()
+
+    @overload
+    def stream(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]
+    ) -> Stream[Outcome[None]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: type[T],
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> Stream[Outcome[T]]: ...
+    @overload
+    def stream(
+        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
+    ) -> Stream[Outcome[T | None]]: ...
+    @overload
+    def stream(
+        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
+    ) -> Stream[Outcome[Any]]: ...
+    def stream(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: Any = None,
+        output_optional: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> Stream[Outcome[Any]]:
+        """Ask, and iterate over the events as they happen; `stream.outcome` is there at the end. See `run`."""
+        return Stream(self.prepare(prompt, options, output=output, output_optional=output_optional))
+
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]
+    ) -> AsyncStream[Outcome[None]]: ...
+    @overload
+    def astream(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: type[T],
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> AsyncStream[Outcome[T]]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: type[T], output_optional: bool, **options: Unpack[RunOptions]
+    ) -> AsyncStream[Outcome[T | None]]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: Any, output_optional: bool = False, **options: Unpack[RunOptions]
+    ) -> AsyncStream[Outcome[Any]]: ...
+    def astream(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: Any = None,
+        output_optional: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> AsyncStream[Outcome[Any]]:
+        """Ask, and iterate over the events in the running event loop; see `stream`."""
+        return AsyncStream(self.prepare(prompt, options, output=output, output_optional=output_optional))
