@@ -14,8 +14,7 @@ llm: A light jacket.
 transform: A light jacket.
 """
 
-from toolspeak import Chain, previous
-from toolspeak.models import Model
+from toolspeak import Chain, Model, previous
 
 
 def get_weather(city: str) -> dict[str, object]:

@@ -24,8 +24,7 @@ Assistant: 250 NOK are 25 US dollars.
 from datetime import datetime, timedelta
 from enum import Enum
 
-from toolspeak import Agent
-from toolspeak.models import Model
+from toolspeak import Agent, Model
 
 
 class City(Enum):
@@ -80,8 +79,8 @@ def main(model: str | Model = "local") -> None:
     for question in QUESTIONS:
         outcome = chat.run(question)
         print(f"You: {question}")
-        for made in outcome.calls:
-            print(f"  {made.name}({made.arguments}) → {made.output or made.error}")
+        for call in outcome.calls:
+            print(f"  {call.name}({call.arguments}) → {call.error or call.output}")
         print(f"Assistant: {outcome.text}\n")
 
 

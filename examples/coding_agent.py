@@ -1,4 +1,4 @@
-"""A small coding agent: it reads and edits files in one folder, and asks before it changes any.
+"""A small coding agent: it reads and edits files in one folder, and asks before it changes a file.
 
 $ python examples/coding_agent.py FOLDER "Let the function in hello.py return hello."
 The model wants edit_file({'path': 'hello.py', 'old': "'hi'", 'new': "'hello'"}).
@@ -18,10 +18,8 @@ The function returns 'hello' now.
 import sys
 from pathlib import Path
 
-from toolspeak import Agent, Limits
+from toolspeak import Agent, Limits, Model, ToolCall
 from toolspeak.builtin.files import FileTools
-from toolspeak.messages import ToolCall
-from toolspeak.models import Model
 from toolspeak.run import Approver
 
 SYSTEM = "You work on the files of one folder. Read a file before you edit it."
@@ -35,10 +33,10 @@ def ask(call: ToolCall) -> bool | str:
 def main(folder: str, task: str, model: str | Model = "local", approve: Approver = ask) -> None:
     agent = Agent(model, tools=FileTools(Path(folder)), system=SYSTEM, approve=approve, limits=Limits(turns=15))
     outcome = agent.run(task)
-    for made in outcome.calls:
-        print(f"{made.name}({made.arguments}) → {made.output or made.error}")
+    for call in outcome.calls:
+        print(f"{call.name}({call.arguments}) → {call.error or call.output}")
     print(outcome.text)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main(sys.argv[1], sys.argv[2])

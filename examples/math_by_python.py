@@ -13,9 +13,8 @@ print(a)
 Assistant: The area is 176.71458676442586, and the 20th Fibonacci number is 6765.
 """
 
-from toolspeak import Agent
+from toolspeak import Agent, Model
 from toolspeak.builtin.python import run_python
-from toolspeak.models import Model
 
 QUESTION = (
     "Can you please calculate the area of a circle with a radius of 7.5 and also find the 20th number in the Fibonacci "
@@ -28,9 +27,9 @@ def main(model: str | Model = "local") -> None:
     agent = Agent(model, tools=[run_python])
     outcome = agent.run(QUESTION)
     print(f"You: {QUESTION}")
-    for made in outcome.calls:
-        print(made.arguments["code"])
-        print(f"→ {made.output or made.error}")
+    for call in outcome.calls:
+        print(call.arguments["code"])
+        print(f"→ {call.error or call.output}")
     print(f"Assistant: {outcome.text}")
 
 

@@ -8,8 +8,7 @@ $ python examples/research.py
 In Berlin, Madrid and Rome live 9.75 million people. (answered)
 """
 
-from toolspeak import Chain
-from toolspeak.models import Model
+from toolspeak import Chain, Model
 
 POPULATIONS = {"Berlin": 3_700_000, "Madrid": 3_300_000, "Paris": 2_100_000, "Rome": 2_750_000}
 
@@ -39,8 +38,8 @@ def main(model: str | Model | None = None) -> None:
         .with_max_iterations(5)
     )
     outcome = chain.run()
-    for made in outcome.calls:
-        print(f"  {made.name}({made.arguments}) → {made.output or made.error}")
+    for call in outcome.calls:
+        print(f"  {call.name}({call.arguments}) → {call.error or call.output}")
     print(outcome.text, f"({outcome.stop_reason})")
 
 

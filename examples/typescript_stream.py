@@ -1,6 +1,6 @@
-"""Tools shown as TypeScript, calls written in a code block, and everything seen as it happens.
+"""Tools shown as TypeScript, calls written in a code block, and every event printed as it happens.
 
-The tool changes nothing (`effect="read"`), so it starts as soon as its call is complete, while the model still speaks.
+The tool changes nothing (`effect="read"`), so it starts as soon as its call is complete, while the model still writes.
 
 $ python examples/typescript_stream.py
 getWeather {"location": "San Francisco"}
@@ -9,9 +9,8 @@ It is sunny in San Francisco.
 23 tokens
 """
 
-from toolspeak import Agent, tool
+from toolspeak import Agent, Model, tool
 from toolspeak.events import ArgsDelta, CallReady, CallStarted, TextDelta, ToolFinished
-from toolspeak.models import Model
 
 
 @tool(name="getWeather", effect="read")
@@ -39,7 +38,9 @@ def main(model: str | Model = "local") -> None:
             case CallReady():
                 print()
             case ToolFinished(result=result):
-                print(f"→ {result.output or result.error}")
+                print(f"→ {result.error or result.output}")
+            case _:
+                pass
     print(f"\n{stream.outcome.usage.output_tokens} tokens")
 
 

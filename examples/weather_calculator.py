@@ -10,12 +10,17 @@ Assistant: It is 18°C in Paris and 12°C in London. 20°C are 68°F.
 
 import ast
 import operator
+from collections.abc import Callable
 
-from toolspeak import Agent
-from toolspeak.models import Model
+from toolspeak import Agent, Model
 
 TEMPERATURES = {"Paris": 18, "London": 12}
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda left, right: left / right,
+}
 
 
 def get_weather(city: str) -> dict[str, object]:
@@ -33,18 +38,19 @@ def calculator(expression: str) -> float:
     Args:
         expression: Numbers and + - * / ( ), such as 20 * 9/5 + 32.
     """
-    return value(ast.parse(expression, mode="eval").body)
+    return evaluate(ast.parse(expression, mode="eval").body)
 
 
-def value(node: ast.AST) -> float:
+def evaluate(node: ast.AST) -> float:
     match node:
         case ast.Constant(value=int() | float() as number):
             return number
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            return OPERATORS[type(op)](value(left), value(right))
+            return OPERATORS[type(op)](evaluate(left), evaluate(right))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -value(operand)
-    raise ValueError("only numbers and + - * / can be evaluated")
+            return -evaluate(operand)
+        case _:
+            raise ValueError("only numbers and + - * / can be evaluated")
 
 
 def main(model: str | Model = "local", dialect: str = "auto") -> None:
@@ -52,8 +58,8 @@ def main(model: str | Model = "local", dialect: str = "auto") -> None:
     question = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
     outcome = agent.run(question)
     print(f"You: {question}")
-    for made in outcome.calls:
-        print(f"  {made.name}({made.arguments}) → {made.output or made.error}")
+    for call in outcome.calls:
+        print(f"  {call.name}({call.arguments}) → {call.error or call.output}")
     print(f"Assistant: {outcome.text}")
 
 

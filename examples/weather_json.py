@@ -11,8 +11,7 @@ Assistant: Paris.
 
 from typing import Literal
 
-from toolspeak import Agent
-from toolspeak.models import Model
+from toolspeak import Agent, Model
 
 TEMPERATURES = {"chicago": 12, "tokyo": 25}
 
@@ -35,8 +34,8 @@ def main(model: str | Model = "local") -> None:
     for question in ("What's the weather like in Tokyo in celsius?", "What is the capital of France?"):
         outcome = agent.run(question)
         print(f"You: {question}")
-        for made in outcome.calls:
-            print(f"  {made.name}({made.arguments}) → {made.output or made.error}")
+        for call in outcome.calls:
+            print(f"  {call.name}({call.arguments}) → {call.error or call.output}")
         print(f"Assistant: {outcome.text}\n")
 
 
