@@ -133,6 +133,21 @@ def test_an_agent_stops_at_its_most_iterations(face):
     assert len(outcome.steps) == 2, "the steps after it are not taken"
 
 
+def test_the_most_iterations_leave_the_other_limits_as_they_are():
+    endless = [calls(("to_fahrenheit", {"celsius": number})) for number in range(20)]
+    chain = Chain.agent("Research.", ScriptedModel(endless)).with_tools([to_fahrenheit])
+    outcome = chain.with_limits(Limits(turns=2, calls=3)).with_max_iterations(5).run()
+    assert len(outcome.calls) == 4
+    assert "the run may make 3 calls" in outcome.detail
+    assert len(chain.with_max_iterations(5).with_limits(Limits(turns=2)).run().calls) == 2
+
+
+def test_a_model_that_ends_without_its_output_ends_the_chain():
+    chain = Chain("?").llm(ScriptedModel([says("Os", finish="length")]), output=int).transform(str)
+    outcome = chain.run()
+    assert (outcome.output, outcome.stop_reason, len(outcome.steps)) == (None, "length", 2)
+
+
 def test_an_agent_is_told_to_work_step_by_step():
     model = ScriptedModel([says("Done.")])
     Chain.agent("Research.", model).system("Be brief.").run()

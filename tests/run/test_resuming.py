@@ -291,6 +291,51 @@ def test_a_run_with_a_typed_answer_is_resumed_with_its_type():
         agent.resume(facts)
 
 
+def test_a_run_without_a_typed_answer_is_resumed_without_a_type():
+    agent = Agent(ScriptedModel([says("Done.")]))
+    with pytest.raises(UsageError, match="started without output"):
+        agent.resume(agent.run("Go.").facts, output=Answer)
+
+
+@pytest.mark.parametrize("face", ["resume", "aresume", "stream_resume", "astream_resume"])
+def test_all_ways_to_resume_come_to_the_same(face: str):
+    agent, options = agent_of(*RUNS["a typed answer"])
+    facts = agent.run("Go.", **options).facts[:6]
+    recorded: list[Fact] = []
+    options["record"] = recorded.append
+
+    async def take_all() -> Outcome[Answer]:
+        async with agent.astream_resume(facts, **options) as events:
+            new = [event async for event in events]
+        assert [event for event in new if not event.kind.endswith("_delta")] == recorded
+        return events.outcome
+
+    match face:
+        case "resume":
+            outcome = agent.resume(facts, **options)
+        case "aresume":
+            outcome = awaited(agent.aresume(facts, **options))
+        case "stream_resume":
+            with agent.stream_resume(facts, **options) as events:
+                new = list(events)
+            assert [event for event in new if not event.kind.endswith("_delta")] == recorded
+            outcome = events.outcome
+        case _:
+            outcome = awaited(take_all())
+    assert outcome.facts == (*facts, *recorded)
+    assert recorded[0] == RunResumed()
+    assert outcome.output == Answer(words=["c"])
+
+
+def test_a_stream_that_resumes_can_be_cancelled():
+    agent = Agent(ScriptedModel([says("a long answer")], chunk=1, pace=0.05))
+    with agent.stream_resume(agent.run("Go.").facts[:1]) as stream:
+        for event in stream:
+            if event.kind == "text_delta":
+                stream.cancel()
+    assert stream.outcome.stop_reason == "cancelled"
+
+
 # Pausing
 
 
