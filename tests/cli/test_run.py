@@ -203,7 +203,7 @@ def test_an_interrupt_ends_the_run_with_130(folder: Path, server: Server):
         assert "text_delta" in lines[-1]
         made.send_signal(signal.SIGINT)
         rest = made.stdout.read().splitlines()
-        assert made.wait(10) == 130
+        assert made.wait(20) == 130
     assert codec.decode(json.loads(rest[-1])) == RunEnded(reason="cancelled")
 
 
@@ -257,7 +257,7 @@ def test_in_a_terminal_ctrl_c_stops_the_run(folder: Path, server: Server):
         screen.types(CTRL_C)
         begun = time.monotonic()
         assert screen.ends() == 130
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 10
         assert screen.text.endswith("assistant: It is cold^C\nstopped")
 
 

@@ -1,10 +1,9 @@
-"""One call: its arguments resolved and checked, its function run, its one result handed back, whatever happens."""
+"""The executor: a call's arguments are resolved and checked, its function runs, and it has exactly one result."""
 
 import asyncio
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from toolspeak.messages import Concat, Ref, ToolCall, ToolResult
 from toolspeak.tools import Context, Toolbox, tool
 
 
-def ran(
+def run_call(
     function: Any,
     arguments: dict[str, Any] | None = None,
     results: dict[str, ToolResult] | None = None,
@@ -26,24 +25,26 @@ def ran(
     cancel_after: float | None = None,
     **options: Any,
 ) -> ToolResult:
-    """The result of one call; `done` must be told once."""
+    """Run one call and return its result; `done` must be called once."""
 
     async def main() -> ToolResult:
-        told: list[ToolResult] = []
+        results_given: list[ToolResult] = []
         executor = Executor(Toolbox([function]), **options)
         name = executor._toolbox.names[0]
-        running = executor.start(ToolCall(id="c", name=name, arguments=arguments or {}), results or {}, 1, told.append)
+        running = executor.start(
+            ToolCall(id="c", name=name, arguments=arguments or {}), results or {}, 1, results_given.append
+        )
         if cancel_after is not None:
             await asyncio.sleep(cancel_after)
             running.cancel()
             running.cancel()
-        while not told:
+        while not results_given:
             await asyncio.sleep(0.005)
         while executor.tasks:
             await asyncio.sleep(0.005)
-        assert len(told) == 1
+        assert len(results_given) == 1
         assert running.ended
-        return told[0]
+        return results_given[0]
 
     return awaited(main())
 
@@ -61,19 +62,19 @@ async def shout_later(text: str) -> str:
 
 @pytest.mark.parametrize("function", [shout, shout_later])
 def test_a_call(function: Callable[..., Any]):
-    assert ran(function, {"text": "hi"}) == ToolResult(call_id="c", output="HI")
+    assert run_call(function, {"text": "hi"}) == ToolResult(call_id="c", output="HI")
 
 
 @pytest.mark.parametrize("function", [shout, shout_later])
 def test_references_are_resolved_before_the_check(function: Callable[..., Any]):
     results = {"w": ToolResult(call_id="w", output={"days": [{"sky": "blue"}]})}
     sky = Ref(call="w", path=("days", 0, "sky"))
-    assert ran(function, {"text": sky}, results).output == "BLUE"
-    assert ran(function, {"text": Concat(parts=("so ", sky))}, results).output == "SO BLUE"
-    bad = ran(function, {"text": Ref(call="w", path=("days",))}, results)
+    assert run_call(function, {"text": sky}, results).output == "BLUE"
+    assert run_call(function, {"text": Concat(parts=("so ", sky))}, results).output == "SO BLUE"
+    bad = run_call(function, {"text": Ref(call="w", path=("days",))}, results)
     assert not bad.ran
     assert "text" in (bad.error or "")
-    nowhere = ran(function, {"text": Ref(call="x")}, results)
+    nowhere = run_call(function, {"text": Ref(call="x")}, results)
     assert (nowhere.ran, nowhere.error) == (False, "it needs the result of a call that was not made")
 
 
@@ -95,28 +96,28 @@ def defaulted(text: Annotated[str, Field(default_factory=odd_default)]) -> str:
     return text
 
 
-def test_what_is_wrong_with_the_arguments_is_told():
-    assert ran(shout, {}).error == "The arguments of shout are not valid:\n- text: missing; needs string"
-    assert "not this" in (ran(checked, {"text": "x"}).error or "")
-    for result in (ran(shout, {}), ran(checked, {"text": "x"})):
+def test_what_is_wrong_with_the_arguments_is_reported():
+    assert run_call(shout, {}).error == "The arguments of shout are not valid:\n- text: missing; needs string"
+    assert "not this" in (run_call(checked, {"text": "x"}).error or "")
+    for result in (run_call(shout, {}), run_call(checked, {"text": "x"})):
         assert not result.ran
 
 
-def test_a_default_that_cannot_be_made_is_told():
-    result = ran(defaulted, {})
+def test_a_default_that_cannot_be_made_is_reported():
+    result = run_call(defaulted, {})
     assert "no default today" in (result.error or "")
 
 
-def test_an_unknown_tool_is_told_the_nearest():
+def test_an_unknown_tool_suggests_the_nearest():
     async def main() -> ToolResult:
-        told: list[ToolResult] = []
-        Executor(Toolbox([shout])).start(ToolCall(id="c", name="shoot", arguments={}), {}, 1, told.append)
-        return told[0]
+        results_given: list[ToolResult] = []
+        Executor(Toolbox([shout])).start(ToolCall(id="c", name="shoot", arguments={}), {}, 1, results_given.append)
+        return results_given[0]
 
     assert "did you mean shout?" in (awaited(main()).error or "")
 
 
-def test_arguments_nested_too_deeply_to_follow_are_told():
+def test_arguments_nested_too_deeply_to_follow_are_reported():
     deep: Any = "x"
     for _ in range(100_000):
         deep = [deep]
@@ -125,11 +126,15 @@ def test_arguments_nested_too_deeply_to_follow_are_told():
         "Take anything."
         return "taken"
 
-    assert "RecursionError" in (ran(anything, {"value": deep}).error or "")
+    assert "RecursionError" in (run_call(anything, {"value": deep}).error or "")
 
 
 # Timeouts and cancellation
 
+
+HANG_SECONDS = 20
+SOON_SECONDS = 10
+"""Far less than a function hangs, and far more than a busy machine needs."""
 
 LET_GO = threading.Event()
 
@@ -143,19 +148,19 @@ def _let_go() -> Iterator[None]:
 
 def hang() -> None:
     "Hang."
-    LET_GO.wait(10)
+    LET_GO.wait(HANG_SECONDS)
 
 
 async def hang_later() -> None:
     "Hang."
-    await asyncio.sleep(10)
+    await asyncio.sleep(HANG_SECONDS)
 
 
 async def hang_on() -> None:
     "Hang, and will not be cancelled."
     while True:
         with suppress(asyncio.CancelledError):
-            await asyncio.sleep(10)
+            await asyncio.sleep(HANG_SECONDS)
 
 
 HANGING = [hang, hang_later, hang_on]
@@ -164,19 +169,19 @@ HANGING = [hang, hang_later, hang_on]
 @pytest.mark.parametrize("function", HANGING)
 def test_a_timeout(function: Callable[..., Any]):
     clock = Clock()
-    assert ran(tool(function, timeout=0.1)).error == (
+    assert run_call(tool(function, timeout=0.1)).error == (
         "it did not come back within 0.1 seconds and was given up; it may still take effect"
     )
-    assert ran(function, timeout=0.1).error
-    assert ran(tool(function, timeout=0.1), timeout=9).error
-    assert clock() < 3 * (0.1 + 0.5)
+    assert run_call(function, timeout=0.1).error
+    assert run_call(tool(function, timeout=0.1), timeout=9).error
+    assert clock() < SOON_SECONDS
 
 
 @pytest.mark.parametrize("function", HANGING)
 def test_a_cancellation(function: Callable[..., Any]):
     clock = Clock()
-    result = ran(function, cancel_after=0.05)
-    assert clock() < 0.75
+    result = run_call(function, cancel_after=0.05)
+    assert clock() < SOON_SECONDS
     assert "cancelled before it was done" in (result.error or "")
 
 
@@ -186,26 +191,26 @@ def test_a_coroutine_may_tidy_up_when_it_is_cancelled():
     async def careful() -> None:
         "Tidies up."
         try:
-            await asyncio.sleep(10)
+            await asyncio.sleep(HANG_SECONDS)
         finally:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
             tidied.append("tidy")
 
-    ran(tool(careful, timeout=0.05))
+    run_call(tool(careful, timeout=0.05))
     assert tidied == ["tidy"]
 
 
 def test_stuck_threads_are_capped():
     threads = ThreadPool(max_stuck=2)
     for _ in range(2):
-        assert "did not come back" in (ran(tool(hang, timeout=0.05), pool=threads).error or "")
+        assert "did not come back" in (run_call(tool(hang, timeout=0.05), pool=threads).error or "")
     assert threads.stuck == 2
-    result = ran(hang, pool=threads)
+    result = run_call(hang, pool=threads)
     assert (result.ran, "2 earlier calls hang" in (result.error or "")) == (False, True)
-    assert ran(shout_later, {"text": "coroutines still run"}, pool=threads).output
+    assert run_call(shout_later, {"text": "coroutines still run"}, pool=threads).output
     LET_GO.set()
     until(lambda: threads.stuck == 0)
-    assert ran(shout, {"text": "again"}, pool=threads).output == "AGAIN"
+    assert run_call(shout, {"text": "again"}, pool=threads).output == "AGAIN"
 
 
 def test_a_result_that_comes_when_the_event_loop_is_gone_hurts_nobody():
@@ -222,23 +227,29 @@ def test_a_result_that_comes_when_the_event_loop_is_gone_hurts_nobody():
 
 
 def test_a_coroutine_that_comes_too_late_is_closed():
-    threads, handed = ThreadPool(), []
+    threads, returned = ThreadPool(), []
+    timed_out = threading.Event()
 
     def slow() -> Any:
-        "Hands out a coroutine, late."
-        time.sleep(0.15)
-        handed.append(shout_later("late"))
-        return handed[0]
+        "Returns a coroutine, after the call has timed out."
+        timed_out.wait(HANG_SECONDS)
+        returned.append(shout_later("late"))
+        return returned[0]
 
     async def main() -> None:
-        told: list[ToolResult] = []
+        results_given: list[ToolResult] = []
         executor = Executor(Toolbox([tool(slow, timeout=0.05)]), pool=threads)
-        executor.start(ToolCall(id="c", name="slow", arguments={}), {}, 1, told.append)
-        await asyncio.sleep(0.3)
-        assert "within 0.05" in (told[0].error or "")
+        executor.start(ToolCall(id="c", name="slow", arguments={}), {}, 1, results_given.append)
+        while not results_given:
+            await asyncio.sleep(0.005)
+        assert "within 0.05" in (results_given[0].error or "")
+        timed_out.set()
+        clock = Clock()
+        while not returned or returned[0].cr_frame is not None:
+            assert clock() < SOON_SECONDS
+            await asyncio.sleep(0.005)
 
     awaited(main())
-    assert handed[0].cr_frame is None
 
 
 # Context
@@ -249,7 +260,7 @@ def test_the_context_is_filled():
         "Who asks."
         return [context.deps, context.run_id, context.call_id, context.turn]
 
-    assert ran(who, deps="Ann", run_id="r").output == ["Ann", "r", "c", 1]
+    assert run_call(who, deps="Ann", run_id="r").output == ["Ann", "r", "c", 1]
 
 
 # Memory
@@ -310,15 +321,18 @@ import asyncio, os, signal, sys, threading, time
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 
+# A shell starts a program in the background with SIGINT ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def hang():
     "Hang."
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    time.sleep(20)
+    time.sleep(60)
 
 async def hang_later():
     "Hang."
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    await asyncio.sleep(20)
+    await asyncio.sleep(60)
 
 face, name = sys.argv[1:]
 facts = []
@@ -340,9 +354,7 @@ except KeyboardInterrupt:
     ("face", "name"), [("run", "hang"), ("run", "hang_later"), ("stream", "hang"), ("arun", "hang_later")]
 )
 def test_ctrl_c_still_stops(face: str, name: str):
-    clock = Clock()
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, face, name], capture_output=True, text=True, timeout=20, check=False
+        [sys.executable, "-c", INTERRUPTED, face, name], capture_output=True, text=True, timeout=25, check=False
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "run_ended cancelled", "")
-    assert clock() < 8

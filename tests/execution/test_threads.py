@@ -1,4 +1,4 @@
-"""Threads of our own: an outcome is a value, threads are used again, and those that hang are counted and capped."""
+"""The thread pool: an outcome is a value, threads are used again, and stuck threads are counted and limited."""
 
 import contextvars
 import gc
@@ -16,14 +16,14 @@ from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 from toolspeak.execution.threads import MAX_STUCK_THREADS, ThreadPool, TooManyStuckThreads
 
 
-def outcome_in(threads: ThreadPool, function: Callable[[], Any]) -> CallOutcome:
+def run_in(threads: ThreadPool, function: Callable[[], Any]) -> CallOutcome:
     outcomes: SimpleQueue[CallOutcome] = SimpleQueue()
     threads.start(function, outcomes.put)
-    return outcomes.get(timeout=5)
+    return outcomes.get(timeout=20)
 
 
 def test_a_value_comes_back():
-    assert outcome_in(ThreadPool(), lambda: 42) == Returned(42)
+    assert run_in(ThreadPool(), lambda: 42) == Returned(42)
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,14 @@ def test_whatever_is_raised_is_a_value(error: type[BaseException]):
     def function() -> None:
         raise raised
 
-    assert outcome_in(ThreadPool(), function) == Raised(raised)
+    assert run_in(ThreadPool(), function) == Raised(raised)
 
 
 def test_a_thread_is_used_again():
     threads = ThreadPool()
     names = set()
     for _ in range(20):
-        names.add(outcome_in(threads, threading.get_ident)[0])
+        names.add(run_in(threads, threading.get_ident)[0])
         until(lambda: bool(threads._idle))
     assert len(names) == 1
 
@@ -50,14 +50,14 @@ def test_a_thread_is_used_again():
 def test_threads_are_daemons_and_see_the_context_of_the_caller():
     word = contextvars.ContextVar("word", default="")
     word.set("here")
-    assert outcome_in(ThreadPool(), lambda: (word.get(), threading.current_thread().daemon)) == Returned(("here", True))
+    assert run_in(ThreadPool(), lambda: (word.get(), threading.current_thread().daemon)) == Returned(("here", True))
 
 
 def test_what_hangs_is_counted_and_capped():
     threads = ThreadPool(max_stuck=3)
     let_go = threading.Event()
     ended: list[CallOutcome] = []
-    jobs = [threads.start(lambda: let_go.wait(10), ended.append) for _ in range(3)]
+    jobs = [threads.start(lambda: let_go.wait(20), ended.append) for _ in range(3)]
     assert threads.stuck == 0
     for count, job in enumerate(jobs, 1):
         job.abandon()
@@ -67,15 +67,15 @@ def test_what_hangs_is_counted_and_capped():
         threads.start(lambda: None, ended.append)
     let_go.set()
     until(lambda: threads.stuck == 0)
-    until(lambda: ended == [Returned(True)] * 3)  # late, but told
-    assert outcome_in(threads, lambda: "again") == Returned("again")
+    until(lambda: ended == [Returned(True)] * 3)  # late, but passed on
+    assert run_in(threads, lambda: "again") == Returned("again")
 
 
 def test_what_has_ended_cannot_be_stuck():
     threads = ThreadPool()
     outcomes: SimpleQueue[CallOutcome] = SimpleQueue()
     job = threads.start(lambda: 1, outcomes.put)
-    outcomes.get(timeout=5)
+    outcomes.get(timeout=20)
     job.abandon()
     assert threads.stuck == 0
 
@@ -89,7 +89,7 @@ def test_what_was_returned_does_not_live_on_in_an_idle_thread():
         pass
 
     threads = ThreadPool()
-    outcome = outcome_in(threads, Large)
+    outcome = run_in(threads, Large)
     assert isinstance(outcome, Returned)
     kept = weakref.ref(outcome.value)
     del outcome
@@ -100,8 +100,8 @@ def test_what_was_returned_does_not_live_on_in_an_idle_thread():
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_threads_of_its_own():
     threads = ThreadPool()
-    assert outcome_in(threads, lambda: 1) == Returned(1)
+    assert run_in(threads, lambda: 1) == Returned(1)
     until(lambda: bool(threads._idle))
     if not (child := os.fork()):
-        os._exit(0 if outcome_in(threads, lambda: 2) == Returned(2) else 1)
+        os._exit(0 if run_in(threads, lambda: 2) == Returned(2) else 1)
     assert os.waitpid(child, 0)[1] == 0

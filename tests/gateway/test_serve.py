@@ -80,7 +80,7 @@ def test_it_serves_what_is_configured_until_ctrl_c(home: Path):
             said = client.chat.completions.create(model="there", **asks).choices[0].message
             assert [call.function.name for call in said.tool_calls or ()] == [name for name, _ in MADE]
         process.send_signal(signal.SIGINT)
-        out, log = process.communicate(timeout=10)
+        out, log = process.communicate(timeout=20)
     assert (process.returncode, out) == (0, "")
     assert re.search(r"req_\w+ POST /v1/chat/completions 200 \d+ ms\n", log)
     assert "Traceback" not in log
@@ -93,7 +93,7 @@ def test_ctrl_c_does_not_wait_for_a_connection_that_is_kept(home: Path):
         with openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client:
             client.models.list()  # a connection that is kept
             process.send_signal(signal.SIGINT)
-            process.wait(10)
+            process.wait(20)
     assert process.returncode == 0
 
 

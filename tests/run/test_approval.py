@@ -149,7 +149,7 @@ def test_a_deadline_does_not_wait_for_an_answer(sort: str):
     approve = plain if sort == "plain" else coroutine
     clock = Clock()
     outcome = play(Agent(ScriptedModel(SCRIPT), [pay, price], approve=approve, limits=Limits(seconds=0.15)))
-    assert clock() < 1
+    assert clock() < 10  # far less than the 20 seconds for which the approver hangs
     assert outcome.stop_reason == "limit"
     assert [each.result.ran for each in outcome.calls] == [False, True, False]
     let_go.set()

