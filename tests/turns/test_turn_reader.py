@@ -13,7 +13,7 @@ from toolspeak.dialects import DIALECTS
 from toolspeak.events import CallMalformed, CallReady, Event, FinishReason, SaidInThought, TurnEnded, Usage
 from toolspeak.messages import Call, Extra, Opaque, Part, Raw, Text, Thinking, ToolCall
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece, TextDelta, ThinkingDelta
-from toolspeak.reading.values import DEPTH
+from toolspeak.reading.values import MAX_VALUE_NESTING
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import TurnReader
 
@@ -177,7 +177,10 @@ ARGUMENTS: dict[str, tuple[str, Any]] = {
     "10,000 deep": ('{"city": "x", "more": ' + "[" * 10_000 + "]" * 10_000 + "}", None),
     "10,000 deep and cut": ('{"city": "x", "more": ' + "[" * 10_000, None),
     "700 deep": ('{"city": "x", "more": ' + "[" * 700 + "]" * 700 + "}", None),
-    "as deep as may be": ('{"city": "x", "more": ' + "[" * (DEPTH - 1) + "]" * (DEPTH - 1) + "}", ...),
+    "as deep as may be": (
+        '{"city": "x", "more": ' + "[" * (MAX_VALUE_NESTING - 1) + "]" * (MAX_VALUE_NESTING - 1) + "}",
+        ...,
+    ),
     "deep in a text": ('{"city": "x", "more": ' + json.dumps("[" * 700 + "]" * 700) + "}", ...),
     "5 MB": ('{"city": "' + "x" * 5_000_000 + '"}', {"city": "x" * 5_000_000}),
     "5 MB, cut": ('{"city": "' + "x" * 5_000_000, None),

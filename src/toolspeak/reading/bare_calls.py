@@ -7,13 +7,13 @@ import re
 from typing import Literal, TypeAlias
 
 from toolspeak.reading.calls import CallReader
+from toolspeak.reading.cursor import Cursor, ReadError
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import ReadError
 from toolspeak.reading.tokens import next_token
-from toolspeak.reading.values import Values
+from toolspeak.reading.values import ValueReader
 
 LineForm: TypeAlias = Literal["call", "label", "assignment", "announced", "harmony", "prose"]
 """What a line can be that begins with a word.
@@ -122,9 +122,9 @@ class BareCallReader:
         """Whether nothing follows a value on its line: a sentence that goes on is about the value."""
         source = self._source
         mark = source.mark()
-        values = Values(source, self._calls.values.keys)
+        values = ValueReader(Cursor(source, self._calls.cursor.keys))
         try:
-            yield from values.value()
+            yield from values.read_value()
             yield from source.run(INDENT)
             following = yield from source.ahead(1)
             return source.well if following == "" else following in "\n\r<`,;}]"

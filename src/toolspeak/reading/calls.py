@@ -13,13 +13,14 @@ import re
 from typing import Any
 
 from toolspeak.reading.code_calls import CodeCallReader
+from toolspeak.reading.cursor import Cursor, ReadError
 from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.shapes import CallDetector, NotACall, find_calls
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import BLANKS, ReadError
+from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole
 from toolspeak.reading.tokens import FIRST_CHARS, next_token
-from toolspeak.reading.values import Values
+from toolspeak.reading.values import ValueReader
 
 NAME = re.compile(r"[\w.$:\-]*")
 
@@ -34,9 +35,10 @@ class CallReader:
         self.source = source
         self.emitter = emitter
         keys = frozenset(key for spec in emitter.specs.values() for key in spec.parameters.get("properties", {}))
-        self.values = Values(source, keys)
-        self.tags = TagReader(source, emitter, self.values)
-        self.code = CodeCallReader(source, emitter, self.values)
+        self.cursor = Cursor(source, keys)
+        self.values = ValueReader(self.cursor)
+        self.tags = TagReader(self.cursor, emitter, self.values)
+        self.code = CodeCallReader(self.cursor, emitter)
         self._nesting = 0
 
     # A sequence of calls
@@ -84,7 +86,7 @@ class CallReader:
         char = yield from self.source.ahead(1)
         if char == "#" and total:
             return char
-        return (yield from self.values.space())
+        return (yield from self.values.skip_space())
 
     def _read_opener(self, token: str) -> Reading[bool]:
         """Read a token that opens calls. False, with nothing read, if the token begins a tag that names a tool."""
@@ -100,7 +102,7 @@ class CallReader:
     def _skip_to_next_token(self) -> Reading[bool]:
         """Skip the blanks after a token that closes calls, if a token that opens or closes calls follows them."""
         mark = self.source.mark()
-        yield from self.values.space()
+        yield from self.values.skip_space()
         token = yield from next_token(self.source)
         goes_on = token is not None and token[0] in ("open", "close")
         if not goes_on:
@@ -116,14 +118,13 @@ class CallReader:
         """Read one item of a sequence; the number of its calls. 0, with nothing read, if it is no call."""
         source = self.source
         mark = source.mark()
-        self.values.tier = "none"
-        self.values.open.clear()
+        self.cursor.reset()
         call = None
         try:
             if char == "{":
                 detector = CallDetector(self.emitter, explicit=explicit)
                 try:
-                    value = yield from self.values.object(detector)
+                    value = yield from self.values.read_object(detector)
                 finally:
                     call = detector.call
                 return self._emit_calls(value, call, explicit, source.since(mark))
@@ -137,10 +138,10 @@ class CallReader:
                     self._nesting -= 1
             if char == "<":
                 return (yield from self.tags.read_tagged())
-            if (opener := (yield from self.values.opener())) is not None:
+            if (opener := (yield from self.values.peek_opener())) is not None:
                 if (yield from source.ahead(len(opener) + 1))[-1:] not in ("{", "[", "\\"):
                     raise NotACall
-                text = yield from self.values.text(opener, "value")
+                text = yield from self.values.read_string(opener)
                 return self._emit_encoded(text)
             return (yield from self._read_named(explicit))
         except NotACall:
@@ -197,12 +198,12 @@ class CallReader:
         for name, arguments in found:
             tool = self.emitter.names.resolve(name)
             if tool != name:
-                self.values.repaired("shape")
+                self.cursor.note_repair("shape")
             if started is not None and started.spec.name == tool:
-                started.finish(arguments, self.values.tier, raw)
+                started.finish(arguments, self.cursor.tier, raw)
                 started = None
             elif tool is not None:
-                self.emitter.start_call(tool).finish(arguments, self.values.tier, raw)
+                self.emitter.start_call(tool).finish(arguments, self.cursor.tier, raw)
             elif explicit:
                 self.emitter.emit_unknown_tool(name, raw)
         return len(found)
@@ -213,7 +214,7 @@ class CallReader:
         source.pos += 1
         total = 0
         while True:
-            char = yield from self.values.space()
+            char = yield from self.values.skip_space()
             if char == "]":
                 source.pos += 1
                 if not total and not explicit:
@@ -224,7 +225,7 @@ class CallReader:
                 continue
             count = 0
             if char.isalpha() or char == "_":
-                count = yield from self.code.item(total)
+                count = yield from self.code.read_item(total)
             elif char and char in "{[":
                 count = yield from self._read_one(char, explicit=explicit)
             if not count and not total:
@@ -233,12 +234,12 @@ class CallReader:
                 return total
             total += count
 
-    def _emit_encoded(self, text: Any) -> int:
+    def _emit_encoded(self, text: str) -> int:
         """Emit the calls that are written as JSON within a string; their number."""
-        if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
+        if text.lstrip()[:1] not in ("{", "["):
             raise NotACall
-        value = read_whole(text, self.values.keys)
-        self.values.repaired("shape")
+        value = read_whole(text, self.cursor.keys)
+        self.cursor.note_repair("shape")
         return self._emit_calls(value, None, explicit=False, raw=text)
 
     # A name, then its arguments
@@ -257,10 +258,10 @@ class CallReader:
                 name = yield from source.run(NAME)
                 has_separator = yield from self._skip_separators()
             tool = self.emitter.names.resolve(name)
-            char = yield from self.values.space()
+            char = yield from self.values.skip_space()
             if char in "`~" and char and (yield from source.ahead(3)) in ("```", "~~~"):
                 yield from self._skip_fence()
-                char = yield from self.values.space()
+                char = yield from self.values.skip_space()
             if char == "{" and (tool or (explicit and has_separator)):
                 return (yield from self.tags.read_arguments(name, tool))
             if char == "<" and (yield from source.starts_with("<arg_key>")):
@@ -268,19 +269,19 @@ class CallReader:
             if tool and explicit and not has_separator and char == "<":
                 closing = yield from next_token(source)
                 if closing is not None and closing[0] in ("close", "open"):
-                    self.emitter.start_call(tool).finish({}, self.values.tier)
+                    self.emitter.start_call(tool).finish({}, self.cursor.tier)
                     return 1
             source.rewind(mark)
         finally:
             source.unmark()
-        return (yield from self.code.line(explicit=explicit))
+        return (yield from self.code.read_line(explicit=explicit))
 
     def _skip_separators(self) -> Reading[bool]:
         """Skip the tokens between a name and its arguments; whether there were any."""
         found = False
         while True:
             mark = self.source.mark()
-            yield from self.values.space()
+            yield from self.values.skip_space()
             token = yield from next_token(self.source)
             if token is None or token[0] != "separate":
                 self.source.rewind(mark)

@@ -1,147 +1,178 @@
-"""Calls in code: statements are read (`code.py`), followed (`meaning.py`) and told."""
+"""Calls in code: statements are read (`code/statements.py`), interpreted (`code/interpreter.py`) and emitted."""
 
 import re
 from typing import Any
 
 from toolspeak.reading.code.interpreter import Interpreter
-from toolspeak.reading.code.statements import Code
-from toolspeak.reading.code.syntax import ExprStatement, Nothing, Statement
+from toolspeak.reading.code.rules import HINT
+from toolspeak.reading.code.statements import StatementReader
+from toolspeak.reading.code.syntax import NoOp, Statement
+from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.shapes import NotACall
-from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import ReadError, Truncated
-from toolspeak.reading.values import Values
+from toolspeak.reading.source import Reading
+from toolspeak.spec import ToolSpec
+
+CALLED_NAME = re.compile(r"([\w.$]+)\s*\(")
+BEFORE_DEFINED_NAME = re.compile(r"(?:def|function)\s+$")
 
 
 class CodeCallReader:
-    """Reads calls from code. What one block binds is known in the next."""
+    """Reads calls from code. Names that one piece of code binds are known in the next.
 
-    def __init__(self, source: Source, speech: EventEmitter, values: Values) -> None:
-        self.source = source
-        self.speech = speech
-        self.values = values
-        self.meaning = self._fresh_meaning()
+    Args:
+        cursor: Where code is read.
+        emitter: Emits the calls.
+    """
+
+    def __init__(self, cursor: Cursor, emitter: EventEmitter) -> None:
+        self._cursor = cursor
+        self._source = cursor.source
+        self._emitter = emitter
+        self._statements = StatementReader(cursor)
+        self._interpreter = self._new_interpreter()
         self._raw = ""
 
-    def _fresh_meaning(self) -> Interpreter:
-        return Interpreter(self.speech.specs, self.speech.names, self._called_in_code, self._refused_in_code)
+    def _new_interpreter(self) -> Interpreter:
+        return Interpreter(self._emitter.specs, self._emitter.names, self._emit_call, self._refuse_call)
 
     def forget(self) -> None:
-        """Start again: what was bound so far was reasoning."""
-        self.meaning = self._fresh_meaning()
+        """Forget all names that were bound so far: the text so far was reasoning."""
+        self._interpreter = self._new_interpreter()
 
-    def item(self, said: int) -> Reading[int]:
-        """An item of a list of calls in code: `[f(x=1), g()]`; 0 if it is none, after others that were."""
-        code = self._code()
-        code.open.append("]")
-        mark = self.source.mark()
+    def read_item(self, count_before: int) -> Reading[int]:
+        """Read an item of a list of calls in code: `[f(x=1), g()]`.
+
+        Args:
+            count_before: The number of calls that were read in this list before.
+
+        Returns:
+            The number of calls in the item, malformed ones included; 0 if it calls no tool and comes after calls.
+
+        Raises:
+            NotACall: The first item cannot be read and calls no tool.
+        """
+        source = self._source
+        self._statements.begin()
+        mark = source.mark()
         try:
-            value = yield from code.item()
-            if (yield from self.source.at_end()) and not self.source.well:
+            statement = yield from self._statements.read_list_item()
+            if (yield from source.at_end()) and not source.well:
                 raise Truncated
-        except ReadError as bad:
-            if said and self._tool_named_in(self.source.since(mark)) is None:
+        except ReadError as error:
+            raw = source.since(mark)
+            if count_before and self._find_called_tool(raw) is None:
                 return 0
-            return self._broken_code(bad, self.source.since(mark))
+            return self._emit_malformed(error, raw)
         finally:
-            self.source.unmark()
-        self.values.tier = code.tier
-        return self._followed(ExprStatement(value=value), "")
+            source.unmark()
+        return self._follow(statement, "")
 
-    def _code(self) -> Code:
-        return Code(self.values)
+    def read_line(self, *, explicit: bool) -> Reading[int]:
+        """Read a statement on a line of its own; return the number of calls in it, malformed ones included.
 
-    def line(self, *, explicit: bool) -> Reading[int]:
-        """A statement of code; 0 (by `NotACall`) if no tool is called in it."""
-        code = self._code()
-        mark = self.source.mark()
+        Args:
+            explicit: Whether a call was announced, so that a statement that cannot be read is malformed and not text.
+
+        Raises:
+            NotACall: The statement calls no tool.
+        """
+        source = self._source
+        self._statements.begin()
+        mark = source.mark()
         try:
-            self.meaning.stopped = False
-            statement = yield from code.line()
-        except ReadError as bad:
-            if not isinstance(bad, Truncated) and not explicit:
+            self._interpreter.stopped = False
+            statement = yield from self._statements.read_line()
+        except ReadError as error:
+            if not isinstance(error, Truncated) and not explicit:
                 raise NotACall from None
-            return self._broken_code(bad, self.source.since(mark))
+            return self._emit_malformed(error, source.since(mark))
         finally:
-            raw = self.source.since(mark)
-            self.source.unmark()
-        if statement is None or isinstance(statement, Nothing):
+            raw = source.since(mark)
+            source.unmark()
+        if statement is None or isinstance(statement, NoOp):
             raise NotACall
-        self.values.tier = code.tier
-        # What it binds stays bound, though as text it is shown.
-        said = self._followed(statement, raw)
-        if not said:
+        # Names that it binds stay bound, even if it is shown as text.
+        count = self._follow(statement, raw)
+        if not count:
             raise NotACall
-        return said
+        return count
 
-    def _broken_code(self, bad: ReadError, raw: str) -> int:
-        tool = self._tool_named_in(raw)
-        if tool is None:
-            raise NotACall
-        self.speech.emit_malformed(tool, raw, bad.reason, bad.hint)
-        return 1
+    def read_block(self, *, python: bool) -> Reading[int]:
+        """Read the statements of a fenced block, up to its end; return the number of calls, malformed ones included.
 
-    def block(self, *, python: bool) -> Reading[int]:
-        """The statements of a fenced block, up to its end. What is no call is told as text, statement by statement."""
-        code = self._code()
-        code.python = python
-        self.meaning.stopped = False
-        said = 0
+        Statements before the first call are emitted as text.
+        """
+        source = self._source
+        self._statements.begin(python=python)
+        self._interpreter.stopped = False
+        count = 0
         while True:
-            mark = self.source.mark()
+            mark = source.mark()
             try:
-                code.tier = "none"
-                statement = yield from code.statement()
-                raw = self.source.since(mark)
+                self._cursor.reset()
+                statement = yield from self._statements.read()
+                raw = source.since(mark)
                 if statement is None:
-                    if not said:
-                        self.speech.emit_text(raw)
-                    return said
-                self.values.tier = code.tier
-                count = self._followed(statement, raw)
-                if not count and not said:
-                    self.speech.emit_text(raw)
-                said += count
-            except ReadError as bad:
-                raw = self.source.since(mark)
+                    if not count:
+                        self._emitter.emit_text(raw)
+                    return count
+                calls = self._follow(statement, raw)
+                if not calls and not count:
+                    self._emitter.emit_text(raw)
+                count += calls
+            except ReadError as error:
+                raw = source.since(mark)
                 try:
-                    said += self._broken_code(bad, raw)
+                    count += self._emit_malformed(error, raw)
                 except NotACall:
-                    self.speech.emit_text(raw)
-                return said
+                    self._emitter.emit_text(raw)
+                return count
             finally:
-                self.source.unmark()
+                source.unmark()
 
-    def _followed(self, statement: Statement, raw: str) -> int:
-        """Follow a statement; how many calls it said."""
-        before = len(self.speech.events)
-        if isinstance(statement, Nothing):
-            self.meaning.lose_track(raw)
-            tool = self._tool_named_in(raw) if statement.why else None
+    def _follow(self, statement: Statement, raw: str) -> int:
+        """Interpret a statement; return the number of events that were emitted for it."""
+        before = len(self._emitter.events)
+        if isinstance(statement, NoOp):
+            self._interpreter.lose_track(raw)
+            tool = self._find_called_tool(raw) if statement.reason else None
             if tool is not None:
-                hint = "Write plain calls with literal values, one per line."
-                self.speech.emit_malformed(tool, raw.strip(), statement.why, hint)
+                self._emitter.emit_malformed(tool, raw.strip(), statement.reason, HINT)
         else:
             self._raw = raw
             try:
-                self.meaning.follow(statement)
-            except ReadError as bad:
-                self.speech.emit_malformed(None, raw, bad.reason, bad.hint)
+                self._interpreter.follow(statement)
+            except ReadError as error:
+                self._emitter.emit_malformed(None, raw, error.reason, error.hint)
             except RecursionError:
-                self.speech.emit_malformed(None, raw, "it is nested too deeply", "Write plain calls, one per line.")
-        return len(self.speech.events) - before
+                self._emitter.emit_malformed(None, raw, "it is nested too deeply", "Write plain calls, one per line.")
+        return len(self._emitter.events) - before
 
-    def _tool_named_in(self, raw: str) -> str | None:
-        for match in re.finditer(r"([\w.$]+)\s*\(", raw[:2000]):
-            if not re.search(r"(?:def|function)\s+$", raw[: match.start()]) and (
-                tool := self.speech.names.resolve(match[1])
-            ):
+    def _find_called_tool(self, raw: str) -> str | None:
+        """Return the first tool that a piece of code calls, as far as names and parentheses tell."""
+        for match in CALLED_NAME.finditer(raw[:2000]):
+            if not BEFORE_DEFINED_NAME.search(raw[: match.start()]) and (tool := self._emitter.names.resolve(match[1])):
                 return tool
         return None
 
-    def _called_in_code(self, spec: Any, arguments: dict[str, Any]) -> str:
-        return self.speech.start_call(spec.name).finish(arguments, self.values.tier)
+    def _emit_malformed(self, error: ReadError, raw: str) -> int:
+        """Emit a malformed call for code that could not be read; return 1.
 
-    def _refused_in_code(self, name: str, why: str) -> None:
+        Raises:
+            NotACall: The code calls no tool.
+        """
+        tool = self._find_called_tool(raw)
+        if tool is None:
+            raise NotACall
+        self._emitter.emit_malformed(tool, raw, error.reason, error.hint)
+        return 1
+
+    # Callbacks of the interpreter
+
+    def _emit_call(self, spec: ToolSpec, arguments: dict[str, Any]) -> str:
+        return self._emitter.start_call(spec.name).finish(arguments, self._cursor.tier)
+
+    def _refuse_call(self, name: str, reason: str) -> None:
         hint = "Use literal values, or results of earlier calls in the same block."
-        self.speech.emit_malformed(name, self._raw.strip(), why, hint)
+        self._emitter.emit_malformed(name, self._raw.strip(), reason, hint)

@@ -139,13 +139,13 @@ class StartedCall:
 
     # As a `Watch` of the object that holds the arguments
 
-    def key(self, key: str) -> None:
+    def on_key(self, key: str) -> None:
         """Take notice of a key."""
         # A key that is no parameter of the tool may be a wrapper: then nothing is certain until the end.
         if key not in self.spec.parameters.get("properties", {}):
             self._emits_early = False
 
-    def item(self, key: str, value: Any) -> None:
+    def on_item(self, key: str, value: Any) -> None:
         """Take notice of a key with its complete value."""
         if not self._emits_early:
             return
@@ -157,7 +157,7 @@ class StartedCall:
         if not is_placeholder(value, key):
             self._emit(key, value)
 
-    def inside(self, key: str) -> None:
+    def watch_inside(self, key: str) -> None:
         """Watch no object under a key, since an argument is emitted as a whole."""
 
     def _emit(self, key: str, value: Any) -> None:

@@ -5,7 +5,7 @@ from toolspeak.reading.fences import FenceScanner
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS, WIDE
+from toolspeak.reading.strings import BLANKS, FULL_WIDTH
 
 
 class FencedCallReader:
@@ -41,18 +41,18 @@ class FencedCallReader:
         char = yield from source.ahead(1)
         count = 0
         has_comment = char in ("/", "#", "\\") and label in DATA_LABELS
-        if has_comment or WIDE.get(char, char) in ("{", "[", '"', "<", "("):
+        if has_comment or FULL_WIDTH.get(char, char) in ("{", "[", '"', "<", "("):
             count = yield from self._calls.read_sequence(explicit=False)
         if not count:
             source.rewind(mark)
         source.unmark()
         if not count and not label.startswith("json"):
-            count = yield from self._calls.code.block(python=label.startswith(("py", "ipy", "tool_code")))
+            count = yield from self._calls.code.read_block(python=label.startswith(("py", "ipy", "tool_code")))
         return count
 
     def read_code(self, *, python: bool) -> Reading[None]:
         """Read code that a tag encloses, up to its end."""
-        count = yield from self._calls.code.block(python=python)
+        count = yield from self._calls.code.read_block(python=python)
         self._prose.after_call = bool(count)
         self._prose.start_line()
 

@@ -3,9 +3,10 @@
 import re
 
 from toolspeak.reading.calls import CallReader
+from toolspeak.reading.cursor import ReadError, Truncated
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS, ReadError, Truncated
+from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.tokens import next_token
 
 REST_OF_LINE = re.compile(r"[^\n]*")
@@ -73,8 +74,7 @@ class ProtocolReader:
             elif (yield from source.ahead(2)) == "`{":
                 source.pos += 1
             if (yield from source.ahead(1)) == "{":
-                self._calls.values.tier = "none"
-                self._calls.values.open.clear()
+                self._calls.cursor.reset()
                 yield from self._calls.tags.read_arguments(name, tool)
                 return
             if (yield from source.ahead(1)) == "<":

@@ -23,7 +23,7 @@ from toolspeak.reading.names import Names
 from toolspeak.reading.prose import MAX_LABEL_CHARS, ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import WIDE
+from toolspeak.reading.strings import FULL_WIDTH
 from toolspeak.reading.token_reader import TokenReader
 from toolspeak.spec import ToolSpec
 
@@ -131,7 +131,7 @@ class Reader:
         source = self._source
         self._prose.show((yield from source.run(INDENT)))
         char = yield from source.ahead(1)
-        char = WIDE.get(char, char)
+        char = FULL_WIDTH.get(char, char)
         if char == "\n":
             self._prose.show_newline()
             return True
@@ -242,7 +242,7 @@ class Reader:
         char = yield from source.ahead(1)
         if label == "action" and (yield from self._protocols.read_action()):
             return
-        char = WIDE.get(char, char)
+        char = FULL_WIDTH.get(char, char)
         if char in ("{", "["):
             if not (yield from self._bare.stands_alone()) or not (yield from self._bare.read_value(char)):
                 self._prose.show_next(1)

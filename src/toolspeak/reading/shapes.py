@@ -56,7 +56,7 @@ class CallDetector:
         self._is_first = True
         self._tool: str | None = None
 
-    def key(self, key: str) -> None:
+    def on_key(self, key: str) -> None:
         """Take notice of a key."""
         if self._is_first and not self._explicit and key not in CALL_KEYS and self._emitter.names.resolve(key) is None:
             raise NotACall
@@ -65,7 +65,7 @@ class CallDetector:
         if self._tool is not None and self.call is None and key in ARGUMENT_KEYS:
             self.call = self._emitter.start_call(self._tool)
 
-    def item(self, key: str, value: Any) -> None:
+    def on_item(self, key: str, value: Any) -> None:
         """Take notice of a key with its complete value."""
         if self._tool is not None or key not in NAME_KEYS or not isinstance(value, str):
             return
@@ -75,7 +75,7 @@ class CallDetector:
         if not self._explicit and key == "name":
             raise NotACall
 
-    def inside(self, key: str) -> Watch | None:
+    def watch_inside(self, key: str) -> Watch | None:
         """Return the watch of the object under a key: the call itself, if that object holds its arguments."""
         return self.call if self.call is not None and key in ARGUMENT_KEYS else None
 

@@ -7,11 +7,11 @@ end of the message follows: all other tags in that text are data.
 import re
 from typing import Any
 
+from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.shapes import NotACall
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import ReadError, Truncated
-from toolspeak.reading.values import Values
+from toolspeak.reading.values import ValueReader
 
 TAG = re.compile(r"<(?:[｜|]DSML[｜|]|\w+:)?(\w+)(?:=([^<>\n]*)|[ \t]([^<>\n]*))?>")
 NAMING_TAGS = ("function", "invoke", "tool_call", "tool", "function_call")
@@ -26,8 +26,9 @@ MAX_TAG_CHARS = 200
 class TagReader:
     """Reads calls that are written in tags."""
 
-    def __init__(self, source: Source, emitter: EventEmitter, values: Values) -> None:
-        self.source = source
+    def __init__(self, cursor: Cursor, emitter: EventEmitter, values: ValueReader) -> None:
+        self.cursor = cursor
+        self.source = cursor.source
         self.emitter = emitter
         self.values = values
 
@@ -36,7 +37,7 @@ class TagReader:
         mark = self.source.mark()
         call = self.emitter.start_call(tool) if tool else None
         try:
-            arguments = yield from self.values.object(call)
+            arguments = yield from self.values.read_object(call)
         except ReadError as error:
             if call is None:
                 raise
@@ -47,17 +48,17 @@ class TagReader:
         if call is None:
             self.emitter.emit_unknown_tool(name, name)
         else:
-            call.finish(arguments, self.values.tier)
+            call.finish(arguments, self.cursor.tier)
         return 1
 
     def read_pairs(self, name: str, tool: str | None) -> Reading[int]:
         """Read pairs of `<arg_key>…</arg_key><arg_value>…</arg_value>`, and emit the call; returns 1."""
         source = self.source
         arguments: dict[str, Any] = {}
-        while (yield from self.values.space()) == "<" and (yield from source.starts_with("<arg_key>")):
+        while (yield from self.values.skip_space()) == "<" and (yield from source.starts_with("<arg_key>")):
             source.pos += len("<arg_key>")
             key = yield from source.until("</arg_key>")
-            yield from self.values.space()
+            yield from self.values.skip_space()
             if key is None or not (yield from source.starts_with("<arg_value>")):
                 raise Truncated if (yield from source.at_end()) else ReadError("an <arg_key> has no <arg_value>")
             source.pos += len("<arg_value>")
@@ -84,7 +85,7 @@ class TagReader:
         source.pos += tag.end() - tag.start()
         tool = self.emitter.names.resolve(name)
         arguments: dict[str, Any] = {}
-        char = yield from self.values.space()
+        char = yield from self.values.skip_space()
         if char == "{":
             count = yield from self.read_arguments(name, tool)
             yield from self._read_closing_tag()
@@ -95,14 +96,14 @@ class TagReader:
             named = NAME_ATTRIBUTE.search(attributes)
             key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
             text = yield from self._read_text(parameter[1])
-            arguments[key] = read_whole(text, self.values.keys, text) if 'string="false"' in attributes else text
-            yield from self.values.space()
+            arguments[key] = read_whole(text, self.cursor.keys, text) if 'string="false"' in attributes else text
+            yield from self.values.skip_space()
         if not arguments and tool is not None:
             arguments = yield from self._read_parameters(tool)
         if not (yield from self._read_closing_tag()):
             if (yield from source.cut_tag()) or (not source.well and (yield from source.at_end())):
                 raise Truncated
-            self.values.repaired("closers")
+            self.cursor.note_repair("closers")
         return self._finish_texts(name, tool, arguments)
 
     def match_tag(self, pattern: re.Pattern[str]) -> Reading[re.Match[str] | None]:
@@ -116,7 +117,7 @@ class TagReader:
 
     def _read_closing_tag(self) -> Reading[bool]:
         """Read a closing tag of any name; whether one came."""
-        yield from self.values.space()
+        yield from self.values.skip_space()
         tag = yield from self.match_tag(CLOSING_TAG)
         if tag is not None:
             self.source.pos += tag.end()
@@ -137,7 +138,7 @@ class TagReader:
         source = self.source
         properties = self.emitter.specs[tool].parameters.get("properties", {})
         arguments: dict[str, Any] = {}
-        while (yield from self.values.space()) == "<":
+        while (yield from self.values.skip_space()) == "<":
             tag = yield from self.match_tag(TAG)
             if tag is None or tag[1] not in properties:
                 break
@@ -166,7 +167,7 @@ class TagReader:
                 return _trim("".join(pieces))
             following = PARAMETER.match((yield from source.ahead(len(tag) + 64)))
             if following is not None and following[1] == tag and pieces[-1].endswith("\n"):
-                self.values.repaired("closers")
+                self.cursor.note_repair("closers")
                 return _trim("".join(pieces))
             pieces.append("<")
             source.pos += 1
@@ -190,8 +191,8 @@ class TagReader:
         for key, text in arguments.items():
             wanted = properties.get(key, {}).get("type")
             if isinstance(text, str) and (wanted in ("array", "object") or key not in properties):
-                arguments[key] = read_whole(text, self.values.keys, text)
-        self.emitter.start_call(tool).finish(arguments, self.values.tier)
+                arguments[key] = read_whole(text, self.cursor.keys, text)
+        self.emitter.start_call(tool).finish(arguments, self.cursor.tier)
         return 1
 
 
@@ -206,8 +207,7 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
     source = Source()
     source.feed(text)
     source.ended = True
-    values = Values(source, keys)
-    reading = values.value()
+    reading = ValueReader(Cursor(source, keys)).read_value()
     try:
         while True:
             next(reading)

@@ -1,27 +1,29 @@
 """Values as models write them: JSON, and all that is nearly JSON.
 
-What is understood in spite of its spelling is noted as a repair, and nothing is completed that could change a value: an
-open string or number is `Cut`.
+A value that is understood in spite of its spelling is noted as a repair. Nothing is completed that could change a
+value: a string or a number that the end of the text cuts off is `Truncated`.
 """
 
 import math
 import re
-from collections.abc import Callable
 from typing import Any, Protocol
 
+from toolspeak.reading.brackets import BracketReader
+from toolspeak.reading.cursor import Cursor, ReadError, Truncated
+from toolspeak.reading.rules import DataRules
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS, WIDE, ReadError, Strings, Truncated
+from toolspeak.reading.space import SpaceReader
+from toolspeak.reading.strings import NoTemplates, StringReader
 
-DEPTH = 100
+MAX_VALUE_NESTING = 100
 """How deeply values may be nested."""
 
-LITERALS: dict[str, Any] = {
+LITERALS: dict[str, bool | None] = {
     "true": True, "True": True, "TRUE": True,
     "false": False, "False": False, "FALSE": False,
     "null": None, "None": None, "NULL": None, "nil": None, "undefined": None,
 }  # fmt: skip
 
-BARE_KEY = re.compile(r"[\w$.\-]*")
 TOKEN = re.compile(r"""[^\s,{}\[\]():;"'“”‘’`<>&\\｛｝，：]*""")
 WORDS = re.compile(r"""[^,{}\[\]\n"<｛｝，]*""")
 NUMBER = re.compile(
@@ -33,259 +35,148 @@ GROUPS = re.compile(r"(?:,\d{3})+(?:\.\d+)?(?=\s*[,}\n])(?!\s*,\s*\d)")
 
 
 class Watch(Protocol):
-    """Told of the pairs of an object while it is read; may raise to stop the reading."""
+    """An observer of an object that is being read, pair by pair. It may raise to stop the reading."""
 
-    def key(self, key: str) -> None:
-        """A key has been read; its value comes next."""
+    def on_key(self, key: str) -> None:
+        """Note that a key has been read, and that its value comes next."""
         ...
 
-    def item(self, key: str, value: Any) -> None:
-        """A pair is complete."""
+    def on_item(self, key: str, value: Any) -> None:
+        """Note that a pair is complete."""
         ...
 
-    def inside(self, key: str) -> "Watch | None":
-        """Who watches the object that is the value of `key`."""
+    def watch_inside(self, key: str) -> "Watch | None":
+        """Return the observer of the object that is the value of `key`."""
         ...
 
 
-class Values(Strings):
-    """Reads values from a source."""
+class ValueReader:
+    """Reads values of data: JSON and nearly JSON.
 
-    # Between values
+    Args:
+        cursor: Where values are read.
+    """
 
-    def space(self) -> Reading[str]:
-        """Skip blanks, line ends and comments; the next character, or "" at the end."""
-        source = self.source
-        while True:
-            match = BLANKS.match(source.text, source.pos)
-            source.pos = match.end() if match else source.pos
-            if source.pos >= len(source.text):
-                if source.ended:
-                    return ""
-                yield
-                continue
-            char = source.text[source.pos]
-            if char not in "/#\\<" or not (yield from self._comment(char)):
-                return WIDE.get(char, char)
-            if not self.code and self.open:
-                self.repaired("syntax")
+    def __init__(self, cursor: Cursor) -> None:
+        rules = DataRules(cursor)
+        self._cursor = cursor
+        self._source = cursor.source
+        self._strings: StringReader[str] = StringReader(cursor, rules, NoTemplates())
+        self._space = SpaceReader(cursor, rules)
+        self._brackets = BracketReader(cursor, rules, self._space, self._strings)
 
-    def _comment(self, char: str) -> Reading[bool]:
-        source = self.source
-        if char == "#":
-            yield from source.line()
-            return True
-        if char == "/":
-            two = yield from source.ahead(2)
-            if two == "//":
-                yield from source.line()
-            elif two == "/*":
-                yield from source.until("*/")
-            return two in ("//", "/*")
-        if char == "\\":
-            # A line continued, or an escape for a blank that was written out.
-            two = yield from source.ahead(2)
-            if two[1:] in ("n", "r", "t", "\n"):
-                source.pos += 2
-                return True
-            return False
-        if (yield from source.starts_with("<!--")):
-            yield from source.until("-->")
-            return True
-        return False
+    def skip_space(self) -> Reading[str]:
+        """Skip blanks, line ends and comments; return the next character, or "" at the end."""
+        return self._space.skip()
 
-    # Values
+    def peek_opener(self) -> Reading[str | None]:
+        """Return the quote, or the token for one, that opens a string here; None if no string begins. Reads nothing."""
+        return self._strings.peek_opener()
 
-    def value(self, watch: Watch | None = None) -> Reading[Any]:
-        """Any value, in the spelling of JSON or near it."""
-        char = yield from self.space()
+    def read_string(self, opener: str) -> Reading[str]:
+        """Read a string, from its opener to its end."""
+        return self._strings.read(opener, "value")
+
+    def read_value(self, watch: Watch | None = None) -> Reading[Any]:
+        """Read any value; `watch` is told of its pairs if it is an object."""
+        char = yield from self._space.skip()
         if char == "":
             raise Truncated
-        if len(self.open) > DEPTH:
+        if len(self._cursor.open) > MAX_VALUE_NESTING:
             raise ReadError("it is nested too deeply")
         if char == "{":
-            return (yield from self.object(watch))
-        if char == "[" or (char == "(" and not self.code):
-            return (yield from self.array("]" if char == "[" else ")"))
-        if (opener := (yield from self.opener())) is not None:
-            return (yield from self.joined_texts(opener))
-        return (yield from self.bare())
+            return (yield from self.read_object(watch))
+        if char in "[(":
+            return (yield from self._read_array("]" if char == "[" else ")"))
+        if (opener := (yield from self._strings.peek_opener())) is not None:
+            return (yield from self._read_strings(opener))
+        return (yield from self._read_bare())
 
-    def joined_texts(self, opener: str) -> Reading[Any]:
-        """A text, or several joined with `+`."""
-        text = yield from self.text(opener, "value")
-        while (yield from self.space()) == "+":
-            mark = self.source.mark()
-            self.source.pos += 1
-            yield from self.space()
-            following = yield from self.opener()
-            self.source.unmark()
+    def _read_strings(self, opener: str) -> Reading[str]:
+        """Read a string, or several that are joined with `+`."""
+        source = self._source
+        text = yield from self._strings.read(opener, "value")
+        while (yield from self._space.skip()) == "+":
+            mark = source.mark()
+            source.pos += 1
+            yield from self._space.skip()
+            following = yield from self._strings.peek_opener()
+            source.unmark()
             if following is None:
-                self.source.rewind(mark)
+                source.rewind(mark)
                 break
-            self.repaired("syntax")
-            text += yield from self.text(following, "value")
+            self._cursor.note_repair("syntax")
+            text += yield from self._strings.read(following, "value")
         return text
 
-    def array(self, closer: str) -> Reading[list[Any]]:
-        """A list; the opening bracket is next."""
+    def _read_array(self, closer: str) -> Reading[list[Any]]:
+        """Read a list; the opening bracket is next."""
         items: list[Any] = []
 
-        def one(char: str) -> Reading[None]:
-            items.append((yield from self.value()))
+        def read_item(char: str) -> Reading[None]:
+            items.append((yield from self.read_value()))
 
-        yield from self.items(closer, one)
+        yield from self._brackets.read_items(closer, read_item)
         return items
 
-    def object(self, watch: Watch | None = None) -> Reading[dict[str, Any]]:
-        """An object; the opening brace is next."""
+    def read_object(self, watch: Watch | None = None) -> Reading[dict[str, Any]]:
+        """Read an object; the opening brace is next. `watch` is told of its pairs."""
         items: dict[str, Any] = {}
 
-        def one(char: str) -> Reading[None]:
-            key = yield from self.key()
-            yield from self.colon(key)
+        def read_pair(char: str) -> Reading[None]:
+            key = yield from self._brackets.read_key()
+            yield from self._brackets.read_colon(key)
             if watch is not None:
-                watch.key(key)
-            value = yield from self.value(watch.inside(key) if watch is not None else None)
+                watch.on_key(key)
+            value = yield from self.read_value(watch.watch_inside(key) if watch is not None else None)
             if key in items and items[key] != value:
                 raise ReadError(f"the key {key!r} is given twice", "Give each key once.")
             items[key] = value
             if watch is not None:
-                watch.item(key, value)
+                watch.on_item(key, value)
 
-        yield from self.items("}", one)
+        yield from self._brackets.read_items("}", read_pair)
         return items
 
-    def items(self, closer: str, one: Callable[[str], Reading[None]]) -> Reading[int]:
-        """Whatever stands between brackets; the opening bracket is next. How many commas there are.
-
-        `one` reads an item, and is told its first character.
-        """
-        self.source.pos += 1
-        self.open.append(closer)
-        commas, after_comma, some = 0, True, False
-        while True:
-            char = yield from self.space()
-            if char == closer:
-                if after_comma and some and not self.code:
-                    self.repaired("syntax")
-                self.source.pos += 1
-                break
-            if char == ",":
-                if after_comma:
-                    self.repaired("syntax")
-                self.source.pos += 1
-                commas += 1
-                after_comma = True
-                continue
-            if (yield from self.unclosed(char, after_comma=after_comma and some)):
-                break
-            if not after_comma:
-                self.missing_comma(char)
-            yield from one(char)
-            after_comma, some = False, True
-        self.open.pop()
-        return commas
-
-    def missing_comma(self, char: str) -> None:
-        """An item begins with `char`, and no comma stands before it."""
-        self.repaired("syntax")
-
-    def unclosed(self, char: str, *, after_comma: bool) -> Reading[bool]:
-        """Whether the closer is missing here and may be supplied: at the end, or before what closes the whole call."""
-        if char == "":
-            if after_comma or not self.source.well:
-                raise Truncated
-        elif char in ("`", "~") and not (yield from self._fence()):
-            return False
-        elif char == "<":
-            if (yield from self.opener()) is not None:
-                return False
-            if (yield from self.source.cut_tag()):
-                raise Truncated
-        elif char not in ("`", "~", "]", ")", "}"):
-            return False
-        elif char in "])}" and char not in self.open:
-            raise ReadError(f"there is a {char} where none is open")
-        self.repaired("closers")
-        return True
-
-    def _fence(self) -> Reading[bool]:
-        return (yield from self.source.ahead(3)) in ("```", "~~~")
-
-    def key(self) -> Reading[str]:
-        """A key, quoted or not."""
-        if (opener := (yield from self.opener())) is not None:
-            text = yield from self.text(opener, "key")
-            if not isinstance(text, str):
-                raise ReadError("a key holds an expression")
-            return text
-        key = yield from self.source.run(BARE_KEY)
-        if not key:
-            if (yield from self.source.at_end()):
-                raise Truncated
-            raise ReadError(
-                f"a key was expected, not {self.source.text[self.source.pos]!r}", 'Write JSON: {"key": value}.'
-            )
-        if (yield from self.source.at_end()):
-            raise Truncated
-        if key.strip(".") == "":
-            raise ReadError("it is a placeholder", "Write real values.")
-        self.repaired("syntax")
-        return key
-
-    def colon(self, key: str) -> Reading[None]:
-        """What stands between a key and its value."""
-        char = yield from self.space()
-        if char == "":
-            raise Truncated
-        if char not in (":", "="):
-            raise ReadError(f"there is no colon after the key {key!r}", 'Write JSON: {"key": value}.')
-        self.source.pos += 1
-        if char == "=":
-            self.repaired("syntax")
-            if (yield from self.source.starts_with(">")):
-                self.source.pos += 1
-
-    def bare(self) -> Reading[Any]:
-        """A number, a literal, or words that should have been quoted."""
-        source = self.source
+    def _read_bare(self) -> Reading[Any]:
+        """Read a number, a literal, or words that should have been quoted."""
+        source = self._source
         token = yield from source.run(TOKEN)
-        if self.open and token not in LITERALS and (yield from source.at_end()):
+        if self._cursor.open and token not in LITERALS and (yield from source.at_end()):
             raise Truncated
         if token in LITERALS:
             if not token.islower():
-                self.repaired("syntax")
+                self._cursor.note_repair("syntax")
             return LITERALS[token]
         if token in ("NaN", "Infinity", "-Infinity", "+Infinity"):
             raise ReadError(f"{token} is not a number", "Use a number, or leave the argument out.")
         if NUMBER.fullmatch(token):
             if not JSON_NUMBER.fullmatch(token):
-                self.repaired("syntax")
-            return (yield from self._grouped(token))
+                self._cursor.note_repair("syntax")
+            return (yield from self._read_grouped(token))
         words = token + (yield from source.run(WORDS))
-        if self.open and (yield from source.at_end()):
+        if self._cursor.open and (yield from source.at_end()):
             raise Truncated
         words = words.strip()
         if not words or words.strip(".…") == "" or words.startswith("<"):
             raise ReadError("a value is missing", "Write real values.")
-        self.repaired("syntax")
+        self._cursor.note_repair("syntax")
         return words
 
-    def _grouped(self, token: str) -> Reading[int | float]:
-        """A number; `1,500` is one where a key would have to follow the comma."""
-        source = self.source
-        if self.open and self.open[-1] == "}" and source.text[source.pos] == ",":
+    def _read_grouped(self, token: str) -> Reading[int | float]:
+        """Read the rest of a number; `1,500` is one number where a key would have to follow the comma."""
+        source = self._source
+        if self._cursor.open and self._cursor.open[-1] == "}" and source.text[source.pos] == ",":
             yield from source.ahead(24)
             if groups := GROUPS.match(source.text, source.pos):
                 source.pos = groups.end()
-                self.repaired("syntax")
+                self._cursor.note_repair("syntax")
                 token += groups[0].replace(",", "")
-        return number(token)
+        return parse_number(token)
 
 
-def number(token: str) -> int | float:
-    """A number from its spelling."""
+def parse_number(token: str) -> int | float:
+    """Return the number that `token` spells."""
     plain = token.replace("_", "").removesuffix("n") if not token.lower().startswith(("0x", "-0x")) else token
     plain = ORDINAL.sub("", plain)
     digits = plain.lstrip("+-")

@@ -12,7 +12,7 @@ from toolspeak.messages import ToolCall
 from toolspeak.pieces import ApiCall, CallPiece
 from toolspeak.reading.names import Names
 from toolspeak.reading.reader import Reader
-from toolspeak.reading.values import DEPTH
+from toolspeak.reading.values import MAX_VALUE_NESTING
 from toolspeak.spec import ToolSpec
 from toolspeak.validation import nearest
 
@@ -148,10 +148,10 @@ _decode = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite_float).de
 
 def _is_deep(text: str, arguments: Any) -> bool:
     """Whether arguments are nested more deeply than the code that handles them later can follow."""
-    if text.count("[") + text.count("{") <= DEPTH:
+    if text.count("[") + text.count("{") <= MAX_VALUE_NESTING:
         return False
     level: list[Any] = [arguments]
-    for _ in range(DEPTH + 1):
+    for _ in range(MAX_VALUE_NESTING + 1):
         level = [value for each in level for value in _children(each)]
     return bool(level)
 

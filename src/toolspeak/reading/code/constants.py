@@ -1,4 +1,4 @@
-"""What values that are written out come to: text joined, numbers computed, texts formatted.
+"""The values of expressions that are written out: texts joined, numbers computed, texts formatted.
 
 Only what cannot be mistaken is computed. Everything else is `Unknown`, and a call that needs it is refused.
 """
@@ -8,14 +8,11 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, TypeAlias, TypeGuard
 
 from toolspeak._frozen import frozen
 from toolspeak.messages import Concat, Ref
 from toolspeak.reading.code.syntax import Closure
-
-ROUNDS = 100
-"""Rounds of a loop that are unrolled; one that is longer was hardly meant as calls."""
 
 CONSTANTS = {
     **dict.fromkeys(("math.pi", "np.pi", "numpy.pi", "Math.PI"), math.pi),
@@ -24,15 +21,17 @@ CONSTANTS = {
 }
 """Numbers that libraries have a name for."""
 
-SPEC = re.compile(r"[<>=^]?[+\- ]?0?\d{0,2},?(?:\.\d{1,2})?[deEfFgGsxX%]?")
-"""Formats that are followed."""
+FORMAT_SPEC = re.compile(r"[<>=^]?[+\- ]?0?\d{0,2},?(?:\.\d{1,2})?[deEfFgGsxX%]?")
+"""The format specifications that are applied."""
+
+UNSUPPORTED_FORMAT = "a text is formatted in a way that is not supported"
 
 
 @frozen
 class Unknown:
-    """A value that the text does not tell."""
+    """A value that the text does not tell, and the reason for it."""
 
-    why: str
+    reason: str
 
 
 @frozen
@@ -42,35 +41,41 @@ class Module:
     name: str
 
 
-def walked(value: Any) -> Iterator[Any]:
-    """A value and all that is in it."""
+Value: TypeAlias = (
+    "str | int | float | bool | list[Value] | dict[str, Value] | Ref | Concat | Unknown | Module | Closure | None"
+)
+"""The value of an expression: JSON, the result of a call that has not been made yet, a function, or `Unknown`."""
+
+
+def walk_value(value: Value) -> Iterator[Value]:
+    """Yield a value and all values inside it."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
         yield each
         if isinstance(each, dict):
-            waiting += cast("dict[str, Any]", each).values()
+            waiting += each.values()
         elif isinstance(each, list):
-            waiting += cast("list[Any]", each)
+            waiting += each
 
 
-def unknown_in(value: Any) -> Unknown | None:
-    """The first thing in a value that is not known, or that cannot be an argument."""
-    for each in walked(value):
+def find_unknown(value: Value) -> Unknown | None:
+    """Return the first part of a value that is not known or that cannot be an argument; None if all parts can."""
+    for each in walk_value(value):
         if isinstance(each, Unknown):
             return each
         if isinstance(each, Closure | Module):
-            return Unknown(why="a function is given as a value")
+            return Unknown(reason="a function is given as a value")
     return None
 
 
-def holds_results(value: Any) -> bool:
+def has_results(value: Value) -> bool:
     """Whether a value holds results of calls, which are not there yet."""
-    return any(isinstance(each, Ref | Concat) for each in walked(value))
+    return any(isinstance(each, Ref | Concat) for each in walk_value(value))
 
 
-def joined(parts: list[Any], *, python: bool = True) -> Any:
-    """Text from parts; a `Concat` if some are results. `python`: whether true is written `True`."""
+def join_text(parts: list[Value], *, python: bool = True) -> Value:
+    """Join parts to one text; to a `Concat` if some are results. `python`: whether true is written `True`."""
     pieces: list[str | Ref] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Concat) else (part,):
@@ -80,63 +85,79 @@ def joined(parts: list[Any], *, python: bool = True) -> Any:
                 pieces.append(piece)
                 continue
             if isinstance(piece, dict | list | Closure | Module):
-                return Unknown(why="text is joined with something that is not text")
+                return Unknown(reason="text is joined with something that is not text")
             text = piece if isinstance(piece, str) else str(piece) if python else json.dumps(piece)
-            if pieces and isinstance(pieces[-1], str):
-                pieces[-1] += text
+            if pieces and isinstance(last := pieces[-1], str):
+                pieces[-1] = last + text
             elif text:
                 pieces.append(text)
-    if any(isinstance(piece, Ref) for piece in pieces):
-        return Concat(parts=tuple(pieces))
-    return "".join(cast("list[str]", pieces))
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return "".join(texts) if len(texts) == len(pieces) else Concat(parts=tuple(pieces))
 
 
-def formatted(value: Any, spec: str) -> Any:
-    """`{value:spec}`, for values that are written out."""
+def format_value(value: Value, spec: str) -> Value:
+    """Return the text of `{value:spec}`, for values that are written out."""
     if isinstance(value, Unknown):
         return value
     as_text = spec.startswith("!s")
     plain = spec.removeprefix("!s").removeprefix(":")
-    written = isinstance(value, str | int | float)
-    if not written or not (as_text or spec.startswith(":")) or not SPEC.fullmatch(plain):
-        return Unknown(why="a text is formatted in a way that is not supported")
+    if not isinstance(value, str | int | float) or not (as_text or spec.startswith(":")):
+        return Unknown(reason=UNSUPPORTED_FORMAT)
+    if not FORMAT_SPEC.fullmatch(plain):
+        return Unknown(reason=UNSUPPORTED_FORMAT)
     try:
         return format(str(value) if as_text else value, plain)
     except (ValueError, TypeError):
-        return Unknown(why="a text is formatted in a way that is not supported")
+        return Unknown(reason=UNSUPPORTED_FORMAT)
 
 
-def operated(operator: str, left: Any, right: Any) -> Any:
-    """Constant arithmetic, and text joined with `+`."""
+def get_member(base: Value, key: Value) -> Value:
+    """Return `base[key]`."""
+    if isinstance(base, Unknown):
+        return base
+    if isinstance(key, bool) or not isinstance(key, str | int):
+        return Unknown(reason="a part is taken with something that is not written out")
+    if isinstance(base, Ref):
+        return Ref(call=base.call, path=(*base.path, key))
+    if isinstance(base, dict) and isinstance(key, str) and key in base:
+        return base[key]
+    if isinstance(base, list | str) and isinstance(key, int) and -len(base) <= key < len(base):
+        return base[key]
+    return Unknown(reason=f"there is no {key!r} in it")
+
+
+def compute(operator: str, left: Value, right: Value) -> Value:
+    """Compute constant arithmetic, or join texts or lists with `+`."""
     for side in (left, right):
         if isinstance(side, Unknown):
             return side
     if operator == "+" and (isinstance(left, str | Concat) or isinstance(right, str | Concat)):
-        return joined([left, right])
+        return join_text([left, right])
     if operator == "+" and isinstance(left, list) and isinstance(right, list):
-        return [*cast("list[Any]", left), *cast("list[Any]", right)]
+        return [*left, *right]
     if not (_is_number(left) and _is_number(right)):
-        return Unknown(why="it computes with something that is not a written number")
+        return Unknown(reason="it computes with something that is not a written number")
     try:
-        return _computed(operator, left, right)
+        return _compute_number(operator, left, right)
     except (ArithmeticError, ValueError):
-        return Unknown(why="the computation has no result")
+        return Unknown(reason="the computation has no result")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Value) -> TypeGuard[int | float]:
     return type(value) in (int, float)
 
 
-def _computed(operator: str, left: Any, right: Any) -> Any:
+def _compute_number(operator: str, left: float, right: float) -> Value:
     if float in (type(left), type(right)) and operator in ("+", "-", "*", "/"):
         # As decimals, which is how they are written: 100 * 1e-6 is 0.0001, and 0.1 + 0.2 is 0.3.
-        return float(_exactly(operator, Decimal(repr(left)), Decimal(repr(right))))
-    return _exactly(operator, left, right)
+        return float(_apply_operator(operator, Decimal(repr(left)), Decimal(repr(right))))
+    return _apply_operator(operator, left, right)
 
 
-def _exactly(operator: str, left: Any, right: Any) -> Any:
+def _apply_operator(operator: str, left: Any, right: Any) -> Any:
+    """Apply an operator to two numbers of one sort: `int`, `float` or `Decimal`."""
     if operator in ("%", "//") and (left < 0 or right < 0):
-        return Unknown(why="languages differ in what that comes to")
+        return Unknown(reason="languages differ in what that comes to")
     match operator:
         case "+":
             return left + right
@@ -153,39 +174,4 @@ def _exactly(operator: str, left: Any, right: Any) -> Any:
         case _ if abs(left) <= 1_000_000 and abs(right) <= 16:
             return left**right
         case _:
-            return Unknown(why="the computation is too large")
-
-
-def built_in(dotted: str, args: list[Any], keywords: Any) -> Any:
-    """What a function that every program has gives, for values that are written out; None if it is another."""
-    given = args[0] if args else None
-    match dotted:
-        case "str" | "String" | "json.dumps" | "JSON.stringify" if isinstance(given, Ref | Unknown):
-            return given
-        case "str" | "String" if len(args) == 1:
-            return joined([given], python=dotted == "str")
-        case "json.dumps" | "JSON.stringify" if args and not unknown_in(given) and not holds_results(given):
-            return json.dumps(given, ensure_ascii=False)
-        case "int" | "float" | "Number" | "parseInt" | "parseFloat" if isinstance(given, str | int | float):
-            return _converted(dotted, given)
-        case "range" if args and len(args) <= 3 and all(type(arg) is int for arg in args) and args[2:] != [0]:
-            rounds = range(*args)
-            return list(rounds) if len(rounds) <= ROUNDS else Unknown(why="the range is too long")
-        case "enumerate" if isinstance(given, list):
-            named = cast("dict[str, Any]", keywords).get("start", 0) if isinstance(keywords, dict) else 0
-            start: Any = args[1] if len(args) > 1 else named
-            items = enumerate(cast("list[Any]", given))
-            return [[index + start, item] for index, item in items] if type(start) is int else None
-        case "zip" if args and all(isinstance(arg, list) for arg in args):
-            return [list(items) for items in zip(*cast("list[list[Any]]", args), strict=False)]
-        case "reversed" if isinstance(given, list):
-            return cast("list[Any]", given)[::-1]
-        case _:
-            return None
-
-
-def _converted(kind: str, given: str | float) -> Any:
-    try:
-        return int(given) if kind in ("int", "parseInt") else float(given)
-    except (ValueError, OverflowError):
-        return Unknown(why=f"{given!r} is not a number")
+            return Unknown(reason="the computation is too large")

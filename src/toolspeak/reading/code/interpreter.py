@@ -1,485 +1,436 @@
-"""What code means: which tools it calls, with what, and which results flow where.
+"""The interpreter of code: which tools code calls, with which arguments, and which results flow where.
 
-Statements are followed, not executed: a call of a tool is reported and stands for a `Ref` to its result; names stand
-for what they were bound to; text joined with results is a `Concat`. Loops over what is written out are unrolled.
-Whatever cannot be known from the text is `Unknown`, and a call that would need it is refused in words.
+Statements are followed, not executed: a call of a tool is emitted and stands for a `Ref` to its result; names stand for
+what they were bound to; text joined with results is a `Concat`. Loops over items that are written out are unrolled.
+A value that cannot be known from the text is `Unknown`, and a call that would need it is refused with the reason.
 """
 
 import re
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, assert_never
 
 from toolspeak.messages import Ref
 from toolspeak.reading.code.constants import (
     CONSTANTS,
-    ROUNDS,
     Module,
     Unknown,
-    built_in,
-    formatted,
-    joined,
-    operated,
-    unknown_in,
+    Value,
+    compute,
+    find_unknown,
+    format_value,
+    get_member,
+    join_text,
 )
+from toolspeak.reading.code.library import GATHERING, MAX_ROUNDS, PASSING_ON, PRINTING, call_builtin, call_method
+from toolspeak.reading.code.scope import CHANGING_METHODS, Scope
 from toolspeak.reading.code.syntax import (
     Bind,
     Block,
     Closure,
     Comprehension,
+    Constant,
     Define,
-    Doubtful,
+    Dynamic,
+    Expression,
     ExprStatement,
     Formatted,
+    Handlers,
     If,
     Import,
     Invocation,
-    Joined,
     Jump,
+    ListLiteral,
     Loop,
-    Mapped,
     Member,
     Name,
-    Nothing,
+    Node,
+    NoOp,
+    ObjectLiteral,
     Operation,
     Return,
     Spread,
     Statement,
-    Unreadable,
+    Template,
+    UnboundedLoop,
+    Unsupported,
+    walk,
 )
+from toolspeak.reading.cursor import ReadError
 from toolspeak.reading.names import LIBRARIES, NAMESPACES, Names
-from toolspeak.reading.strings import ReadError
 from toolspeak.spec import ToolSpec
 
-STEPS = 2_000
+MAX_STEPS = 2_000
 """Statements that are followed in one message."""
 
-CALLS_DEEP = 8
-"""How deeply functions of the code's own may call each other."""
+MAX_CALL_DEPTH = 8
+"""How deeply functions that the code defines may call each other."""
 
 NOT_WRITTEN_OUT = "it stands in a loop whose number of rounds is not written out"
+UNKNOWN_ROUNDS = "a loop over something that is not written out"
 DEPENDS = "it depends on something that only running the code would tell"
 
-BOUND = re.compile(r"^\s*(?:const|let|var)?\s*([A-Za-z_$][\w$]*)\s*(?:[-+*/%|&?]{1,2})?=(?!=)", re.M)
-"""What a line of code binds, if it cannot be read otherwise."""
+BOUND_NAME = re.compile(r"^\s*(?:const|let|var)?\s*([A-Za-z_$][\w$]*)\s*(?:[-+*/%|&?]{1,2})?=(?!=)", re.M)
+"""The name that a line of code binds, for code that cannot be read otherwise."""
 
-PASSED_ON = frozenset(
-    "asyncio.run asyncio.create_task asyncio.ensure_future asyncio.wait_for loop.run_until_complete Promise.resolve "
-    "json.loads JSON.parse list tuple".split()
-)
-"""Functions whose result is what they are given."""
+EmitCall: TypeAlias = Callable[[ToolSpec, dict[str, Any]], str]
+"""Emits a call of a tool with these arguments; returns the id of the call, or "" if it was not made."""
 
-GATHERED = frozenset("asyncio.gather gather Promise.all Promise.allSettled Promise.any Promise.race".split())
-PRINTED = frozenset("print console.log console.info console.error console.debug console.warn display".split())
-CHANGING = frozenset("append push extend insert update pop remove clear setdefault sort reverse splice unshift".split())
-"""Methods that change what they are called on."""
-
-Called: TypeAlias = Callable[[ToolSpec, dict[str, Any]], str]
-Refused: TypeAlias = Callable[[str, str], None]
+RefuseCall: TypeAlias = Callable[[str, str], None]
+"""Refuses a call of the tool with this name, for this reason."""
 
 
-class _Given(Exception):
-    """A function of the code's own has returned."""
+class _FunctionReturn(Exception):
+    """A function that the code defines has returned."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         super().__init__(value)
-        self.value = value
+        self.value: Value = value
 
 
 class Interpreter:
-    """Follows statements. `called` is told of each call and gives its id; `refused`, of each that cannot be made.
+    """Follows statements.
+
+    Args:
+        specs: The tools on offer, by name.
+        names: Finds the tool that a written name means.
+        emit_call: Is called for each call that the code makes.
+        refuse_call: Is called for each call that cannot be made.
 
     Attributes:
         stopped: Whether the code has returned or raised: nothing after that runs.
     """
 
-    def __init__(self, specs: dict[str, ToolSpec], names: Names, called: Called, refused: Refused) -> None:
+    def __init__(self, specs: dict[str, ToolSpec], names: Names, emit_call: EmitCall, refuse_call: RefuseCall) -> None:
         self._specs = specs
         self._names = names
-        self._called = called
-        self._refused = refused
-        self._scope: dict[str, Any] = {}
-        self._numbered: list[str] = []
+        self._emit_call = emit_call
+        self._refuse_call = refuse_call
+        self._scope = Scope()
+        self._call_ids: list[str] = []
         self._steps = 0
         self._depth = 0
         self.stopped = False
 
-    def follow(self, statement: Statement) -> Any:
-        """Follow one statement; what it gives is the value of the block if it is the last."""
+    # Statements
+
+    def follow(self, statement: Statement) -> Value:
+        """Follow one statement; return its value, which is the value of a function if the statement is its last."""
         if self.stopped:
             return None
         self._steps += 1
-        if self._steps > STEPS:
+        if self._steps > MAX_STEPS:
             raise ReadError("the code does too much", "Write the calls out, one per line.")
         match statement:
             case ExprStatement(value=value):
-                return self._value(value)
+                return self._evaluate(value)
             case Return(value=value):
-                given = self._value(value)
+                result = self._evaluate(value)
                 if self._depth:
-                    raise _Given(given)
+                    raise _FunctionReturn(result)
                 self.stopped = True
-                return given
+                return result
             case Bind(target=target, value=value):
-                self._bind(target, self._value(value))
+                self._bind(target, self._evaluate(value))
             case Define(name=name, closure=closure):
-                self._scope[name] = closure
-            case Loop(target=target, items=items, body=body):
-                self._loop(target, items, body)
-            case If(always=always, body=body):
-                if always:
-                    return self._all(body)
-                self._not_sure(body, "it stands under a condition")
-            case Block(body=body):
-                return self._all(body)
+                self._scope.bind(name, closure)
+            case Loop():
+                self._follow_loop(statement)
+            case UnboundedLoop(body=body):
+                self._skip_uncertain(body, NOT_WRITTEN_OUT)
+            case If(always=True, body=body) | Block(body=body):
+                return self._follow_all(body)
+            case If(body=body):
+                self._skip_uncertain(body, "it stands under a condition")
+            case Handlers(body=body):
+                self._refuse_calls_in(body, DEPENDS)
+                return Unknown(reason=DEPENDS)
             case Import(names=names):
-                self._scope.update({name: Module(name=name) for name in names if name not in NAMESPACES})
-            case Nothing() | Jump():
+                self._scope.bind_all({name: Module(name=name) for name in names if name not in NAMESPACES})
+            case NoOp() | Jump():
                 pass
+            case _:
+                assert_never(statement)
         return None
 
     def lose_track(self, raw: str) -> None:
-        """A piece of code could not be read: what it binds is not known any more."""
-        for name in BOUND.findall(raw[:2000]):
-            self._scope[name] = Unknown(why=f"the name {name} is bound by code that is not supported")
+        """Pass over code that could not be read: the names that it binds are not known any more."""
+        for name in BOUND_NAME.findall(raw[:2000]):
+            self._scope.bind(name, Unknown(reason=f"the name {name} is bound by code that is not supported"))
 
-    def _all(self, body: tuple[Statement, ...]) -> Any:
-        result: Any = None
+    def _follow_all(self, body: tuple[Statement, ...]) -> Value:
+        result: Value = None
         for statement in body:
             result = self.follow(statement)
         return result
 
-    def _loop(self, target: Any, items: Any, body: tuple[Statement, ...]) -> None:
-        values = self._rounds(self._value(items)) if items is not None else None
-        if values is None or any(isinstance(node, Jump) for node in _walked(body)):
-            self._not_sure(body, NOT_WRITTEN_OUT)
+    def _follow_loop(self, loop: Loop) -> None:
+        items = _unroll(self._evaluate(loop.items))
+        if items is None or any(isinstance(node, Jump) for node in walk(loop.body)):
+            self._skip_uncertain(loop.body, NOT_WRITTEN_OUT)
             return
-        for value in values:
-            self._bind(target, value)
-            self._all(body)
+        for item in items:
+            self._bind(loop.target, item)
+            self._follow_all(loop.body)
 
-    def _rounds(self, items: Any) -> list[Any] | None:
-        """What a loop goes over, if that is written out and not too long."""
-        if isinstance(items, dict):
-            items = list(cast("dict[str, Any]", items))
-        if not isinstance(items, list) or len(cast("list[Any]", items)) > ROUNDS:
-            return None
-        return cast("list[Any]", items)
-
-    def _not_sure(self, body: tuple[Statement, ...], why: str) -> None:
-        """Code of which it is not known whether it runs: its calls are refused, and what it binds is not known."""
-        self._refuse_inside(body, why)
-        for node in _walked(body):
+    def _skip_uncertain(self, body: tuple[Statement, ...], reason: str) -> None:
+        """Pass over code that may run or not: its calls are refused, and the names that it binds are not known."""
+        self._refuse_calls_in(body, reason)
+        for node in walk(body):
             if isinstance(node, Bind):
-                self._bind(node.target, Unknown(why=DEPENDS))
+                self._bind(node.target, Unknown(reason=DEPENDS))
 
-    def _refuse_inside(self, code: Any, why: str) -> None:
+    def _refuse_calls_in(self, nodes: Iterable[Node], reason: str) -> None:
+        """Refuse each tool that is called in these nodes, once."""
         tools: dict[str, None] = {}
-        for node in _walked(code):
-            dotted = self._dotted(node.callee) if isinstance(node, Invocation) else None
-            if dotted and (tool := self._tool(dotted)):
+        for node in walk(nodes):
+            dotted = self._scope.get_dotted_name(node.callee) if isinstance(node, Invocation) else None
+            if dotted and (tool := self._find_tool(dotted)):
                 tools[tool] = None
         for tool in tools:
-            self._refused(tool, why)
+            self._refuse_call(tool, reason)
 
     # Names
 
-    @contextmanager
-    def _inner_scope(self) -> Generator[None]:
-        outer = dict(self._scope)
-        try:
-            yield
-        finally:
-            self._scope = outer
-
-    def _bind(self, target: Any, value: Any) -> None:
+    def _bind(self, target: Expression, value: Value) -> None:
+        """Bind the names in a target, which may be a pattern; what cannot be bound is passed over."""
         match target:
             case Name(name=name):
-                self._scope[name] = value
-            case list():
-                for index, each in enumerate(cast("list[Any]", target)):
+                self._scope.bind(name, value)
+            case ListLiteral(items=items):
+                for index, each in enumerate(items):
                     if not isinstance(each, Spread):
-                        self._bind(each, self._part(value, index))
-            case Mapped(items=items):
-                for key, each in items:
+                        self._bind(each, get_member(value, index))
+            case ObjectLiteral(items=pairs):
+                for key, each in pairs:
                     if key is not None:
-                        self._bind(each, self._part(value, key))
+                        self._bind(each, get_member(value, key))
             case Operation(left=left):
                 self._bind(left, value)
             case Member(base=Name(name=name), key=key):
-                self._set_part(name, key if isinstance(key, str | int) else self._value(key), value)
+                self._scope.set_member(name, self._evaluate(key), value)
             case _:
                 pass
 
-    def _set_part(self, name: str, key: Any, value: Any) -> None:
-        """`name[key] = value`: the name stands for something new."""
-        base = self._scope.get(name)
-        if isinstance(base, dict) and isinstance(key, str):
-            self._scope[name] = {**cast("dict[str, Any]", base), key: value}
-        elif name in self._scope:
-            self._scope[name] = Unknown(why=f"a part of {name} is changed")
-
-    def _changed(self, name: str, method: str, args: list[Any]) -> None:
-        """`name.append(…)` and its like: the name stands for something new."""
-        base = self._scope.get(name)
-        if method in ("append", "push") and isinstance(base, list) and len(args) == 1:
-            self._scope[name] = [*cast("list[Any]", base), args[0]]
-        elif method == "update" and isinstance(base, dict) and len(args) == 1 and isinstance(args[0], dict):
-            self._scope[name] = {**cast("dict[str, Any]", base), **cast("dict[str, Any]", args[0])}
-        elif name in self._scope:
-            self._scope[name] = Unknown(why=f"{name} is changed by .{method}()")
-
-    def _dotted(self, node: Any) -> str | None:
-        """`a.b.c` as text, if `a` is not a name the code has bound to a value."""
-        if isinstance(node, Name):
-            bound = self._scope.get(node.name)
-            return node.name if node.name not in self._scope or isinstance(bound, Module) else None
-        if isinstance(node, Member) and isinstance(node.key, str):
-            base = self._dotted(node.base)
-            return f"{base}.{node.key}" if base else None
-        return None
-
-    def _tool(self, dotted: str) -> str | None:
+    def _find_tool(self, dotted: str) -> str | None:
+        """Return the tool that a dotted name means, or None."""
         first = dotted.split(".")[0]
-        if isinstance(self._scope.get(first), Module):
+        if self._scope.is_module(first):
             # After `import math`, a tool may still be meant: one that is named `math.gcd`.
             return dotted if "." in dotted and dotted in self._specs else None
         return self._names.resolve(dotted) or self._names.resolve(dotted.removesuffix(".call"))
 
-    # Values
-
-    def _value(self, node: Any) -> Any:
-        match node:
-            case Name(name=name):
-                return self._named(name)
-            case Member() if (constant := CONSTANTS.get(self._dotted(node) or "")) is not None:
-                return constant
-            case Member(base=base, key=key):
-                return self._part(self._value(base), key if isinstance(key, str | int) else self._value(key))
-            case Invocation():
-                return self._invocation(node)
-            case Joined(parts=parts, python=python):
-                return joined([self._value(part) for part in parts], python=python)
-            case Formatted(value=value, spec=spec):
-                return formatted(self._value(value), spec)
-            case Operation(operator=operator, left=left, right=right):
-                return operated(operator, self._value(left), self._value(right))
-            case Doubtful(sure=sure, unsure=unsure):
-                for part in sure:
-                    self._value(part)
-                self._refuse_inside(unsure, DEPENDS)
-                return Unknown(why=DEPENDS)
-            case Mapped(items=items):
-                return self._mapped(items)
-            case list():
-                return self._listed(cast("list[Any]", node))
-            case Comprehension():
-                return self._comprehension(node)
-            case Unreadable(why=why):
-                return Unknown(why=why)
-            case Spread(value=value):
-                return self._value(value)
-            case _:
-                return node
-
-    def _named(self, name: str) -> Any:
+    def _look_up(self, name: str) -> Value:
+        """Return the value of a name; `$1` is the result of the first call."""
         if name in self._scope:
-            return self._scope[name]
+            return self._scope.get(name)
         if name[:1] == "$" and name[1:].isdecimal():
             # A plan refers to its steps by number.
             step = int(name[1:])
-            if 1 <= step <= len(self._numbered):
-                return Ref(call=self._numbered[step - 1])
-        return Unknown(why=f"the name {name} is not bound to anything")
+            if 1 <= step <= len(self._call_ids):
+                return Ref(call=self._call_ids[step - 1])
+        return Unknown(reason=f"the name {name} is not bound to anything")
 
-    def _part(self, base: Any, key: Any) -> Any:
-        if isinstance(base, Unknown):
-            return base
-        if isinstance(key, bool) or not isinstance(key, str | int):
-            return Unknown(why="a part is taken with something that is not written out")
-        if isinstance(base, Ref):
-            return Ref(call=base.call, path=(*base.path, key))
-        try:
-            if isinstance(base, dict | list | str):
-                return cast("Any", base)[key]
-        except (KeyError, IndexError, TypeError):
-            pass
-        return Unknown(why=f"there is no {key!r} in it")
+    # Expressions
 
-    def _mapped(self, items: tuple[tuple[str | None, Any], ...]) -> Any:
-        result: dict[str, Any] = {}
-        for key, node in items:
-            value = self._value(node)
+    def _evaluate(self, node: Expression) -> Value:
+        """Return the value of an expression, and emit the calls in it."""
+        match node:
+            case Constant(value=value):
+                return value
+            case Name(name=name):
+                return self._look_up(name)
+            case Member() if (constant := CONSTANTS.get(self._scope.get_dotted_name(node) or "")) is not None:
+                return constant
+            case Member(base=base, key=key):
+                return get_member(self._evaluate(base), self._evaluate(key))
+            case Invocation():
+                return self._evaluate_invocation(node)
+            case Template(parts=parts, python=python):
+                return join_text([self._evaluate(part) for part in parts], python=python)
+            case Formatted(value=value, spec=spec):
+                return format_value(self._evaluate(value), spec)
+            case Operation(operator=operator, left=left, right=right):
+                return compute(operator, self._evaluate(left), self._evaluate(right))
+            case Dynamic(always=always, maybe=maybe):
+                for operand in always:
+                    self._evaluate(operand)
+                self._refuse_calls_in(maybe, DEPENDS)
+                return Unknown(reason=DEPENDS)
+            case ListLiteral(items=items):
+                return self._evaluate_items(items)
+            case ObjectLiteral(items=pairs):
+                return self._evaluate_pairs(pairs)
+            case Comprehension():
+                return self._evaluate_comprehension(node)
+            case Spread(value=value):
+                return self._evaluate(value)
+            case Closure():
+                return node
+            case Unsupported(reason=reason):
+                return Unknown(reason=reason)
+            case _:
+                assert_never(node)
+
+    def _evaluate_pairs(self, pairs: tuple[tuple[str | None, Expression], ...]) -> dict[str, Value] | Unknown:
+        result: dict[str, Value] = {}
+        for key, node in pairs:
+            value = self._evaluate(node)
             if key is not None:
                 result[key] = value
             elif isinstance(value, dict):
-                result |= cast("dict[str, Any]", value)
+                result |= value
             else:
-                return value if isinstance(value, Unknown) else Unknown(why="what is unpacked is not an object")
+                return value if isinstance(value, Unknown) else Unknown(reason="what is unpacked is not an object")
         return result
 
-    def _listed(self, items: list[Any]) -> Any:
-        result: list[Any] = []
+    def _evaluate_items(self, items: tuple[Expression, ...]) -> list[Value] | Unknown:
+        result: list[Value] = []
         for item in items:
-            if isinstance(item, Spread | Comprehension):
-                spread = self._value(item)
-                if not isinstance(spread, list):
-                    return Unknown(why="what is unpacked is not a list")
-                result += cast("list[Any]", spread)
+            value = self._evaluate(item)
+            if not isinstance(item, Spread | Comprehension):
+                result.append(value)
+            elif isinstance(value, list):
+                result += value
             else:
-                result.append(self._value(item))
+                return Unknown(reason="what is unpacked is not a list")
         return result
 
-    def _comprehension(self, node: Comprehension) -> Any:
-        items = self._rounds(self._value(node.items))
+    def _evaluate_comprehension(self, node: Comprehension) -> Value:
+        items = _unroll(self._evaluate(node.items))
         if items is None:
-            self._refuse_inside(node.item, NOT_WRITTEN_OUT)
-            return Unknown(why="a loop over something that is not written out")
-        results: list[Any] = []
-        with self._inner_scope():
+            self._refuse_calls_in((node.item,), NOT_WRITTEN_OUT)
+            return Unknown(reason=UNKNOWN_ROUNDS)
+        results: list[Value] = []
+        with self._scope.enter():
             for item in items:
                 self._bind(node.target, item)
-                results.append(self._value(node.item))
+                results.append(self._evaluate(node.item))
         return results
 
     # Calls
 
-    def _invocation(self, node: Invocation) -> Any:
-        dotted = self._dotted(node.callee)
+    def _evaluate_invocation(self, node: Invocation) -> Value:
+        """Call a tool, a function of a library, a method, or a function that the code defines."""
+        dotted = self._scope.get_dotted_name(node.callee)
         if dotted is not None:
-            if tool := self._tool(dotted):
-                return self._call(tool, node)
-            return self._library(dotted, node)
-        if isinstance(node.callee, Member) and isinstance(node.callee.key, str):
-            return self._method(node.callee.base, node.callee.key, node)
-        callee = self._value(node.callee)
-        if isinstance(callee, Closure):
-            return self._apply(callee, [self._value(arg) for arg in node.args], node.keywords)
-        return callee if isinstance(callee, Unknown) else Unknown(why="it calls something that is not a function")
+            if tool := self._find_tool(dotted):
+                return self._call_tool(tool, node)
+            return self._call_library(dotted, node)
+        match node.callee:
+            case Member(base=base, key=Constant(value=str(name))):
+                return self._call_method(base, name, node)
+            case callee:
+                function = self._evaluate(callee)
+        if isinstance(function, Closure):
+            return self._call_closure(function, [self._evaluate(arg) for arg in node.args], node.keywords)
+        if isinstance(function, Unknown):
+            return function
+        return Unknown(reason="it calls something that is not a function")
 
-    def _call(self, tool: str, node: Invocation) -> Any:
+    def _call_tool(self, tool: str, node: Invocation) -> Value:
         spec = self._specs[tool]
-        arguments = self._arguments(spec, node)
+        arguments = self._evaluate_arguments(spec, node)
         if isinstance(arguments, Unknown):
-            self._refused(tool, arguments.why)
-            return Unknown(why=f"it needs the result of {tool}, which was not called")
-        call_id = self._called(spec, arguments)
-        self._numbered.append(call_id)
-        return Ref(call=call_id) if call_id else Unknown(why=f"it needs the result of {tool}, which was not called")
+            self._refuse_call(tool, arguments.reason)
+            return Unknown(reason=f"it needs the result of {tool}, which was not called")
+        call_id = self._emit_call(spec, arguments)
+        self._call_ids.append(call_id)
+        return Ref(call=call_id) if call_id else Unknown(reason=f"it needs the result of {tool}, which was not called")
 
-    def _arguments(self, spec: ToolSpec, node: Invocation) -> dict[str, Any] | Unknown:
+    def _evaluate_arguments(self, spec: ToolSpec, node: Invocation) -> dict[str, Value] | Unknown:
+        """Return the arguments of a call by their names."""
         properties = list(spec.parameters.get("properties", {}))
-        values = self._listed(list(node.args))
+        values = self._evaluate_items(node.args)
         if isinstance(values, Unknown):
             return values
-        if len(values) == 1 and isinstance(values[0], dict) and self._is_all(spec, values[0]):
-            arguments = dict(cast("dict[str, Any]", values[0]))
+        if len(values) == 1 and isinstance(only := values[0], dict) and _holds_all_arguments(spec, only):
+            arguments = dict(only)
         elif len(values) > len(properties):
-            return Unknown(why=f"it has {len(values)} arguments, and {spec.name} takes {len(properties)}")
+            return Unknown(reason=f"it has {len(values)} arguments, and {spec.name} takes {len(properties)}")
         else:
             arguments = dict(zip(properties, values, strict=False))
-        keywords = self._mapped(node.keywords)
+        keywords = self._evaluate_pairs(node.keywords)
         if isinstance(keywords, Unknown):
             return keywords
         names = [key for key, _ in node.keywords if key is not None]
         if len(set(names)) < len(names):
-            return Unknown(why="an argument is given twice")
+            return Unknown(reason="an argument is given twice")
         if twice := arguments.keys() & keywords.keys():
-            return Unknown(why=f"{', '.join(sorted(twice))} is given twice")
+            return Unknown(reason=f"{', '.join(sorted(twice))} is given twice")
         arguments |= keywords
-        return unknown_in(arguments) or arguments
+        return find_unknown(arguments) or arguments
 
-    def _is_all(self, spec: ToolSpec, value: dict[str, Any]) -> bool:
-        """Whether one object holds all arguments, or is itself the first of them."""
-        properties: dict[str, Any] = spec.parameters.get("properties", {})
-        kinds = [sub.get("type") for sub in properties.values()]
-        return kinds[:1] != ["object"] or bool(value.keys() & properties.keys())
-
-    def _library(self, dotted: str, node: Invocation) -> Any:
-        args = [self._value(arg.value if isinstance(arg, Spread) else arg) for arg in node.args]
-        if dotted in GATHERED:
-            flat: list[Any] = []
+    def _call_library(self, dotted: str, node: Invocation) -> Value:
+        args = [self._evaluate(arg) for arg in node.args]
+        if dotted in GATHERING:
+            gathered: list[Value] = []
             for arg in args:
-                flat += cast("list[Any]", arg) if isinstance(arg, list) else [arg]
-            return flat
-        if dotted in PASSED_ON and args:
+                gathered += arg if isinstance(arg, list) else [arg]
+            return gathered
+        if dotted in PASSING_ON and args:
             return args[0]
-        keywords = self._mapped(node.keywords)
+        keywords = self._evaluate_pairs(node.keywords)
         if dotted == "dict":
             return keywords
-        if (found := built_in(dotted, args, keywords)) is not None:
-            return found
-        if dotted in PRINTED:
+        if (result := call_builtin(dotted, args, keywords)) is not None:
+            return result
+        if dotted in PRINTING:
             return None
         first = dotted.split(".")[0]
-        known = first in LIBRARIES or isinstance(self._scope.get(first), Module)
-        return Unknown(why=f"{dotted} is {'a function of a library' if known else 'not a tool'}")
+        known = first in LIBRARIES or self._scope.is_module(first)
+        return Unknown(reason=f"{dotted} is {'a function of a library' if known else 'not a tool'}")
 
-    def _method(self, on: Any, name: str, node: Invocation) -> Any:
-        base = self._value(on)
+    def _call_method(self, owner: Expression, name: str, node: Invocation) -> Value:
+        base = self._evaluate(owner)
         closure = next((arg for arg in node.args if isinstance(arg, Closure)), None)
         if name == "then" and closure is not None:
-            return self._apply(closure, [base])
+            return self._call_closure(closure, [base])
         if name in ("then", "catch", "finally", "json", "toString"):
             return base
         if name in ("map", "forEach") and closure is not None:
-            rounds = self._rounds(base)
-            if rounds is not None:
-                return [self._apply(closure, [item, index]) for index, item in enumerate(rounds)]
-            self._refuse_inside(closure.body, NOT_WRITTEN_OUT)
-            return Unknown(why="a loop over something that is not written out")
-        args = [self._value(arg) for arg in node.args]
-        if isinstance(on, Name) and name in CHANGING:
-            return self._changed(on.name, name, args)
-        if name == "get" and args:
-            return self._part(base, args[0])
-        if isinstance(base, dict) and name in ("items", "keys", "values"):
-            pairs = cast("dict[str, Any]", base)
-            return [[key, value] for key, value in pairs.items()] if name == "items" else list(getattr(pairs, name)())
-        if isinstance(base, str) and name == "join" and args and isinstance(args[0], list):
-            pieces: list[Any] = []
-            for item in cast("list[Any]", args[0]):
-                pieces += [base, item]
-            return joined(pieces[1:])
-        if (
-            isinstance(base, str)
-            and name in ("strip", "trim", "upper", "lower", "toUpperCase", "toLowerCase")
-            and not args
-        ):
-            return {"trim": base.strip, "toUpperCase": base.upper, "toLowerCase": base.lower}.get(
-                name, getattr(base, name, base.strip)
-            )()
-        return base if isinstance(base, Unknown) else Unknown(why=f".{name}() is not supported")
+            items = _unroll(base)
+            if items is not None:
+                return [self._call_closure(closure, [item, index]) for index, item in enumerate(items)]
+            self._refuse_calls_in(closure.body, NOT_WRITTEN_OUT)
+            return Unknown(reason=UNKNOWN_ROUNDS)
+        args = [self._evaluate(arg) for arg in node.args]
+        if isinstance(owner, Name) and name in CHANGING_METHODS:
+            self._scope.change(owner.name, name, args)
+            return None
+        return call_method(base, name, args)
 
-    def _apply(self, closure: Closure, args: list[Any], keywords: tuple[tuple[str | None, Any], ...] = ()) -> Any:
-        """Follow a function of the code's own."""
-        if self._depth >= CALLS_DEEP:
+    def _call_closure(
+        self, closure: Closure, args: list[Value], keywords: tuple[tuple[str | None, Expression], ...] = ()
+    ) -> Value:
+        """Follow the body of a function that the code defines; return its result."""
+        if self._depth >= MAX_CALL_DEPTH:
             raise ReadError("the code calls itself", "Write the calls out, one per line.")
-        named = self._mapped(keywords)
+        named = self._evaluate_pairs(keywords)
         self._depth += 1
         try:
-            with self._inner_scope():
+            with self._scope.enter():
                 for parameter in closure.parameters[len(args) :]:
-                    self._bind(parameter, Unknown(why="a parameter is left to its default"))
+                    self._bind(parameter, Unknown(reason="a parameter is left to its default"))
                 for parameter, arg in zip(closure.parameters, args, strict=False):
                     self._bind(parameter, arg)
                 if isinstance(named, dict):
-                    self._scope |= cast("dict[str, Any]", named)
-                return self._all(closure.body)
-        except _Given as given:
-            return given.value
+                    self._scope.bind_all(named)
+                return self._follow_all(closure.body)
+        except _FunctionReturn as returned:
+            return returned.value
         finally:
             self._depth -= 1
 
 
-def _walked(code: Any) -> Iterator[Any]:
-    """A piece of code and all that is in it."""
-    waiting = [code]
-    while waiting:
-        each = waiting.pop()
-        yield each
-        if isinstance(each, tuple | list):
-            waiting += reversed(cast("list[Any]", each))
-        elif is_dataclass(each):
-            waiting += [getattr(each, field.name) for field in reversed(fields(each))]
+def _unroll(value: Value) -> list[Value] | None:
+    """Return the items that a loop over `value` goes through; None if they are not written out or too many."""
+    if isinstance(value, dict):
+        value = list(value)
+    return value if isinstance(value, list) and len(value) <= MAX_ROUNDS else None
+
+
+def _holds_all_arguments(spec: ToolSpec, value: dict[str, Value]) -> bool:
+    """Whether the only argument, an object, holds all arguments, or is itself the first of them."""
+    properties: dict[str, Any] = spec.parameters.get("properties", {})
+    kinds = [schema.get("type") for schema in properties.values()]
+    return kinds[:1] != ["object"] or bool(value.keys() & properties.keys())

@@ -2,514 +2,286 @@
 
 One grammar reads both, since models mix them: `true` in Python, `None` in TypeScript, keyword arguments with colons.
 Names, literals, joins, calls and paths are read (`expressions.py`); so are the wrappers that models like to put around
-a call: a main function, a `try`, a loop over a list. A statement that is none of these is skipped and said to be
-unsupported. Reading gives a tree (`syntax.py`); nothing is executed.
+a call (`compounds.py`): a main function, a `try`, a loop over a list. Any other statement is skipped, with the reason
+that it is not supported. Reading gives a tree (`syntax.py`); nothing is executed.
 """
 
 import re
 from collections.abc import Callable
-from typing import Any
 
-from toolspeak.reading.code.expressions import HINT, IDENTIFIER, PRECEDENCE, TYPE, UNSUPPORTED, Expressions
+from toolspeak.reading.code.bodies import BodyReader
+from toolspeak.reading.code.compounds import CompoundReader
+from toolspeak.reading.code.expressions import PRECEDENCE, ExpressionReader
+from toolspeak.reading.code.lines import LineReader
+from toolspeak.reading.code.operands import IDENTIFIER, TYPE
+from toolspeak.reading.code.rules import HINT, UNSUPPORTED, CodeRules
+from toolspeak.reading.code.space import CodeSpaceReader
 from toolspeak.reading.code.syntax import (
     Bind,
     Block,
-    Closure,
-    Define,
-    Doubtful,
+    Constant,
+    Expression,
     ExprStatement,
-    If,
     Import,
     Jump,
-    Loop,
     Name,
-    Nothing,
+    NoOp,
     Operation,
     Return,
     Statement,
-    Unreadable,
+    Unsupported,
 )
+from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import ReadError, Truncated
-from toolspeak.reading.values import Values
 
-INDENT = re.compile(r"[ \t\u200b\u200c\u200d\u2060\ufeff\u00a0]*")
-ALWAYS = re.compile(r"""\(?\s*(?:True|true|1|__name__\s*===?\s*["']__main__["']|require\.main\s*===?\s*module)\s*\)?""")
-COMPOUND = frozenset({"if", "while", "with", "switch", "for", "try", "do"})
+COMPOUNDS = frozenset({"if", "while", "with", "switch", "for", "try", "do"})
 DECLARATIONS = frozenset({"class", "interface", "type", "declare", "namespace", "enum", "abstract", "module"})
-SKIPPED = frozenset({"pass", "global", "nonlocal", "del", "debugger"})
+IGNORED = frozenset({"pass", "global", "nonlocal", "del", "debugger"})
 AUGMENTED = ("**=", "//=", "+=", "-=", "*=", "/=", "%=")
+PLAIN_IMPORT = re.compile(r"[\w., ]+;?")
 
 
-class Code(Expressions):
-    """Reads statements. `column` is that of the statement at hand."""
+class StatementReader:
+    """Reads the statements of a piece of code: of a block, a line, or one expression.
 
-    def __init__(self, values: Values) -> None:
-        super().__init__(values)
-        self.column: int = 0
-        self._at = -1
-        self._at_column: int = 0
+    Args:
+        cursor: Where code is read.
+    """
 
-    # Statements
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self._source = cursor.source
+        self._rules = CodeRules(cursor)
+        self._space = CodeSpaceReader(cursor, self._rules)
+        self._lines = LineReader(cursor)
+        bodies = BodyReader(cursor, self._space, self._lines, self.read)
+        self._expressions = ExpressionReader(cursor, self._rules, self._space, bodies)
+        self._compounds = CompoundReader(
+            cursor, self._space, self._lines, bodies, self._expressions, self._parse_expression
+        )
+        self._readers: dict[str, Callable[[], Reading[Statement]]] = {
+            "def": self._compounds.read_definition,
+            "function": self._compounds.read_definition,
+            "import": self._read_import,
+            "from": self._read_from_import,
+            "export": self._read_statement,
+            "default": self._read_statement,
+            "return": self._read_return,
+            "yield": self._read_return,
+            "assert": self._read_simple,
+            "raise": self._read_raise,
+            "throw": self._read_raise,
+            "break": self._read_jump,
+            "continue": self._read_jump,
+            "const": self._read_declared,
+            "let": self._read_declared,
+            "var": self._read_declared,
+            **dict.fromkeys(IGNORED, self._skip_ignored),
+        }
 
-    def line(self) -> Reading[Statement | None]:
-        """A statement on a line of its own, outside of any block; `Bad` if it is none."""
-        if not (yield from self.line_start()):
+    def begin(self, *, python: bool = False) -> None:
+        """Begin a new piece of code; `python`: whether it is Python, where `//` divides."""
+        self._cursor.reset()
+        self._lines.reset()
+        self._rules.python = python
+
+    def read_line(self) -> Reading[Statement | None]:
+        """Read the statement of a line outside of any block; None if there is none.
+
+        Raises:
+            ReadError: The line is not a statement.
+        """
+        if not (yield from self._lines.find_statement()):
             return None
-        return (yield from self._statement())
+        return (yield from self._read_statement())
 
-    def statement(self) -> Reading[Statement | None]:
-        """The next statement, or None at the end of the block. What cannot be read is skipped: `Nothing(why=…)`."""
-        if not (yield from self.line_start()):
+    def read_list_item(self) -> Reading[Statement]:
+        """Read an item of a list of calls, whose opening bracket has been read."""
+        self._cursor.open.append("]")
+        value = yield from self._expressions.read_item()
+        self._cursor.open.pop()
+        return ExprStatement(value=value)
+
+    def read(self) -> Reading[Statement | None]:
+        """Read the next statement; None at the end of the block. A broken one is skipped: `NoOp` with the reason.
+
+        Raises:
+            Truncated: The text ended inside the statement.
+        """
+        if not (yield from self._lines.find_statement()):
             return None
-        depth = len(self.open)
-        start = self.source.here
+        open_brackets = self._cursor.open
+        depth = len(open_brackets)
+        start = self._source.here
         try:
-            return (yield from self._statement())
+            return (yield from self._read_statement())
         except Truncated:
             raise
-        except ReadError as bad:
-            yield from self._skip_line(len(self.open) - depth)
-            del self.open[depth:]
-            if self.source.here == start:
-                self.source.pos += 1  # a stray closer, which no line begins with
-            return Nothing(why=bad.reason)
+        except ReadError as error:
+            yield from self._lines.skip_statement(len(open_brackets) - depth)
+            del open_brackets[depth:]
+            if self._source.here == start:
+                self._source.pos += 1  # a stray closer, which no line begins with
+            return NoOp(reason=error.reason)
 
-    def line_start(self) -> Reading[str]:
-        """Go to the next statement and note its column; its first character, or "" at the end of the block."""
-        source = self.source
-        if source.here == self._at:  # found already, by the body that ended before it
-            self.column = self._at_column
-            return (yield from source.ahead(1))
-        column = 0
-        while True:
-            column += len((yield from source.run(INDENT)))
-            char = yield from source.ahead(1)
-            if char == "":
-                return ""
-            if char in "\r\n;":
-                source.pos += 1
-                column = self.column if char == ";" else 0
-            elif char == "#" or (char == "/" and (yield from source.ahead(2)) == "//"):
-                yield from source.line()
-            elif char == "/" and (yield from source.starts_with("/*")):
-                yield from source.until("*/")
-            elif (char in "`~" and (yield from source.ahead(3)) in ("```", "~~~")) or (
-                char == "<" and not (yield from source.starts_with("<!--"))
-            ):
-                return ""
-            elif char == "<":
-                yield from source.until("-->")
-            elif char in ">." and (yield from source.ahead(4)) in (">>> ", "... "):
-                source.pos += 4
-                column = 0
-            else:
-                self.column = self._at_column = column
-                self._at = source.here
-                return char
-
-    def _statement(self) -> Reading[Statement]:
-        source = self.source
+    def _read_statement(self) -> Reading[Statement]:
+        source, space = self._source, self._space
         mark = source.mark()
         try:
             word = yield from source.run(IDENTIFIER)
-            following = (yield from self.blank()) if word else ""
+            following = (yield from space.skip()) if word else ""
             if word == "async" and (yield from source.starts_with("def")):
                 word = yield from source.run(IDENTIFIER)
-                yield from self.blank()
+                yield from space.skip()
             elif word == "async" and (yield from source.starts_with("function")):
                 word = yield from source.run(IDENTIFIER)
-                following = yield from self.blank()
-            if word in COMPOUND and following not in (".", "=", ",", ")"):
-                return (yield from self._compound(word, following))
+                following = yield from space.skip()
+            if word in COMPOUNDS and following not in (".", "=", ",", ")"):
+                return (yield from self._compounds.read(word, following))
             if word in ("match", "case") and (following.isalnum() or following in ("_", '"', "'")):
-                return (yield from self._compound(word, following))
+                return (yield from self._compounds.read(word, following))
             if following not in ("(", ".", "=", ",") and (following != "[" or word in ("const", "let", "var")):
-                reader = self._keywords().get(word)
+                reader = self._readers.get(word)
                 if reader is not None:
                     return (yield from reader())
             if word in DECLARATIONS and (following.isalpha() or following in "_${"):
-                return (yield from self._declaration())
+                return (yield from self._compounds.read_declaration())
             source.rewind(mark)
         finally:
             source.unmark()
-        return (yield from self._simple())
+        return (yield from self._read_simple())
 
-    def _keywords(self) -> dict[str, Callable[[], Reading[Statement]]]:
-        return {
-            "def": self._definition,
-            "function": self._definition,
-            "import": self._import,
-            "from": self._from_import,
-            "export": self._statement,
-            "default": self._statement,
-            "return": self._returned,
-            "yield": self._returned,
-            "assert": self._simple,
-            "raise": self._stop,
-            "throw": self._stop,
-            "break": self._jump,
-            "continue": self._jump,
-            "const": self._declared,
-            "let": self._declared,
-            "var": self._declared,
-            **dict.fromkeys(SKIPPED, self._ignored),
-        }
+    def _skip_ignored(self) -> Reading[Statement]:
+        yield from self._source.line()
+        return NoOp()
 
-    def _ignored(self) -> Reading[Statement]:
-        yield from self.source.line()
-        return Nothing()
-
-    def _jump(self) -> Reading[Statement]:
-        yield from self.source.line()
+    def _read_jump(self) -> Reading[Statement]:
+        yield from self._source.line()
         return Jump()
 
-    def _stop(self) -> Reading[Statement]:
-        yield from self.source.line()
-        return Return(value=Unreadable(why="the code stops with an error"))
+    def _read_raise(self) -> Reading[Statement]:
+        yield from self._source.line()
+        return Return(value=Unsupported(reason="the code stops with an error"))
 
-    def _returned(self) -> Reading[Statement]:
-        char = yield from self.blank()
+    def _read_return(self) -> Reading[Statement]:
+        char = yield from self._space.skip()
         if char in ("", "\n", ";", "}"):
-            return Return(value=None)
-        said = yield from self._simple()
-        return Return(value=said.value) if isinstance(said, ExprStatement) else said
+            return Return(value=Constant(value=None))
+        statement = yield from self._read_simple()
+        return Return(value=statement.value) if isinstance(statement, ExprStatement) else statement
 
-    def _declared(self) -> Reading[Statement]:
-        """`const a = 1, b = 2`, or `let a`."""
-        bound: list[Statement] = []
-        while True:
-            target = yield from self.expression()
-            yield from self._annotation()
-            if (yield from self.blank()) == "=":
-                self.source.pos += 1
-                bound.append(Bind(target=target, value=(yield from self.expression())))
-            if (yield from self.blank()) != ",":
-                break
-            self.source.pos += 1
-            yield from self.space()
-        yield from self._end()
-        return bound[0] if len(bound) == 1 else Block(body=tuple(bound))
-
-    def _simple(self) -> Reading[Statement]:
-        """An assignment or an expression."""
-        value = yield from self._several()
-        if isinstance(value, Name):
-            value = yield from self._stuttered(value)
-            yield from self._annotation()
-        if (operator := (yield from self._augmented())) is not None:
-            other = (yield from self.expression()) if operator.endswith("=") else 1
-            yield from self._end()
-            return Bind(target=value, value=Operation(operator=operator.rstrip("="), left=value, right=other))
-        targets: list[Any] = []
-        while (yield from self.blank()) == "=" and (yield from self.source.ahead(2)) not in ("==", "=>"):
-            self.source.pos += 1
-            yield from self.blank()
-            targets.append(value)
-            value = yield from self._several()
-        yield from self._end()
-        if not targets:
-            return ExprStatement(value=value)
-        # `a = b = call()` calls once: the last name is bound, and the others to it.
-        bound = [
-            Bind(target=targets[-1], value=value),
-            *(Bind(target=each, value=targets[-1]) for each in targets[:-1]),
-        ]
-        return bound[0] if len(bound) == 1 else Block(body=tuple(bound))
-
-    def _stuttered(self, said: Name) -> Reading[Any]:
-        """`l lawsuit_search(…)`: the beginning of a name, and then the name. What was said, if that is all."""
-        if not ((yield from self.blank()).isalpha() and (yield from self.source.starts_with(said.name))):
-            return said
-        self.repaired("syntax")
-        return (yield from self.expression())
-
-    def _augmented(self) -> Reading[str | None]:
-        """`+=` and its like, or `+` for `++`; None if none comes."""
-        char = yield from self.blank()
-        if char not in PRECEDENCE:
-            return None
-        three = yield from self.source.ahead(3)
-        for sign in AUGMENTED:
-            if three.startswith(sign):
-                self.source.pos += len(sign)
-                return sign
-        if three[:2] in ("++", "--"):
-            self.source.pos += 2
-            return three[0]
-        return None
-
-    def _several(self) -> Reading[Any]:
-        """One expression, or several with commas between: a tuple without parentheses."""
-        first = yield from self.expression()
-        items = [first]
-        while not self.open and (yield from self.blank()) == ",":
-            self.source.pos += 1
-            if (yield from self.blank()) in ("", "\n", "=", ";"):
-                break
-            items.append((yield from self.expression()))
-        return first if len(items) == 1 else items
-
-    def _annotation(self) -> Reading[None]:
-        """`: Type` after a name, which says nothing to us."""
-        if (yield from self.blank()) == ":":
-            self.source.pos += 1
-            yield from self.source.run(TYPE)
-
-    def _end(self) -> Reading[None]:
-        char = yield from self.blank()
-        if char == "" and not self.source.well:
-            raise Truncated  # the statement, or its line, may have gone on
-        while char == ")" and not self.open:
-            self.source.pos += 1  # one closer too many
-            self.repaired("syntax")
-            char = yield from self.blank()
-        if char in ("", "\n", "\r", ";", "}"):
-            return
-        if char == "`" and (yield from self.source.ahead(2)) in ("`", "`\n"):
-            return  # the call stood alone between backticks
-        if char == "<" or (char in "`~" and (yield from self.source.ahead(3)) in ("```", "~~~")):
-            return
-        raise ReadError(UNSUPPORTED, HINT)
-
-    # Wrappers around calls
-
-    def _compound(self, word: str, following: str) -> Reading[Statement]:
-        if word == "for":
-            return (yield from self._for(following))
-        if word in ("try", "do"):
-            ender = following if following in (":", "{") else ""
-            body = yield from self.body(ender)
-            others = yield from self._handlers(("except", "catch", "finally", "else", "while"))
-            if word == "do":
-                return Loop(target=None, items=None, body=body)
-            # What is done about an error is hardly meant as calls; it is refused, and changes nothing.
-            return (
-                Block(body=(*body, ExprStatement(value=Doubtful(sure=(), unsure=others))))
-                if others
-                else Block(body=body)
-            )
-        condition, ender = yield from self.header()
-        body = yield from self.body(ender)
-        if word == "if":
-            alternatives = yield from self._handlers(("elif", "else"))
-            always = ALWAYS.fullmatch(condition.strip()) is not None
-            when = If(always=always, body=body)
-            if always:
-                return when
-            # What the condition calls is called in any case; nothing else is sure.
-            asked = _whole_expression(condition, self)
-            said = [] if asked is None else [ExprStatement(value=asked)]
-            return Block(body=(*said, when, If(always=False, body=alternatives)))
-        if word == "case":
-            return If(always=False, body=body)
-        if word == "with":
-            names = [Name(name=name) for name in re.findall(r"\bas\s+(\w+)", condition)]
-            bound = [Bind(target=name, value=Unreadable(why="it is bound by a with")) for name in names]
-            return Block(body=(*bound, *body))
-        return Loop(target=None, items=None, body=body)
-
-    def _for(self, following: str) -> Reading[Statement]:
-        source = self.source
-        parens = following == "("
-        if (yield from source.starts_with("await")):
-            source.pos += 5
-            parens = (yield from self.blank()) == "("
-        if parens:
-            source.pos += 1
-            mark = source.mark()
-            head = yield from source.run(re.compile(r"[^;{}\n]*"))
-            source.rewind(mark)
-            source.unmark()
-            if " of " not in head:
-                _, ender = yield from self.header(opened=True)
-                return Loop(target=None, items=None, body=(yield from self.body(ender)))
-            self.open.append(")")
-            yield from self.skip_words(("const", "let", "var"))
-            target = yield from self._targets()
-            yield from self.skip_words(("of",))
-            items = yield from self.expression()
-            if (yield from self.blank()) == ")":
-                source.pos += 1
-            self.open.pop()
-            ender = yield from self.blank()
-        else:
-            target = yield from self._targets()
-            if not (yield from self.skip_words(("in",))):
-                raise ReadError(UNSUPPORTED, HINT)
-            items = yield from self._several()
-            ender = yield from self.blank()
-        body = yield from self.body(ender if ender in (":", "{") else "")
-        others = yield from self._handlers(("else",))
-        loop = Loop(target=target, items=items, body=body)
-        return Block(body=(loop, If(always=False, body=others))) if others else loop
-
-    def _handlers(self, words: tuple[str, ...]) -> Reading[tuple[Statement, ...]]:
-        """`except`, `else` and the like after a body; their bodies, which run only when something went otherwise."""
-        bodies: list[Statement] = []
-        column = self.column
-        while (yield from self.line_start()) and self.column == column:
-            mark = self.source.mark()
-            word = yield from self.source.run(IDENTIFIER)
-            if word not in words:
-                self.source.rewind(mark)
-                self.source.unmark()
-                self._at = self.source.here
-                break
-            self.source.unmark()
-            _, ender = yield from self.header()
-            bodies += yield from self.body(ender)
-            self.column = column
-        return tuple(bodies)
-
-    def header(self, *, opened: bool = False) -> Reading[tuple[str, str]]:
-        """The text of a header up to the `:` or `{` that begins its body, which is not read."""
-        source = self.source
-        pieces: list[str] = []
-        depth = int(opened)
-        while True:
-            char = yield from source.ahead(1)
-            if char == "":
-                raise Truncated
-            if char == "`" and (yield from source.ahead(3)) == "```":
-                raise ReadError(UNSUPPORTED, HINT)
-            if depth <= 0 and char in ":{\n;":
-                return "".join(pieces), char if char in ":{" else ""
-            source.pos += 1
-            pieces.append(char)
-            if char in "\"'`":
-                pieces.append((yield from source.run(re.compile(rf"[^{char}\n]*"))))
-                if (yield from source.ahead(1)) == char:
-                    source.pos += 1
-                    pieces.append(char)
-                continue
-            depth += (char in "([{") - (char in ")]}")
-            # `if (condition) statement`: the parenthesis that opened the header closes it.
-            parenthesis = char == ")" and depth == 0 and (opened or pieces[0] == "(")
-            if parenthesis and not (yield from self._condition_goes_on()):
-                return "".join(pieces), ""
-
-    def _condition_goes_on(self) -> Reading[bool]:
-        char = yield from self.blank()
-        if char in ("", ":", "{") or char in "=&|.-<>!+*/%[?":
-            return True
-        words = re.match(r"(?:and|or|in|is|not|if)\b", (yield from self.source.ahead(4)))
-        return words is not None
-
-    def body(self, ender: str) -> Reading[tuple[Statement, ...]]:
-        """The statements of a body: indented after a `:`, between braces, or the one that follows."""
-        outer, self.open = self.open, []
-        column = self.column
-        try:
-            if ender == "{":
-                self.source.pos += 1
-                return (yield from self._braced())
-            if ender == ":":
-                self.source.pos += 1
-                if (yield from self.blank()) not in ("\n", "\r", ""):
-                    return (yield from self._one(column))
-                return (yield from self._indented(column))
-            return (yield from self._one(column))
-        finally:
-            self.open = outer
-            self.column = column
-
-    def _one(self, column: int) -> Reading[tuple[Statement, ...]]:
-        statement = yield from self.statement()
-        return () if statement is None else (statement,)
-
-    def _braced(self) -> Reading[tuple[Statement, ...]]:
-        statements: list[Statement] = []
-        while True:
-            char = yield from self.line_start()
-            if char == "}":
-                self.source.pos += 1
-                break
-            if not char:
-                if not self.source.well:
-                    raise Truncated
-                self.repaired("closers")
-                break
-            statement = yield from self.statement()
-            if statement is None:
-                break
-            statements.append(statement)
-        return tuple(statements)
-
-    def _indented(self, column: int) -> Reading[tuple[Statement, ...]]:
-        statements: list[Statement] = []
-        while (yield from self.line_start()) and self.column > column:
-            statement = yield from self.statement()
-            if statement is None:
-                break
-            statements.append(statement)
-        return tuple(statements)
-
-    def _definition(self) -> Reading[Statement]:
-        source = self.source
-        if (yield from self.blank()) == "*":
-            source.pos += 1
-        name = yield from source.run(IDENTIFIER)
-        if not name or (yield from self.blank()) != "(":
-            raise ReadError(UNSUPPORTED, HINT)
-        header, ender = yield from self.header()
-        parameters = [Name(name=text) for text in re.findall(r"[(,]\s*\*{0,2}([^\W\d]\w*)", header)]
-        body = (yield from self.body(ender)) if ender else ()
-        return Define(name=name, closure=Closure(parameters=tuple(parameters), body=body))
-
-    def _declaration(self) -> Reading[Statement]:
-        """A type or a class: nothing in it is a call, and its name is no tool's."""
-        header, ender = yield from self.header()
-        if ender == ":":
-            self.source.pos += 1
-            ender = ":" if (yield from self.blank()) in ("\n", "\r", "") else ""
-            if ender:
-                yield from self._indented(self.column)
-        elif ender == "{":
-            yield from self.body(ender)
-        if not ender:
-            yield from self._skip_line(0)
-        name = re.match(r"\w+", header)
-        return Bind(target=Name(name=name[0]), value=Unreadable(why="it is a type")) if name else Nothing()
-
-    def _import(self) -> Reading[Statement]:
-        line = yield from self.source.line()
-        if not re.fullmatch(r"[\w., ]+;?", line):
-            return Nothing()
+    def _read_import(self) -> Reading[Statement]:
+        line = yield from self._source.line()
+        if not PLAIN_IMPORT.fullmatch(line):
+            return NoOp()
         names = [part.split(" as ")[-1].strip().split(".")[0] for part in line.rstrip(";").split(",")]
         return Import(names=tuple(names))
 
-    def _from_import(self) -> Reading[Statement]:
-        line = yield from self.source.line()
+    def _read_from_import(self) -> Reading[Statement]:
+        line = yield from self._source.line()
         if line.count("(") > line.count(")"):
-            yield from self.source.until(")")
-        return Nothing()
+            yield from self._source.until(")")
+        return NoOp()
 
-    def _skip_line(self, depth: int) -> Reading[None]:
-        """Leave a statement that cannot be read: to the end of its line, or of what is open in it."""
-        source = self.source
+    # Assignments and expressions
+
+    def _read_declared(self) -> Reading[Statement]:
+        """Read `const a = 1, b = 2`, or `let a`, after the keyword."""
+        bindings: list[Statement] = []
         while True:
-            char = yield from source.ahead(1)
-            if char == "" or (char in "`~" and (yield from source.ahead(3)) in ("```", "~~~")):
-                return
-            if char == "\n" and depth <= 0:
-                return
-            if char == "}" and depth <= 0:
-                return
-            depth += (char in "([{") - (char in ")]}")
-            source.pos += 1
+            target = yield from self._expressions.read()
+            yield from self._skip_annotation()
+            if (yield from self._space.skip()) == "=":
+                self._source.pos += 1
+                bindings.append(Bind(target=target, value=(yield from self._expressions.read())))
+            if (yield from self._space.skip()) != ",":
+                break
+            self._source.pos += 1
+            yield from self._space.skip_all()
+        yield from self._read_end()
+        return bindings[0] if len(bindings) == 1 else Block(body=tuple(bindings))
 
+    def _read_simple(self) -> Reading[Statement]:
+        """Read an assignment or an expression."""
+        value = yield from self._expressions.read_several()
+        if isinstance(value, Name):
+            value = yield from self._read_stuttered(value)
+            yield from self._skip_annotation()
+        if (operator := (yield from self._read_augmented_sign())) is not None:
+            other = (yield from self._expressions.read()) if operator.endswith("=") else Constant(value=1)
+            yield from self._read_end()
+            return Bind(target=value, value=Operation(operator=operator.rstrip("="), left=value, right=other))
+        targets: list[Expression] = []
+        while (yield from self._space.skip()) == "=" and (yield from self._source.ahead(2)) not in ("==", "=>"):
+            self._source.pos += 1
+            yield from self._space.skip()
+            targets.append(value)
+            value = yield from self._expressions.read_several()
+        yield from self._read_end()
+        if not targets:
+            return ExprStatement(value=value)
+        # `a = b = call()` calls once: the last name is bound, and the others to it.
+        bindings = [
+            Bind(target=targets[-1], value=value),
+            *(Bind(target=each, value=targets[-1]) for each in targets[:-1]),
+        ]
+        return bindings[0] if len(bindings) == 1 else Block(body=tuple(bindings))
 
-def _whole_expression(text: str, like: Values) -> Any:
-    """An expression from a text that is all there; None if it is none."""
-    source = Source()
-    source.feed(f"({text})\n")
-    source.ended = True
-    reading = Code(Values(source, like.keys)).expression()
-    try:
-        while True:
-            next(reading)
-    except StopIteration as stop:
-        return stop.value
-    except ReadError:
+    def _read_stuttered(self, name: Name) -> Reading[Expression]:
+        """Read `l lawsuit_search(…)`, the beginning of a name before the name; return `name` if it stands alone."""
+        if not ((yield from self._space.skip()).isalpha() and (yield from self._source.starts_with(name.name))):
+            return name
+        self._cursor.note_repair("syntax")
+        return (yield from self._expressions.read())
+
+    def _read_augmented_sign(self) -> Reading[str | None]:
+        """Read `+=` and the like, or `++` as `+`; None if no such sign comes."""
+        char = yield from self._space.skip()
+        if char not in PRECEDENCE:
+            return None
+        three = yield from self._source.ahead(3)
+        for sign in AUGMENTED:
+            if three.startswith(sign):
+                self._source.pos += len(sign)
+                return sign
+        if three[:2] in ("++", "--"):
+            self._source.pos += 2
+            return three[0]
         return None
+
+    def _skip_annotation(self) -> Reading[None]:
+        """Skip `: Type` after a name."""
+        if (yield from self._space.skip()) == ":":
+            self._source.pos += 1
+            yield from self._source.run(TYPE)
+
+    def _read_end(self) -> Reading[None]:
+        """Check that the statement ends here."""
+        char = yield from self._space.skip()
+        if char == "" and not self._source.well:
+            raise Truncated  # the statement, or its line, may have gone on
+        while char == ")" and not self._cursor.open:
+            self._source.pos += 1  # one closer too many
+            self._cursor.note_repair("syntax")
+            char = yield from self._space.skip()
+        if char in ("", "\n", "\r", ";", "}"):
+            return
+        if char == "`" and (yield from self._source.ahead(2)) in ("`", "`\n"):
+            return  # the call stood alone between backticks
+        if char == "<" or (char in "`~" and (yield from self._source.ahead(3)) in ("```", "~~~")):
+            return
+        raise ReadError(UNSUPPORTED, HINT)
+
+    def _parse_expression(self, text: str) -> Expression | None:
+        """Return the expression that `text` is; None if it is not one."""
+        source = Source()
+        source.feed(f"({text})\n")
+        source.ended = True
+        reading = StatementReader(Cursor(source, self._cursor.keys))._expressions.read()
+        try:
+            while True:
+                next(reading)
+        except StopIteration as stop:
+            return stop.value
+        except ReadError:
+            return None

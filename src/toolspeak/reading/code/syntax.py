@@ -1,19 +1,29 @@
-"""What code says before it means anything: the nodes of expressions and statements.
+"""The syntax tree of code: the nodes of expressions and of statements.
 
-Plain values (text, numbers, lists, dicts of such) stand for themselves; nodes are what has to be looked up, joined or
-called. Nothing here is ever executed: `meaning.py` turns statements into calls.
+Both unions are closed: `Expression` and `Statement` list every node, and the type checker holds the interpreter to all
+of them. Nothing here is ever executed: `interpreter.py` turns statements into calls.
 """
 
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import Any, TypeAlias, cast
 
 from toolspeak._frozen import frozen
 
-Expression: TypeAlias = Any
-"""A node, or a plain value that may hold nodes."""
+# Expressions
+
+
+@frozen
+class Constant:
+    """A text, a number, true, false or null."""
+
+    value: str | int | float | bool | None
 
 
 @frozen
 class Name:
+    """The name of a variable, a function or a tool."""
+
     name: str
 
 
@@ -21,24 +31,24 @@ class Name:
 class Member:
     """`base.key` or `base[key]`."""
 
-    base: Expression
-    key: Expression
+    base: "Expression"
+    key: "Expression"
 
 
 @frozen
 class Invocation:
-    """`callee(…)`. A keyword of `None` is a spread of an object."""
+    """`callee(…)`. A keyword without a name is an object that is unpacked."""
 
-    callee: Expression
-    args: tuple[Expression, ...]
-    keywords: tuple[tuple[str | None, Expression], ...] = ()
+    callee: "Expression"
+    args: "tuple[Expression, ...]"
+    keywords: "tuple[tuple[str | None, Expression], ...]" = ()
 
 
 @frozen
-class Joined:
-    """A template: text and expressions, to be joined. `python`: whether true is written `True`."""
+class Template:
+    """Text and expressions that are joined to one text. `python`: whether true is written `True`."""
 
-    parts: tuple[Expression, ...]
+    parts: "tuple[Expression, ...]"
     python: bool = True
 
 
@@ -46,49 +56,58 @@ class Joined:
 class Formatted:
     """`{value:spec}` of a formatted string."""
 
-    value: Expression
+    value: "Expression"
     spec: str
 
 
 @frozen
-class Doubtful:
-    """A value that depends on something that only running would tell: `a or b`, `x if y else z`.
+class Dynamic:
+    """An expression whose value only running the code would tell: `a or b`, `x if y else z`, `a < b`.
 
     Attributes:
-        sure: What is evaluated in any case.
-        unsure: What may be or not.
+        always: The operands that are evaluated in any case.
+        maybe: The operands that may be evaluated or not.
     """
 
-    sure: tuple[Expression, ...]
-    unsure: tuple[Expression, ...]
+    always: "tuple[Expression, ...]"
+    maybe: "tuple[Expression, ...]"
 
 
 @frozen
 class Operation:
+    """Arithmetic, or text joined with `+`."""
+
     operator: str
-    left: Expression
-    right: Expression
+    left: "Expression"
+    right: "Expression"
 
 
 @frozen
-class Mapped:
-    """An object literal of code: keys in order; a key of `None` is a spread."""
+class ListLiteral:
+    """A list, a tuple, or several targets of an assignment."""
 
-    items: tuple[tuple[str | None, Expression], ...]
+    items: "tuple[Expression, ...]"
+
+
+@frozen
+class ObjectLiteral:
+    """An object or a dict: pairs in order. A pair without a key is an object that is unpacked."""
+
+    items: "tuple[tuple[str | None, Expression], ...]"
 
 
 @frozen
 class Spread:
-    """`*items` or `...items` in a list or in arguments."""
+    """`*value` or `...value` in a list or in arguments."""
 
-    value: Expression
+    value: "Expression"
 
 
 @frozen
 class Closure:
-    """A function: its parameters (patterns) and its body."""
+    """A function: its parameters (names and patterns) and its body."""
 
-    parameters: tuple[Expression, ...]
+    parameters: "tuple[Expression, ...]"
     body: "tuple[Statement, ...]"
 
 
@@ -96,16 +115,34 @@ class Closure:
 class Comprehension:
     """`item for target in items`."""
 
-    item: Expression
-    target: Expression
-    items: Expression
+    item: "Expression"
+    target: "Expression"
+    items: "Expression"
 
 
 @frozen
-class Unreadable:
-    """An expression that is understood as one and not supported."""
+class Unsupported:
+    """An expression that is recognised and not supported."""
 
-    why: str
+    reason: str
+
+
+Expression: TypeAlias = (
+    Constant
+    | Name
+    | Member
+    | Invocation
+    | Template
+    | Formatted
+    | Dynamic
+    | Operation
+    | ListLiteral
+    | ObjectLiteral
+    | Spread
+    | Closure
+    | Comprehension
+    | Unsupported
+)
 
 
 # Statements
@@ -120,19 +157,19 @@ class ExprStatement:
 
 @frozen
 class Return:
-    """`return value`."""
+    """`return value`, or a statement that ends the code: `raise`, `throw`."""
 
     value: Expression
 
 
 @frozen
 class Jump:
-    """`break` or `continue`: how often a loop runs is not written out."""
+    """`break` or `continue`: how often the loop around it runs is not written out."""
 
 
 @frozen
 class Bind:
-    """`target = value`; a target is a name or a pattern of such."""
+    """`target = value`. The target is a name, a member, or a pattern of these."""
 
     target: Expression
     value: Expression
@@ -140,13 +177,15 @@ class Bind:
 
 @frozen
 class Define:
+    """The definition of a function."""
+
     name: str
     closure: Closure
 
 
 @frozen
 class Loop:
-    """A loop over items; `items` is None where there is no telling how often it runs."""
+    """A loop over the items of an expression."""
 
     target: Expression
     items: Expression
@@ -154,30 +193,62 @@ class Loop:
 
 
 @frozen
+class UnboundedLoop:
+    """A `while`, a `switch`, a loop that counts: how often its body runs is not written out."""
+
+    body: "tuple[Statement, ...]"
+
+
+@frozen
 class If:
-    """A condition. `always` is True for main guards and `if True`."""
+    """A body under a condition. `always` is True for main guards and `if True`."""
 
     always: bool
     body: "tuple[Statement, ...]"
 
 
 @frozen
-class Import:
-    names: tuple[str, ...]
-
-
-@frozen
-class Block:
-    """Statements that simply follow each other: the body of a `try`, a bare block."""
+class Handlers:
+    """The handlers of a `try`. Hardly a model means their calls: they are refused, and change nothing."""
 
     body: "tuple[Statement, ...]"
 
 
 @frozen
-class Nothing:
-    """A statement that says nothing to us: a type, a `pass`, an unsupported line (then `why`)."""
+class Import:
+    """`import a, b`."""
 
-    why: str = ""
+    names: tuple[str, ...]
 
 
-Statement: TypeAlias = ExprStatement | Return | Jump | Bind | Define | Loop | If | Import | Block | Nothing
+@frozen
+class Block:
+    """Statements that follow each other: the body of a `try`, a bare block, several bindings in one."""
+
+    body: "tuple[Statement, ...]"
+
+
+@frozen
+class NoOp:
+    """A statement without effect on calls: a type, a `pass`. `reason` is set if it could not be read."""
+
+    reason: str = ""
+
+
+Statement: TypeAlias = (
+    ExprStatement | Return | Jump | Bind | Define | Loop | UnboundedLoop | If | Handlers | Import | Block | NoOp
+)
+
+Node: TypeAlias = Expression | Statement
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield every node and all nodes inside it, in the order in which they are written."""
+    waiting: list[Any] = [tuple(nodes)]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, tuple):
+            waiting += reversed(cast("tuple[Any, ...]", each))
+        elif isinstance(each, Node):
+            yield each
+            waiting += [getattr(each, field.name) for field in reversed(fields(each))]

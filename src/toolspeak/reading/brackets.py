@@ -1,0 +1,129 @@
+"""Brackets, and what stands beside the values inside them: commas, keys, colons.
+
+Objects, lists, arguments and parentheses differ only in what an item is. So items are read by a callable, and this
+module reads everything around them, with the repairs that models make necessary: commas too many or too few, closers
+that are missing at the end.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from toolspeak.reading.cursor import Cursor, ReadError, Truncated
+from toolspeak.reading.rules import SyntaxRules
+from toolspeak.reading.source import Reading
+from toolspeak.reading.space import SpaceReader
+from toolspeak.reading.strings import StringReader
+
+BARE_KEY = re.compile(r"[\w$.\-]*")
+
+ItemReader: TypeAlias = Callable[[str], Reading[None]]
+"""Reads one item between brackets; its argument is the first character of the item."""
+
+
+class BracketReader:
+    """Reads brackets around items, and keys.
+
+    Args:
+        cursor: Where brackets are read.
+        rules: Which repairs are needed: those of data or of code.
+        space: Skips blanks and comments.
+        strings: Reads quoted keys.
+    """
+
+    def __init__(self, cursor: Cursor, rules: SyntaxRules, space: SpaceReader, strings: StringReader[Any]) -> None:
+        self._cursor = cursor
+        self._source = cursor.source
+        self._rules = rules
+        self._in_code = rules.in_code
+        self._space = space
+        self._strings = strings
+
+    def read_items(self, closer: str, read_item: ItemReader) -> Reading[int]:
+        """Read the items between brackets, from the opening bracket, which is next, to `closer`.
+
+        Returns:
+            The number of commas.
+        """
+        cursor = self._cursor
+        source = self._source
+        source.pos += 1
+        cursor.open.append(closer)
+        commas, after_comma, some = 0, True, False
+        while True:
+            char = yield from self._space.skip()
+            if char == closer:
+                if after_comma and some and not self._in_code:
+                    cursor.note_repair("syntax")
+                source.pos += 1
+                break
+            if char == ",":
+                if after_comma:
+                    cursor.note_repair("syntax")
+                source.pos += 1
+                commas += 1
+                after_comma = True
+                continue
+            if (yield from self._can_supply_closer(char, after_comma=after_comma and some)):
+                break
+            if not after_comma:
+                self._rules.check_missing_comma(char)
+            yield from read_item(char)
+            after_comma, some = False, True
+        cursor.open.pop()
+        return commas
+
+    def _can_supply_closer(self, char: str, *, after_comma: bool) -> Reading[bool]:
+        """Whether the closer is missing before `char` and may be supplied: at the end, or where the whole call ends."""
+        if char == "":
+            if after_comma or not self._source.well:
+                raise Truncated
+        elif char in ("`", "~") and not (yield from self._is_fence()):
+            return False
+        elif char == "<":
+            if (yield from self._strings.peek_opener()) is not None:
+                return False
+            if (yield from self._source.cut_tag()):
+                raise Truncated
+        elif char not in ("`", "~", "]", ")", "}"):
+            return False
+        elif char in "])}" and char not in self._cursor.open:
+            raise ReadError(f"there is a {char} where none is open")
+        self._cursor.note_repair("closers")
+        return True
+
+    def _is_fence(self) -> Reading[bool]:
+        return (yield from self._source.ahead(3)) in ("```", "~~~")
+
+    def read_key(self) -> Reading[str]:
+        """Read the key of an object, quoted or not."""
+        source = self._source
+        if (opener := (yield from self._strings.peek_opener())) is not None:
+            text = yield from self._strings.read(opener, "key")
+            if not isinstance(text, str):
+                raise ReadError("a key holds an expression")
+            return text
+        key = yield from source.run(BARE_KEY)
+        if not key:
+            if (yield from source.at_end()):
+                raise Truncated
+            raise ReadError(f"a key was expected, not {source.text[source.pos]!r}", 'Write JSON: {"key": value}.')
+        if (yield from source.at_end()):
+            raise Truncated
+        if key.strip(".") == "":
+            raise ReadError("it is a placeholder", "Write real values.")
+        self._cursor.note_repair("syntax")
+        return key
+
+    def read_colon(self, key: str) -> Reading[None]:
+        """Read the sign between `key` and its value: `:`, `=` or `=>`."""
+        char = yield from self._space.skip()
+        if char == "":
+            raise Truncated
+        if char not in (":", "="):
+            raise ReadError(f"there is no colon after the key {key!r}", 'Write JSON: {"key": value}.')
+        self._source.pos += 1
+        if char == "=":
+            self._cursor.note_repair("syntax")
+            if (yield from self._source.starts_with(">")):
+                self._source.pos += 1
