@@ -40,11 +40,12 @@ docs: setup ## build the guides and the reference into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'open site/index.html'
 
-check: setup ## format, lint, types, layers, tests
+check: setup ## format, lint, types, layers, docs, tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory docs
 	$(MAKE) --no-print-directory test
 
 fmt: setup ## format and mend what can be mended
