@@ -38,7 +38,7 @@ test-local: setup ## run the tests of the embedded model, with its real weights
 
 docs: setup ## build the guides and the reference into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo 'open site/index.html'
+	@echo 'built; to read it: python3 -m http.server --directory site'
 
 check: setup ## format, lint, types, layers, docs, tests
 	$(BIN)/ruff format --check

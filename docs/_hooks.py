@@ -9,6 +9,7 @@ from mkdocs.exceptions import PluginError
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*\b(?:src|data|srcset)\s*=\s*["']?\s*(?:https?:)?//[^\s"'>]+"""
     r"""|<link\b(?![^>]*rel=["']?(?:canonical|prev|next)\b)[^>]*\bhref\s*=\s*["']?\s*(?:https?:)?//[^\s"'>]+"""
+    r"""|class=["']mermaid["']"""  # the theme would get the library from elsewhere
     r"""|@import\s[^;]*//[^;]+|url\(\s*["']?(?:https?:)?//[^)]+\)""",
     re.IGNORECASE,
 )
