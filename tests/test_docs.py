@@ -28,7 +28,7 @@ from tests.pages import (
     run_program,
 )
 from toolspeak.cli.app import app
-from toolspeak.settings import settings as load_settings
+from toolspeak.settings import load as load_settings
 
 PROGRAMS = [program for page in PAGES for program in read_programs(page)]
 COMMANDS = [command for page in PAGES for command in read_commands(page)]
