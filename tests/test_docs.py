@@ -27,8 +27,8 @@ from tests.pages import (
     read_programs,
     run_program,
 )
+from toolspeak import settings
 from toolspeak.cli.app import app
-from toolspeak.settings import load as load_settings
 
 PROGRAMS = [program for page in PAGES for program in read_programs(page)]
 COMMANDS = [command for page in PAGES for command in read_commands(page)]
@@ -106,7 +106,7 @@ def test_a_command_prints_what_its_page_shows(command: Command, tmp_path: Path):
 @pytest.mark.parametrize(("page", "block"), SETTINGS, ids=lambda each: getattr(each, "name", None))
 def test_shown_settings_are_accepted(page: Path, block, tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text(block.text, encoding="utf-8")
-    load_settings(tmp_path, {"HOME": str(tmp_path)})
+    settings.load(tmp_path, {"HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
