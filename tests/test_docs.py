@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer.main
@@ -122,6 +123,16 @@ def test_named_options_exist(page: Path):
 def test_links_lead_to_files(page: Path):
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_reference_has_every_public_name():
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    names: set[str] = set()
+    for shown in re.findall(r"^::: (\S+)", pages, re.M):
+        module, _, name = shown.rpartition(".")
+        found = getattr(importlib.import_module(module), name)
+        names |= vars(found).keys() if isinstance(found, ModuleType) else {name}
+    assert [name for name in toolspeak.__all__ if name not in names] == ["__version__"]
 
 
 @pytest.mark.parametrize("name", MODULES)
