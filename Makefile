@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local check fmt bench bench-full fuzz clean
+.PHONY: help setup demo chat test test-local docs check fmt bench bench-full fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -16,7 +16,7 @@ setup: $(STAMP) ## make .venv with all that is needed to run, test and check
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolspeak needs Python 3.11 or later; say which: make setup PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,clients,dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,clients,dev,docs]'
 	@touch $@
 
 demo: setup ## pull the embedded model (1.1 GB, once) and ask it about the weather
@@ -36,11 +36,16 @@ test-local: setup ## run the tests of the embedded model, with its real weights
 	$(BIN)/toolspeak pull
 	$(BIN)/python -m pytest tests/local -n0 --timeout 900
 
-check: setup ## format, lint, types, layers, tests
+docs: setup ## build the guides and the reference into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo 'built; to read it: python3 -m http.server --directory site'
+
+check: setup ## format, lint, types, layers, docs, tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory docs
 	$(MAKE) --no-print-directory test
 
 fmt: setup ## format and mend what can be mended
@@ -58,4 +63,4 @@ fuzz: setup ## look at random for texts that break the reader, for some minutes;
 	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call" --hypothesis-profile fuzz --timeout 1800
 
 clean: ## remove what was made
-	rm -rf $(VENV) bench/.venvs
+	rm -rf $(VENV) bench/.venvs site

@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import typer.main
@@ -27,8 +28,8 @@ from tests.pages import (
     read_programs,
     run_program,
 )
+from toolspeak import settings
 from toolspeak.cli.app import app
-from toolspeak.settings import settings as load_settings
 
 PROGRAMS = [program for page in PAGES for program in read_programs(page)]
 COMMANDS = [command for page in PAGES for command in read_commands(page)]
@@ -106,7 +107,7 @@ def test_a_command_prints_what_its_page_shows(command: Command, tmp_path: Path):
 @pytest.mark.parametrize(("page", "block"), SETTINGS, ids=lambda each: getattr(each, "name", None))
 def test_shown_settings_are_accepted(page: Path, block, tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text(block.text, encoding="utf-8")
-    load_settings(tmp_path, {"HOME": str(tmp_path)})
+    settings.load(tmp_path, {"HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -122,6 +123,16 @@ def test_named_options_exist(page: Path):
 def test_links_lead_to_files(page: Path):
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_reference_has_every_public_name():
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    names: set[str] = set()
+    for shown in re.findall(r"^::: (\S+)", pages, re.M):
+        module, _, name = shown.rpartition(".")
+        found = getattr(importlib.import_module(module), name)
+        names |= vars(found).keys() if isinstance(found, ModuleType) else {name}
+    assert [name for name in toolspeak.__all__ if name not in names] == ["__version__"]
 
 
 @pytest.mark.parametrize("name", MODULES)

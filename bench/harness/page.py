@@ -24,7 +24,7 @@ BLANK = f"# Benchmarks\n\n{BEGIN}\n{END}\n"
 
 RULES = """\
 Figures are CPU time, unless it says otherwise. A ratio is our figure by the other's: below 1 we take less. A bar is the
-highest that a row may come to, and `times` is how often it was measured. [bench/README.md](../bench/README.md) says
+highest that a row may come to, and `times` is how often it was measured. `bench/README.md` says
 what each row is, and how it is measured."""
 
 

@@ -37,7 +37,8 @@ def test_basedpyright_accepts_all_programs(folder: Path):
 
 @pytest.mark.timeout(300)
 def test_mypy_accepts_all_programs(folder: Path):
-    options = ["--strict", "--python-version", "3.11", "--no-error-summary", "--cache-dir", "/dev/null"]
+    # The package itself is checked with basedpyright; here its types are only used, as if it were installed.
+    options = ["--strict", "--python-version", "3.11", "--follow-imports", "silent", "--cache-dir", "/dev/null"]
     check([sys.executable, "-m", "mypy", *options, "."], folder)
 
 

@@ -8,8 +8,8 @@ question:
      "expected": [{"name": "forecast", "arguments": {"city": ["Oslo"]}, "optional": {"days": [1]}}]}
 
 `tools` is the name of a toolset above, or a list of tools; `messages` may be one text, the message of a user. An empty
-`expected` means that no tool may be called. `judge.py` says how values are compared; docs/eval.md describes the whole
-format.
+`expected` means that no tool may be called. `judge.py` says how values are compared; docs/guides/measuring.md
+describes the whole format.
 """
 
 import json

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from toolspeak._frozen import frozen
 from toolspeak.codec import encode_argument
-from toolspeak.dialects import DIALECTS
+from toolspeak.dialects import DIALECTS, Dialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.errors import UsageError
 from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
@@ -123,7 +123,7 @@ class ScriptedModel:
             raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
         line = self._script[answered]
         said = line(request) if callable(line) else says(line) if isinstance(line, str) else line
-        performance = _Performance(said, DIALECTS[request.dialect], self._chunk)
+        performance = _Performance(said, _dialect(request.dialect, said), self._chunk)
         await asyncio.sleep(said.after)
         if not request.stream:
             if said.error is not None:
@@ -186,6 +186,15 @@ class _Performance:
     def _cut(self, text: str) -> Iterator[str]:
         size = self._chunk or len(text) or 1
         return (text[place : place + size] for place in range(0, len(text), size))
+
+
+def _dialect(name: str, said: Said) -> Dialect | None:
+    """The dialect that calls are written in; None for a user's own, of which only the name is known."""
+    if name not in DIALECTS and said.calls:
+        raise UsageError(
+            f"ScriptedModel cannot write calls in the dialect {name!r}; give the text of the message with says(…)"
+        )
+    return DIALECTS.get(name)
 
 
 def _spoken(index: int, call: ToolCall | ApiCall) -> ApiCall:

@@ -7,8 +7,8 @@ JSON arguments ── arguments.py ──► the function ──► results.py �
 
 from toolspeak.tools.context import Context
 from toolspeak.tools.discovery import discover
+from toolspeak.tools.function_tool import Tool, as_tool, tool
 from toolspeak.tools.results import output_text, output_value
-from toolspeak.tools.tool import Tool, as_tool, tool
 from toolspeak.tools.toolbox import Skipped, Toolbox
 
 __all__ = ["Context", "Skipped", "Tool", "Toolbox", "as_tool", "discover", "output_text", "output_value", "tool"]

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Literal, TypeGuard, cast
 
 from toolspeak.errors import UsageError
-from toolspeak.tools.tool import Tool
+from toolspeak.tools.function_tool import Tool
 from toolspeak.tools.toolbox import Skipped, Toolbox
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.spec import ToolSpec
-from toolspeak.tools.tool import Tool, as_tool
+from toolspeak.tools.function_tool import Tool, as_tool
 from toolspeak.validation import SHOWN, nearest
 
 
