@@ -123,7 +123,7 @@ class ScriptedModel:
             raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
         line = self._script[answered]
         said = line(request) if callable(line) else says(line) if isinstance(line, str) else line
-        performance = _Performance(said, DIALECTS[request.dialect], self._chunk)
+        performance = _Performance(said, DIALECTS.get(request.dialect), self._chunk)
         await asyncio.sleep(said.after)
         if not request.stream:
             if said.error is not None:
@@ -202,5 +202,5 @@ def _written(said: Said, dialect: TextDialect) -> list[str]:
         return []
     head = "\n\n" if said.text else ""
     if len(plain) == 1 or not any(said.pauses):
-        return [head + dialect.calls(plain)]
-    return [head + dialect.calls(plain[:1]) + "\n", *(dialect.calls([call]) + "\n" for call in plain[1:])]
+        return [head + dialect.format_calls(plain)]
+    return [head + dialect.format_calls(plain[:1]) + "\n", *(dialect.format_calls([call]) + "\n" for call in plain[1:])]
