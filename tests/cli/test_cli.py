@@ -154,22 +154,13 @@ def test_anthropic_form_is_a_json_array_and_nothing_else(folder: Path):
     ]
 
 
-def test_json_form_is_a_json_array_and_nothing_else(folder: Path):
-    specs = discover(folder / "sky.py").specs
-    assert array(run(folder, "tools", "sky.py", "--as", "json")) == [
-        {"name": spec.name, "description": spec.description, "parameters": spec.parameters} for spec in specs
-    ]
-
-
-@pytest.mark.parametrize(
-    ("form", "key"), [("openai", "parameters"), ("anthropic", "input_schema"), ("json", "parameters")]
-)
+@pytest.mark.parametrize(("form", "key"), [("openai", "parameters"), ("anthropic", "input_schema")])
 def test_strict_forms_ask_for_every_property(folder: Path, form: str, key: str):
     specs = discover(folder / "sky.py").specs
     shown = [tool.get("function", tool) for tool in array(run(folder, "tools", "sky.py", "--as", form, "--strict"))]
     assert [tool[key] for tool in shown] == [strict_schema(spec.parameters) for spec in specs]
     assert shown[0][key]["required"] == ["city", "unit", "days"]
-    assert all(tool.get("strict") is True for tool in shown) == (form != "json")
+    assert all(tool.get("strict") is True for tool in shown)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +178,7 @@ def test_strict_forms_ask_for_every_property(folder: Path, form: str, key: str):
     ],
 )
 def test_every_sort_of_target(folder: Path, target: str, names: list[str]):
-    assert [tool["name"] for tool in array(run(folder, "tools", target, "--as", "json"))] == names
+    assert [tool["name"] for tool in array(run(folder, "tools", target, "--as", "anthropic"))] == names
 
 
 def test_without_a_form_the_tools_are_listed_for_a_person(folder: Path):

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from toolspeak import discover
+from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT
+
 ROOT = Path(__file__).parent.parent.parent
 WEATHER = str(ROOT / "examples" / "weather.py")
-GIVEN = ROOT / "tests" / "dialects" / "spoken" / "given.jsonl"
+GIVEN = ROOT / "tests" / "reading" / "spoken" / "given.jsonl"
 
 
 def run(*arguments: str, given: str = "", cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -70,11 +73,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(arguments, complaint):
 
 
 def test_tools_are_shown_in_every_dialect():
-    assert run("tools", WEATHER, "--as", "typescript").stdout.startswith(
-        "/** Get the current temperature in a city. */\nget_weather({"
-    )
-    assert run("tools", WEATHER, "--as", "python").stdout.startswith("def get_weather(*, city: str, unit: Literal[")
-    assert [tool["name"] for tool in json.loads(run("tools", WEATHER, "--as", "json").stdout)] == [
-        "get_weather",
-        "list_cities",
-    ]
+    specs = discover(WEATHER).specs
+    for each in (JSON, TYPESCRIPT, PYTHON):
+        [prompt] = each.render(specs, ()).messages
+        assert run("tools", WEATHER, "--as", each.name).stdout == prompt.text + "\n"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from toolspeak import Tool
 from toolspeak.dialects import DIALECTS, JSON, NATIVE, PYTHON, TYPESCRIPT, dialect, fold
-from toolspeak.dialects.python_notation import signatures as python_signatures
-from toolspeak.dialects.typescript_notation import signatures as typescript_signatures
+from toolspeak.dialects.python_notation import format_tools as format_python_tools
+from toolspeak.dialects.typescript_notation import format_tools as format_typescript_tools
 from toolspeak.errors import UsageError
 from toolspeak.events import ToolChoice
 from toolspeak.messages import Call, Concat, Message, Raw, Ref, Result, Text, ToolCall, assistant, system, user
@@ -58,7 +58,7 @@ MAX_NESTING = ToolSpec(
 
 
 def test_typescript_says_all_that_the_schema_says():
-    assert typescript_signatures([Tool(book).spec]) == (
+    assert format_typescript_tools([Tool(book).spec]) == (
         "/** Book a room. */\n"
         "book({\n"
         "  stay: Record<string, integer>; // First and last day.\n"
@@ -66,7 +66,7 @@ def test_typescript_says_all_that_the_schema_says():
         "  nights?: integer;\n"
         "})"
     )
-    assert typescript_signatures([MAX_NESTING]) == (
+    assert format_typescript_tools([MAX_NESTING]) == (
         "/** Plan a trip.\n"
         " * By train. */\n"
         "plan_trip({\n"
@@ -82,7 +82,7 @@ def test_typescript_says_all_that_the_schema_says():
 
 
 def test_python_says_all_that_the_schema_says():
-    assert python_signatures([Tool(book).spec]) == (
+    assert format_python_tools([Tool(book).spec]) == (
         'def book(*, stay: dict[str, int], room: str = "any", nights: int = None):\n'
         '  """Book a room.\n'
         "  Args:\n"
@@ -90,14 +90,14 @@ def test_python_says_all_that_the_schema_says():
         "    room: Which room.\n"
         '  """'
     )
-    stub = python_signatures([MAX_NESTING])
+    stub = format_python_tools([MAX_NESTING])
     for said in ('{"city": str (Its name.), "nights"?: int}', 'Literal["first", "second"] = "second"', "(format date)"):
         assert said in stub
 
 
 def test_json_shows_signatures_and_a_call_with_values():
     prompt = JSON.prompt([MAX_NESTING])
-    assert typescript_signatures([MAX_NESTING]) in prompt
+    assert format_typescript_tools([MAX_NESTING]) in prompt
     assert '{"name": "plan-trip", "arguments": {"stops": [{"city": "some text"}], "start": "some text"}}' in prompt
 
 
@@ -108,8 +108,8 @@ def test_a_recursive_type_is_named():
         description="",
         parameters={"type": "object", "properties": {"node": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}},
     )
-    assert "type Node = {\n  next?: Node;\n}" in typescript_signatures([spec])
-    assert 'Node = {"next"?: Node}' in python_signatures([spec])
+    assert "type Node = {\n  next?: Node;\n}" in format_typescript_tools([spec])
+    assert 'Node = {"next"?: Node}' in format_python_tools([spec])
 
 
 # History
@@ -156,7 +156,7 @@ def test_its_own_words_go_back_as_they_were_and_those_of_another_dialect_are_sai
     own = Message(role="assistant", parts=(Call(call=CALL),), raw=Raw(dialect=speaking.name, text="as it was"))
     other = Message(role="assistant", parts=(Call(call=CALL),), raw=Raw(dialect="klingon", text="as it was"))
     assert speaking.render([], [own]).messages[0].text == "as it was"
-    assert speaking.render([], [other]).messages[0].text == speaking.calls([CALL])
+    assert speaking.render([], [other]).messages[0].text == speaking.format_calls([CALL])
 
 
 @pytest.mark.parametrize("speaking", [TYPESCRIPT, PYTHON], ids=ids)
@@ -170,7 +170,7 @@ def test_results_that_flow_between_calls_survive_being_said_and_read(speaking):
         },
     )
     parser = speaking.parser([WEATHER])
-    understood = fold(parser.feed(speaking.calls([CALL, later])) + parser.close())
+    understood = fold(parser.feed(speaking.format_calls([CALL, later])) + parser.close())
     assert [ready.call for ready in understood.calls] == [CALL, later]
 
 

@@ -190,7 +190,11 @@ def answer_to(trial: str, prompt: str) -> str:
     assert found.messages[-1].text in prompt
     speaking = dialect(spoken)
     calls = right_calls(found)
-    return (speaking if isinstance(speaking, TextDialect) else JSON).calls(calls) if calls else "Nothing serves that."
+    return (
+        (speaking if isinstance(speaking, TextDialect) else JSON).format_calls(calls)
+        if calls
+        else "Nothing serves that."
+    )
 
 
 def test_answers_to_other_prompts_or_to_no_question_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

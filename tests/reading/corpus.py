@@ -7,9 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from toolspeak.cli.parse import as_json, spec_from
+from toolspeak.definitions import read_definition
 from toolspeak.dialects import MessageContent, fold
 from toolspeak.events import Event, FinishReason
+from toolspeak.reading.content import encode_calls
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
@@ -24,18 +25,18 @@ RECORDS = [*records("given.jsonl"), *records("own.jsonl")]
 
 
 def tools_of(record: dict[str, Any]) -> list[ToolSpec]:
-    return [spec_from(tool, record["id"]) for tool in record["tools"]]
+    return [read_definition(tool, record["id"]) for tool in record["tools"]]
 
 
-def heard(specs: list[ToolSpec], chunks: list[str], finish: FinishReason = "stop", **options: Any) -> list[Event]:
+def read_events(specs: list[ToolSpec], chunks: list[str], finish: FinishReason = "stop", **options: Any) -> list[Event]:
     """The events of a message that arrives in these chunks."""
     reader = Reader(specs, **options)
     return [event for chunk in chunks for event in reader.feed(chunk)] + reader.close(finish)
 
 
-def meant(specs: list[ToolSpec], text: str, finish: FinishReason = "stop") -> list[dict[str, Any]]:
+def read_calls(specs: list[ToolSpec], text: str, finish: FinishReason = "stop") -> list[dict[str, Any]]:
     """The calls of a text, as records write them."""
-    return as_json(fold(heard(specs, [text], finish)))["calls"]
+    return encode_calls(fold(read_events(specs, [text], finish)))["calls"]
 
 
 def cut(text: str, places: list[int]) -> list[str]:
@@ -46,7 +47,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 def comparable(understood: MessageContent) -> dict[str, Any]:
     repairs = [ready.repair for ready in understood.calls]
-    return {**as_json(understood), "repairs": repairs, "text": understood.text, "thinking": understood.thinking}
+    return {**encode_calls(understood), "repairs": repairs, "text": understood.text, "thinking": understood.thinking}
 
 
 # Texts that look like calls, so that something happens in them.

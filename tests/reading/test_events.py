@@ -7,7 +7,7 @@ from toolspeak.dialects.native import LeakReader
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
-from .corpus import heard
+from .corpus import read_events
 
 WEATHER = ToolSpec(
     name="get_weather",
@@ -60,7 +60,7 @@ def test_in_code_a_call_is_ready_at_the_end_of_its_statement():
 
 
 def test_a_lone_closing_tag_says_that_all_before_was_reasoning():
-    events = heard(TOOLS, ["Perhaps:\nnow()\nor not.\n</think>\nHello."])
+    events = read_events(TOOLS, ["Perhaps:\nnow()\nor not.\n</think>\nHello."])
     assert "said_in_thought" in kinds(events)
     understood = fold(events)
     assert (understood.calls, understood.text.strip()) == ((), "Hello.")
@@ -68,7 +68,7 @@ def test_a_lone_closing_tag_says_that_all_before_was_reasoning():
 
 
 def test_a_message_that_begins_in_reasoning_is_told_as_reasoning():
-    understood = fold(heard(TOOLS, ["I might call now()\n</think>\nHello."], thinking=True))
+    understood = fold(read_events(TOOLS, ["I might call now()\n</think>\nHello."], thinking=True))
     assert understood.thinking.startswith("I might")
     assert (understood.text.strip(), understood.calls) == ("Hello.", ())
 
@@ -83,9 +83,9 @@ def test_a_message_that_begins_in_reasoning_is_told_as_reasoning():
     ],
 )
 def test_a_call_says_how_it_was_repaired_and_strict_readers_refuse_repairs(text, repair):
-    [ready] = fold(heard(TOOLS, [text])).calls
+    [ready] = fold(read_events(TOOLS, [text])).calls
     assert ready.repair == repair
-    strict = fold(heard(TOOLS, [text], strict=True))
+    strict = fold(read_events(TOOLS, [text], strict=True))
     assert bool(strict.calls) == (repair == "none")
     assert bool(strict.malformed) == (repair != "none")
 
@@ -105,7 +105,7 @@ def test_a_call_says_how_it_was_repaired_and_strict_readers_refuse_repairs(text,
     ],
 )
 def test_what_cannot_be_a_call_is_told_with_a_reason_and_a_hint(text, name, reason):
-    understood = fold(heard(TOOLS, [text]))
+    understood = fold(read_events(TOOLS, [text]))
     assert understood.calls == ()
     [malformed] = understood.malformed
     assert (malformed.name, malformed.reason) == (name, reason)
@@ -113,13 +113,13 @@ def test_what_cannot_be_a_call_is_told_with_a_reason_and_a_hint(text, name, reas
 
 
 def test_ids_are_told_once_and_begin_as_asked():
-    events = heard(TOOLS, ["```python\nnow()\nnow()\n```"], prefix="t3")
+    events = read_events(TOOLS, ["```python\nnow()\nnow()\n```"], prefix="t3")
     assert [event.call.id for event in events if event.kind == "call_ready"] == ["t3_1", "t3_2"]
 
 
 def test_after_a_made_up_result_nothing_is_called():
     text = "```python\nnow()\n```\nOutput:\nnoon\n```python\nget_weather(city='Paris')\n```"
-    assert [ready.call.name for ready in fold(heard(TOOLS, [text])).calls] == ["now"]
+    assert [ready.call.name for ready in fold(read_events(TOOLS, [text])).calls] == ["now"]
 
 
 # What a server leaked
@@ -156,14 +156,14 @@ def test_every_text_dialect_reads_every_form():
 
 
 def test_a_fence_that_was_opened_in_the_text_is_closed_in_it():
-    understood = fold(heard(TOOLS, ["```js\nconst city = 'Oslo';\nget_weather({city})\n```\nDone."]))
+    understood = fold(read_events(TOOLS, ["```js\nconst city = 'Oslo';\nget_weather({city})\n```\nDone."]))
     assert len(understood.calls) == 1
     assert understood.text.count("```") == 2
-    assert fold(heard(TOOLS, ["```js\nnow()\n```\nDone."])).text.strip() == "Done."
+    assert fold(read_events(TOOLS, ["```js\nnow()\n```\nDone."])).text.strip() == "Done."
 
 
 def test_no_call_starts_that_is_neither_ready_nor_malformed_in_the_end():
-    events = heard(TOOLS, ['Here:\n```json\n{"name": "now", "description": "The time."}\n```\nok'])
+    events = read_events(TOOLS, ['Here:\n```json\n{"name": "now", "description": "The time."}\n```\nok'])
     assert kinds(events) == ["text_delta"] * len(events)
     assert fold(events).text.count("```") == 2
 
@@ -179,5 +179,5 @@ def test_no_call_starts_that_is_neither_ready_nor_malformed_in_the_end():
     ],
 )
 def test_every_departure_from_json_is_a_repair(text):
-    assert fold(heard(TOOLS, [text])).calls[0].repair != "none"
-    assert fold(heard(TOOLS, [text], strict=True)).calls == ()
+    assert fold(read_events(TOOLS, [text])).calls[0].repair != "none"
+    assert fold(read_events(TOOLS, [text], strict=True)).calls == ()

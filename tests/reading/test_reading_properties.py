@@ -11,7 +11,7 @@ from toolspeak.dialects.native import LeakReader
 from toolspeak.messages import ToolCall
 from toolspeak.reading.tokens import ROLES
 
-from .corpus import RECORDS, calls, comparable, cut, heard, meant, offered, pieces, texts, tools_of
+from .corpus import RECORDS, calls, comparable, cut, offered, pieces, read_calls, read_events, texts, tools_of
 
 
 def at_least(examples: int) -> int:
@@ -22,17 +22,17 @@ def at_least(examples: int) -> int:
 @settings(max_examples=at_least(2000))
 @given(offered, texts, pieces)
 def test_any_chunking_gives_the_same_events_when_folded(specs, text, places):
-    whole = comparable(fold(heard(specs, [text])))
-    assert comparable(fold(heard(specs, cut(text, places)))) == whole
-    assert comparable(fold(heard(specs, list(text)))) == whole
+    whole = comparable(fold(read_events(specs, [text])))
+    assert comparable(fold(read_events(specs, cut(text, places)))) == whole
+    assert comparable(fold(read_events(specs, list(text)))) == whole
 
 
 @settings(max_examples=at_least(1000))
 @given(offered, texts, pieces)
 def test_no_text_makes_a_reader_raise(specs, text, places):
     for finish in ("stop", "length", "error"):
-        heard(specs, cut(text, places), finish)
-        heard(specs, [text], finish, strict=True, thinking=True)
+        read_events(specs, cut(text, places), finish)
+        read_events(specs, [text], finish, strict=True, thinking=True)
         leaks = LeakReader(specs)
         for chunk in cut(text, places):
             leaks.feed(chunk)
@@ -44,7 +44,7 @@ def test_no_text_makes_a_reader_raise(specs, text, places):
 def test_argument_deltas_joined_are_the_arguments(specs, text):
     said: dict[str, str] = {}
     names: dict[str, str] = {}
-    for event in heard(specs, list(text)):
+    for event in read_events(specs, list(text)):
         if event.kind == "call_started":
             assert event.call_id not in names
             names[event.call_id] = event.name
@@ -72,12 +72,12 @@ def test_a_call_survives_being_said_and_read(speaking, tools_and_calls, places):
 @pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
 def test_a_text_that_was_cut_by_a_limit_calls_nothing_that_the_whole_does_not(record):
     specs = tools_of(record)
-    events = heard(specs, [record["text"]])
+    events = read_events(specs, [record["text"]])
     if any(event.kind == "said_in_thought" for event in events):
         return  # what comes before a lone closing tag is a call until the tag is read
-    whole = meant(specs, record["text"])
+    whole = read_calls(specs, record["text"])
     for end in range(len(record["text"])):
-        for call in meant(specs, record["text"][:end], "length"):
+        for call in read_calls(specs, record["text"][:end], "length"):
             assert call in whole, record["text"][:end]
 
 
@@ -91,6 +91,6 @@ def test_every_dialect_can_be_had_by_its_name(name):
 def test_text_in_which_nothing_is_called_is_shown_as_it_is(specs, text):
     if any(token in text.lower() for token in ROLES):
         return  # a family's tokens may be swallowed
-    understood = fold(heard(specs, [text]))
+    understood = fold(read_events(specs, [text]))
     if not understood.calls and not understood.malformed:
         assert understood.text == text

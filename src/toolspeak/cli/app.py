@@ -223,6 +223,7 @@ def parse_command(
     from toolspeak.cli import parse
     from toolspeak.cli.stdout import answer_alone
     from toolspeak.dialects import read
+    from toolspeak.reading.content import encode_content
 
     speaking = parse.dialect_named(dialect)
     if batch is not None:
@@ -233,7 +234,7 @@ def parse_command(
         specs = parse.tools_from(tools)
     found = read(parse.text_from(path), specs, dialect=speaking)
     if as_json:
-        sys.stdout.write(json.dumps(parse.whole_as_json(found), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(encode_content(found), ensure_ascii=False) + "\n")
     else:
         Console(highlight=False, soft_wrap=True).print(parse.listing(found))
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from toolspeak.dialects.python_notation import invocation
+from toolspeak.dialects.python_notation import format_call
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
@@ -37,7 +37,7 @@ def shortened(text: str, letters: int, lines: int | None = None) -> str:
 
 def call_line(call: ToolCall) -> str:
     """A call on one line, cut if it is long."""
-    return visible(shortened(invocation(call).replace("\n", " "), CALL_LETTERS))
+    return visible(shortened(format_call(call).replace("\n", " "), CALL_LETTERS))
 
 
 def call_in_full(call: ToolCall) -> str:

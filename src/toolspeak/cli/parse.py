@@ -9,10 +9,12 @@ from typing import Any, cast
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from toolspeak.definitions import read_definition
 from toolspeak.dialects import DIALECTS, JSON, Dialect, MessageContent, read
-from toolspeak.dialects.python_notation import invocation
+from toolspeak.dialects.python_notation import format_call
 from toolspeak.errors import UsageError
-from toolspeak.messages import Concat, Ref, ToolCall
+from toolspeak.messages import ToolCall
+from toolspeak.reading.content import encode_calls
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import discover
 
@@ -33,22 +35,7 @@ def tools_from(target: str | None) -> list[ToolSpec]:
     if not target.endswith(".json"):
         return list(discover(target).specs)
     data = _json(_read(target), target)
-    return [spec_from(item, target) for item in (cast("list[Any]", data) if isinstance(data, list) else [data])]
-
-
-def spec_from(data: Any, where: str) -> ToolSpec:
-    """A tool from its JSON: OpenAI's form, Anthropic's, or `name` with `parameters`."""
-    if not isinstance(data, dict):
-        raise UsageError(f"{where}: a tool is a JSON object with a name and a schema")
-    given = cast("dict[str, Any]", data)
-    function = given.get("function", given)
-    if not isinstance(function, dict) or not isinstance(cast("dict[str, Any]", function).get("name"), str):
-        raise UsageError(f"{where}: a tool has no name")
-    said = cast("dict[str, Any]", function)
-    schema = said.get("parameters") or said.get("input_schema") or said.get("inputSchema") or {"type": "object"}
-    if not isinstance(schema, dict):
-        raise UsageError(f"{where}: the parameters of {said['name']} are not a JSON schema")
-    return ToolSpec(name=said["name"], description=str(said.get("description", "")), parameters=cast("Any", schema))
+    return [read_definition(item, target) for item in (cast("list[Any]", data) if isinstance(data, list) else [data])]
 
 
 def text_from(path: str | None) -> str:
@@ -84,47 +71,13 @@ def batch(path: str, tools: str | None) -> Iterator[str]:
         if not isinstance(record, dict) or not isinstance(cast("dict[str, Any]", record).get("text"), str):
             raise UsageError(f"{where}: a record is an object with id, tools and text")
         given = cast("dict[str, Any]", record)
-        specs = [spec_from(tool, where) for tool in cast("list[Any]", given.get("tools") or [])] or otherwise
+        specs = [read_definition(tool, where) for tool in cast("list[Any]", given.get("tools") or [])] or otherwise
         try:
             speaking = dialect_named(given.get("dialect") or "json")
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from None
         found = read(given["text"], specs, dialect=speaking)
-        yield json.dumps({"id": given.get("id"), **as_json(found)}, ensure_ascii=False)
-
-
-def as_json(found: MessageContent) -> dict[str, Any]:
-    """What a text means, as JSON; a reference is the number of the call it is to."""
-    numbers = {ready.call.id: number for number, ready in enumerate(found.calls)}
-    return {
-        "calls": [
-            {"name": ready.call.name, "arguments": _numbered(ready.call.arguments, numbers)} for ready in found.calls
-        ],
-        "malformed": [
-            {"name": each.name, "reason": each.reason, "hint": each.hint, "raw": each.raw} for each in found.malformed
-        ],
-    }
-
-
-def whole_as_json(found: MessageContent) -> dict[str, Any]:
-    """The same, with how calls were repaired and what else was said."""
-    meaning = as_json(found)
-    calls = [{**call, "repair": ready.repair} for call, ready in zip(meaning["calls"], found.calls, strict=True)]
-    return {**meaning, "calls": calls, "text": found.text, "thinking": found.thinking}
-
-
-def _numbered(value: Any, numbers: dict[str, int]) -> Any:
-    match value:
-        case Ref(call=call, path=path):
-            return {"$call": numbers[call], **({"path": list(path)} if path else {})}
-        case Concat(parts=parts):
-            return {"$concat": [_numbered(part, numbers) for part in parts]}
-        case dict():
-            return {key: _numbered(item, numbers) for key, item in cast("dict[str, Any]", value).items()}
-        case list():
-            return [_numbered(item, numbers) for item in cast("list[Any]", value)]
-        case _:
-            return value
+        yield json.dumps({"id": given.get("id"), **encode_calls(found)}, ensure_ascii=False)
 
 
 def listing(found: MessageContent) -> RenderableType:
@@ -140,7 +93,7 @@ def listing(found: MessageContent) -> RenderableType:
 
 
 def _call(call: ToolCall, repair: str) -> Text:
-    row = Text.assemble(("call  ", "green"), (f"{call.id}  ", "dim"), invocation(call))
+    row = Text.assemble(("call  ", "green"), (f"{call.id}  ", "dim"), format_call(call))
     return row if repair == "none" else row.append(f"  (repaired: {repair})", style="yellow")
 
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from toolspeak.cli.options import Form
-from toolspeak.dialects import json_notation, python_notation, typescript_notation
+from toolspeak.dialects import dialect
 from toolspeak.spec import ToolSpec, strict_schema
 from toolspeak.tools import Toolbox
 from toolspeak.validation import describe
@@ -16,18 +16,15 @@ from toolspeak.wire import anthropic_messages, openai_chat
 
 
 def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
-    """The tools in one of the forms: what an API is sent, or what a dialect tells."""
+    """Return what a model is sent of the tools: the definitions for an API, or the prompt of a dialect."""
     match form:
         case Form.openai:
             return _json(openai_chat.tool_definitions(box.specs, strict=strict))
         case Form.anthropic:
             return _json(anthropic_messages.tool_definitions(box.specs, strict=strict))
-        case Form.typescript:
-            return typescript_notation.signatures(_specs(box, strict))
-        case Form.python:
-            return python_notation.signatures(_specs(box, strict))
-        case Form.json:
-            return json_notation.signatures(_specs(box, strict))
+        case Form.typescript | Form.python | Form.json:
+            shown = dialect(form.value).render(_specs(box, strict), ())
+            return "\n".join(message.text for message in shown.messages)
 
 
 def _specs(box: Toolbox, strict: bool) -> list[ToolSpec]:

@@ -1,13 +1,14 @@
-"""How tools are shown to a model, and how its calls are understood.
+"""Dialects: how tools are shown to a model, and how the calls in its text are read.
 
     specs, history ── render ──► what the model is shown
     text, as it arrives ── parser ──► events
 
-Showing: `dialect.py` is the contract, `text.py` the dialects told in a prompt (`json_form.py`, `typescript_form.py`,
-`python_form.py`; the prompts are in `prompts/`), `native.py` the API's own.
+`dialect.py` is the contract, and says how to write a dialect. `native.py` leaves tools and calls to the API. `text.py`
+holds the three dialects that describe tools in the prompt. It puts together a prompt (`prompts/`), a way to write tools
+and calls (`json_notation.py`, `typescript_notation.py`, `python_notation.py`, with what these share in `notation.py`),
+and the grammars for forced calls (`constraints.py`).
 
-Reading, one reader for every form, from the message down to the letter: `reader.py`, `calls.py`, `meaning.py`,
-`code.py`, `values.py`, `strings.py`, `source.py`. ARCHITECTURE.md has the map.
+The reading itself is done in `toolspeak.reading`: one reader for every form of call, whichever dialect was asked for.
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from toolspeak.reading.content import MessageContent, fold
 from toolspeak.spec import ToolSpec
 
 DIALECTS: dict[str, Dialect] = {each.name: each for each in (NATIVE, JSON, TYPESCRIPT, PYTHON)}
+"""The dialects of toolspeak, by name."""
 
 __all__ = [
     "DIALECTS",
@@ -42,7 +44,13 @@ __all__ = [
 def read(
     text: str, specs: Sequence[ToolSpec], *, dialect: Dialect = JSON, finish: FinishReason = "stop"
 ) -> MessageContent:
-    r"""What a whole message means.
+    r"""Read a whole message.
+
+    Args:
+        text: The text of the message.
+        specs: The tools on offer.
+        dialect: The dialect whose parser reads the text.
+        finish: How the message ended. A call that the end cuts off is completed only if the message ended well.
 
     Example:
         >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
@@ -54,7 +62,11 @@ def read(
 
 
 def dialect(name: str) -> Dialect:
-    """The dialect of that name."""
+    """Return the dialect of that name.
+
+    Raises:
+        UsageError: There is no such dialect.
+    """
     if name in DIALECTS:
         return DIALECTS[name]
     raise UsageError(f"there is no dialect {name!r}; the dialects are: {', '.join(DIALECTS)}")

@@ -1,9 +1,11 @@
-"""A dialect: how tools are shown to a model, how calls are spoken, and how both stand in history.
+"""The contract of a dialect: how tools are shown to a model, and how the calls in its answers are read.
 
-The same tools and the same loop, one object to choose. `render` makes what the model is shown; `parser` reads what it
-answers. Each message of history is rendered on its own, so what is shown for a shorter history is the beginning of what
-is shown for a longer one; what changes from turn to turn (which tools must be called, how many) is said at the end of
-the last message and never in the system prompt. Caches stay warm that way.
+An agent has the same tools and the same loop in every dialect. Two rules keep the caches of servers warm:
+
+- Each message of the history is rendered on its own. What is shown for a shorter history is the beginning of what is
+  shown for a longer one.
+- What changes from turn to turn (which tools must be called, how many) stands at the end of the last message, never in
+  the system prompt.
 """
 
 from collections.abc import Sequence
@@ -17,11 +19,11 @@ from toolspeak.spec import Schema, ToolSpec
 
 @frozen
 class Constraint:
-    """What a server may hold the answer to, if it honours such a thing. Answers are checked all the same.
+    """The form that a server can hold an answer to, where it has that feature. The answer is read all the same.
 
     Attributes:
-        json_schema: The whole answer as JSON, where the dialect is JSON.
-        grammar: The whole answer in GBNF, as llama.cpp reads it.
+        json_schema: A schema of the whole answer, where the dialect writes calls as JSON.
+        grammar: A grammar of the whole answer in GBNF, the notation of llama.cpp.
     """
 
     json_schema: Schema | None = None
@@ -30,14 +32,14 @@ class Constraint:
 
 @frozen
 class Shown:
-    """What the model is shown.
+    """What a model is shown in one turn.
 
     Attributes:
-        messages: The conversation, with the tools told in it if the dialect does that.
-        tools: The tools to hand to the API's own parameter; empty if they are told in the messages.
-        choice: The choice to hand to the API, with the tools.
-        parallel: Whether the API may allow several calls at once.
-        constraint: What the answer can be held to; None unless a call is forced.
+        messages: The conversation. In a text dialect it also describes the tools.
+        tools: The tools for the API's own parameter; empty in a text dialect.
+        choice: The tool choice for the API's own parameter.
+        parallel: Whether the API may allow several calls in one answer.
+        constraint: The form that the answer can be held to; None unless a call is forced.
     """
 
     messages: tuple[Message, ...]
@@ -48,28 +50,59 @@ class Shown:
 
 
 class Parser(Protocol):
-    """Reads one message as it arrives. No I/O, no clock; any chunking of a text gives the same events, folded."""
+    """Reads the text of one message as it arrives, without I/O and without a clock.
+
+    However a text is cut into chunks, its events fold into the same content (`toolspeak.dialects.fold`).
+    """
 
     def feed(self, text: str) -> list[Event]:
-        """Read text that has arrived; what is known now and was not before."""
+        """Read text that has arrived, and return the new events."""
         ...
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:
-        """The message has ended; all that is left to tell."""
+        """End the message, and return the last events."""
         ...
 
 
 class Dialect(Protocol):
-    """How tools and calls are spoken to a model."""
+    r"""How tools are shown to a model, and how its calls are read.
+
+    Any object with these four members is a dialect; pass it to an agent as `Agent(..., dialect=MyDialect())`. The
+    parsers of the text dialects read calls in every form that models are known to write, so that a dialect of your own
+    seldom needs more than a prompt of its own.
+
+    Example:
+        A dialect that shows each tool on one line, and leaves the history and the reading to the Python dialect:
+
+        >>> from toolspeak.dialects import PYTHON, Shown
+        >>> from toolspeak.events import AUTO
+        >>> from toolspeak.messages import system, user
+        >>> from toolspeak.spec import ToolSpec
+        >>> class OneLine:
+        ...     name = "one-line"
+        ...     in_text = True
+        ...
+        ...     def render(self, specs, history, *, choice=AUTO, parallel=True):
+        ...         tools = "\n".join(f"{spec.name}({', '.join(spec.parameters['properties'])})" for spec in specs)
+        ...         prompt = system(f"Call these functions in a python block, with keywords:\n{tools}")
+        ...         return Shown(messages=(prompt, *PYTHON.render([], history).messages))
+        ...
+        ...     def parser(self, specs, *, prefix="call"):
+        ...         return PYTHON.parser(specs, prefix=prefix)
+        >>> spec = ToolSpec(name="now", description="The time.", parameters={"properties": {"zone": {}}})
+        >>> print(OneLine().render([spec], [user("What time is it?")]).messages[0].text)
+        Call these functions in a python block, with keywords:
+        now(zone)
+    """
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the dialect. Runs record it, and messages keep their raw text under it."""
         ...
 
     @property
     def in_text(self) -> bool:
-        """Whether tools are shown and calls are written in the text of messages, not in fields of the API."""
+        """Whether tools and calls are written in the text of messages, and not in fields of the API."""
         ...
 
     def render(
@@ -80,11 +113,21 @@ class Dialect(Protocol):
         choice: ToolChoice = AUTO,
         parallel: bool = True,
     ) -> Shown:
-        """What the model is shown."""
+        """Return what the model is shown.
+
+        Args:
+            specs: The tools on offer.
+            history: The conversation so far, the new message of the user included.
+            choice: Which tools may or must be called in this turn.
+            parallel: Whether several calls are allowed in one answer.
+        """
         ...
 
-    def parser(
-        self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
-    ) -> Parser:
-        """A parser for one message. `thinking`: it begins inside reasoning that the prompt opened."""
+    def parser(self, specs: Sequence[ToolSpec], *, prefix: str = "call") -> Parser:
+        """Return a parser for the text of one message.
+
+        Args:
+            specs: The tools on offer.
+            prefix: What the ids of calls begin with. It differs from turn to turn, so that ids stay unique.
+        """
         ...

@@ -1,15 +1,15 @@
-"""The native dialect: the API's own tool parameter and its own calls.
+"""The native dialect: tools and calls in the API's own fields.
 
-What is left to read is text in which a server leaked calls that it should have recognised. Only what nobody writes by
-accident counts: a family's own tokens anywhere, or a message that is nothing but calls. An example that a model quotes
-to the user must not run.
+The text of an answer is read all the same, for calls that the server should have recognised and leaked into the text.
+Only what nobody writes by accident counts: calls that the token of a model family announces, or a message that is
+nothing but calls. An example that a model quotes to the user must not run.
 """
 
 from collections.abc import Sequence
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Parser, Shown
-from toolspeak.events import AUTO, Event, FinishReason, TextDelta, ToolChoice
+from toolspeak.events import AUTO, CallReady, Event, FinishReason, TextDelta, ToolChoice
 from toolspeak.messages import Message
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
@@ -17,7 +17,7 @@ from toolspeak.spec import ToolSpec
 
 @frozen
 class NativeDialect:
-    """Tools and calls as the API has them."""
+    """Leaves tools and calls to the API."""
 
     name: str = "native"
     in_text: bool = False
@@ -30,50 +30,53 @@ class NativeDialect:
         choice: ToolChoice = AUTO,
         parallel: bool = True,
     ) -> Shown:
-        """Everything as it is, for the wire to lay out."""
+        """Return everything unchanged, for the API's own fields."""
         return Shown(messages=tuple(history), tools=tuple(specs), choice=choice, parallel=parallel)
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
-        """A reader of leaked calls."""
+        """Return a reader of leaked calls. The arguments are those of `TextDialect.parser`."""
         return LeakReader(specs, strict=strict, thinking=thinking, prefix=prefix)
 
 
 class LeakReader:
-    """Two readers side by side: one that heeds tokens alone, and one for a message that is nothing but calls.
+    """Two readers side by side: one for calls that a token announces, one for a message that is nothing but calls.
 
-    While the message may still be nothing but calls, nothing is told; the first word of prose settles it.
+    While the message may still be nothing but calls, all events are held back; the first word of prose decides.
     """
 
     def __init__(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> None:
-        self._by_tokens = Reader(specs, strict=strict, thinking=thinking, prefix=prefix, announced_only=True)
-        self._by_all: Reader | None = Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
-        self._held: list[Event] = []
-        self._calls: list[Event] = []
+        self._token_reader = Reader(specs, strict=strict, thinking=thinking, prefix=prefix, announced_only=True)
+        self._full_reader: Reader | None = Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
+        self._token_events: list[Event] = []
+        self._full_events: list[Event] = []
 
     def feed(self, text: str) -> list[Event]:
-        """Read text that has arrived; what is known now and was not before."""
-        return self._settled(self._by_tokens.feed(text), self._by_all.feed(text) if self._by_all else [])
+        """Read text that has arrived, and return the new events."""
+        return self._choose(self._token_reader.feed(text), self._full_reader.feed(text) if self._full_reader else [])
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:
-        """The message has ended; all that is left to tell."""
-        events = self._settled(self._by_tokens.close(finish), self._by_all.close(finish) if self._by_all else [])
-        if self._by_all is None:
+        """End the message, and return the last events."""
+        full = self._full_reader.close(finish) if self._full_reader else []
+        events = self._choose(self._token_reader.close(finish), full)
+        if self._full_reader is None:
             return events
-        return self._calls if any(event.kind == "call_ready" for event in self._calls) else self._held
+        has_call = any(isinstance(event, CallReady) for event in self._full_events)
+        return self._full_events if has_call else self._token_events
 
-    def _settled(self, by_tokens: list[Event], by_all: list[Event]) -> list[Event]:
-        if self._by_all is None:
-            return by_tokens
-        self._held += by_tokens
-        self._calls += by_all
-        if not any(isinstance(event, TextDelta) and event.text.strip() for event in by_all):
+    def _choose(self, token_events: list[Event], full_events: list[Event]) -> list[Event]:
+        """Hold new events back, or return those of the token reader once the message holds prose."""
+        if self._full_reader is None:
+            return token_events
+        self._token_events += token_events
+        self._full_events += full_events
+        if not any(isinstance(event, TextDelta) and event.text.strip() for event in full_events):
             return []
-        self._by_all = None
-        held, self._held = self._held, []
+        self._full_reader = None
+        held, self._token_events = self._token_events, []
         return held
 
 

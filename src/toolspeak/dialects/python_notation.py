@@ -1,37 +1,38 @@
-"""Python: tools as `def` stubs with docstrings, calls with keyword arguments."""
+"""Python: tools as `def` stubs with docstrings, calls with keyword arguments in a block of code."""
 
 from collections.abc import Sequence
 from typing import Any, cast
 
 from toolspeak.dialects.notation import (
-    calls_referred_to,
     definition_name,
     identifier,
     is_optional,
     literal,
     note,
     parameters_of,
+    referenced_calls,
     without_null,
 )
 from toolspeak.messages import Concat, Ref, ToolCall
 from toolspeak.spec import Schema, ToolSpec
 
 FENCE = "python"
-PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
-def signatures(specs: Sequence[ToolSpec]) -> str:
-    """The tools, one stub each."""
-    return "\n\n".join(_stub(spec) for spec in specs)
+def format_tools(specs: Sequence[ToolSpec]) -> str:
+    """Write the tools, one stub each."""
+    return "\n\n".join(_format_stub(spec) for spec in specs)
 
 
-def _stub(spec: ToolSpec) -> str:
-    types = "".join(f"{name} = {_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items())
-    parameters = ", ".join(_parameter(spec.parameters, name, sub) for name, sub in parameters_of(spec.parameters))
-    parameters = f"*, {parameters}" if parameters else ""  # told that only keywords will do, models write keywords
-    returns = f" -> {_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
+def _format_stub(spec: ToolSpec) -> str:
+    schema = spec.parameters
+    types = "".join(f"{name} = {_format_type(sub)}\n" for name, sub in schema.get("$defs", {}).items())
+    parameters = ", ".join(_format_parameter(schema, name, sub) for name, sub in parameters_of(schema))
+    parameters = f"*, {parameters}" if parameters else ""  # shown that only keywords are allowed, models write keywords
+    returns = f" -> {_format_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
     head = f"{types}def {identifier(spec.name)}({parameters}){returns}:"
-    notes = [(name, note(sub)) for name, sub in parameters_of(spec.parameters)]
+    notes = [(name, note(sub)) for name, sub in parameters_of(schema)]
     documented = [f"    {name}: {text}" for name, text in notes if text]
     about = spec.description.strip().replace('"""', "'''")
     body = [f'  """{about}'] if about else ['  """']
@@ -42,85 +43,85 @@ def _stub(spec: ToolSpec) -> str:
     return "\n".join([head, *("\n  ".join(line.split("\n")) for line in body)])
 
 
-def _parameter(schema: Schema, name: str, sub: Schema) -> str:
+def _format_parameter(schema: Schema, name: str, sub: Schema) -> str:
     optional = is_optional(schema, name)
-    text = f"{name}: {_type(without_null(sub) if optional and sub.get('default') is None else sub)}"
+    text = f"{name}: {_format_type(without_null(sub) if optional and sub.get('default') is None else sub)}"
     if not optional:
         return text
-    return f"{text} = {value(sub['default'])}" if sub.get("default") is not None else f"{text} = None"
+    return f"{text} = {format_value(sub['default'])}" if sub.get("default") is not None else f"{text} = None"
 
 
-def _type(schema: Any) -> str:
+def _format_type(schema: Any) -> str:
     if not isinstance(schema, dict):
         return "Any"
-    said = cast("dict[str, Any]", schema)
-    if "$ref" in said:
-        return definition_name(said["$ref"])
-    if "const" in said:
-        return f"Literal[{value(said['const'])}]"
-    if "enum" in said:
-        return f"Literal[{', '.join(map(value, said['enum']))}]"
-    if options := said.get("anyOf") or said.get("oneOf") or said.get("allOf"):
-        return " | ".join(dict.fromkeys(map(_type, options)))
-    kind = said.get("type")
+    given = cast("dict[str, Any]", schema)
+    if "$ref" in given:
+        return definition_name(given["$ref"])
+    if "const" in given:
+        return f"Literal[{format_value(given['const'])}]"
+    if "enum" in given:
+        return f"Literal[{', '.join(map(format_value, given['enum']))}]"
+    if options := given.get("anyOf") or given.get("oneOf") or given.get("allOf"):
+        return " | ".join(dict.fromkeys(map(_format_type, options)))
+    kind = given.get("type")
     if isinstance(kind, list):
-        return " | ".join(_type({**said, "type": each}) for each in cast("list[str]", kind))
+        return " | ".join(_format_type({**given, "type": each}) for each in cast("list[str]", kind))
     if kind == "array":
-        if "prefixItems" in said:
-            return f"tuple[{', '.join(map(_type, said['prefixItems']))}]"
-        return f"list[{_type(said['items'])}]" if said.get("items") else "list"
-    if kind == "object" or "properties" in said:
-        return _object(said)
-    return PLAIN.get(str(kind), "Any")
+        if "prefixItems" in given:
+            return f"tuple[{', '.join(map(_format_type, given['prefixItems']))}]"
+        return f"list[{_format_type(given['items'])}]" if given.get("items") else "list"
+    if kind == "object" or "properties" in given:
+        return _format_object(given)
+    return TYPES.get(str(kind), "Any")
 
 
-def _object(schema: dict[str, Any]) -> str:
-    """An object in place, key by key, as a dict would be written."""
+def _format_object(schema: dict[str, Any]) -> str:
+    """Write an object type key by key, like a dict."""
     if not schema.get("properties"):
         rest = schema.get("additionalProperties")
-        return f"dict[str, {_type(rest)}]" if isinstance(rest, dict) and rest else "dict"
+        return f"dict[str, {_format_type(rest)}]" if isinstance(rest, dict) and rest else "dict"
     keys: list[str] = []
     for name, sub in parameters_of(schema):
         optional = is_optional(schema, name)
         about = note(sub)
-        default = f" = {value(sub['default'])}" if sub.get("default") is not None else ""
-        said = _type(without_null(sub) if optional else sub)
-        keys.append(f"{literal(name)}{'?' if optional else ''}: {said}{default}{f' ({about})' if about else ''}")
+        default = f" = {format_value(sub['default'])}" if sub.get("default") is not None else ""
+        type_ = _format_type(without_null(sub) if optional else sub)
+        keys.append(f"{literal(name)}{'?' if optional else ''}: {type_}{default}{f' ({about})' if about else ''}")
     return f"{{{', '.join(keys)}}}"
 
 
 # Calls
 
 
-def calls(said: Sequence[ToolCall]) -> str:
-    """Calls as the dialect speaks them, in a block."""
-    referred = {ref for call in said for ref in calls_referred_to(call.arguments)}
-    lines = [f"{call.id} = {invocation(call)}" if call.id in referred else invocation(call) for call in said]
+def format_calls(calls: Sequence[ToolCall]) -> str:
+    """Write the calls of one message in a block. A call that another refers to is bound to its id."""
+    bound = {ref for call in calls for ref in referenced_calls(call.arguments)}
+    lines = [f"{call.id} = {format_call(call)}" if call.id in bound else format_call(call) for call in calls]
     return f"```{FENCE}\n" + "\n".join(lines) + "\n```"
 
 
-def invocation(call: ToolCall) -> str:
-    """One call, on one line. Keys that cannot be keywords are unpacked."""
+def format_call(call: ToolCall) -> str:
+    """Write one call on one line. Keys that cannot be keywords are unpacked from a dict."""
     plain = {key: item for key, item in call.arguments.items() if key.isidentifier()}
     rest = {key: item for key, item in call.arguments.items() if key not in plain}
-    arguments = [f"{key}={value(item)}" for key, item in plain.items()]
-    return f"{identifier(call.name)}({', '.join(arguments + ([f'**{value(rest)}'] if rest else []))})"
+    arguments = [f"{key}={format_value(item)}" for key, item in plain.items()]
+    return f"{identifier(call.name)}({', '.join(arguments + ([f'**{format_value(rest)}'] if rest else []))})"
 
 
-def value(said: Any) -> str:
-    """A value, in one line. Refs are paths on the name of a call, joined text is a sum."""
-    match said:
+def format_value(value: Any) -> str:
+    """Write a value on one line. A `Ref` is a path on the id of a call, a `Concat` is a sum."""
+    match value:
         case True | False | None:
-            return str(said)
+            return str(value)
         case Ref(call=call, path=path):
             return call + "".join(f"[{literal(step)}]" for step in path)
         case Concat(parts=parts):
-            pieces = [value(part) for part in parts]
+            pieces = [format_value(part) for part in parts]
             return " + ".join(pieces if len(pieces) > 1 else ['""', *pieces])
         case dict():
-            pairs = cast("dict[str, Any]", said).items()
-            return f"{{{', '.join(f'{literal(key)}: {value(item)}' for key, item in pairs)}}}"
+            pairs = cast("dict[str, Any]", value).items()
+            return f"{{{', '.join(f'{literal(key)}: {format_value(item)}' for key, item in pairs)}}}"
         case list():
-            return f"[{', '.join(map(value, cast('list[Any]', said)))}]"
+            return f"[{', '.join(map(format_value, cast('list[Any]', value)))}]"
         case _:
-            return literal(said)
+            return literal(value)

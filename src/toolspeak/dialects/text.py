@@ -1,38 +1,54 @@
-"""The dialects in which tools are told in the prompt: JSON, TypeScript, Python."""
+"""The text dialects: tools are described in the system prompt, and calls are written in the text of messages."""
 
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Protocol
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import json_notation, python_notation, typescript_notation
-from toolspeak.dialects.constraints import chosen, code_grammar, json_grammar, json_schema
+from toolspeak.dialects.constraints import (
+    constrain_json,
+    constrain_python,
+    constrain_typescript,
+    forced_tools,
+)
 from toolspeak.dialects.dialect import Constraint, Parser, Shown
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Media, Message, Part, Result, Role, Text, ToolCall
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
-MAX_INLINE = 200
-"""Characters beyond which a result is set apart in a block."""
+MAX_INLINE_CHARS = 200
+"""Characters beyond which a result is set apart in a fenced block, and a call before its result is cut."""
+
+
+class ConstraintBuilder(Protocol):
+    """Builds the constraint for an answer that must call some of the tools."""
+
+    def __call__(self, specs: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> Constraint:
+        """Return the constraint."""
+        ...
 
 
 @frozen
 class TextDialect:
-    """A dialect told in the prompt.
+    """A dialect in which tools and calls are text.
 
     Attributes:
-        name: Its name, and that of its prompt in `prompts/`.
-        signatures: How tools are written.
-        calls: How calls are written.
-        invocation: How one call is named when its result is told.
+        name: The name of the dialect, and of its prompt in `prompts/`.
+        format_tools: Writes the tools as the prompt shows them.
+        format_calls: Writes the calls of one message.
+        format_call: Writes one call on one line, to stand before its result.
+        constrain: Builds the constraint for a forced call.
     """
 
     name: str
-    signatures: Callable[[Sequence[ToolSpec]], str]
-    calls: Callable[[Sequence[ToolCall]], str]
-    invocation: Callable[[ToolCall], str]
+    format_tools: Callable[[Sequence[ToolSpec]], str]
+    format_calls: Callable[[Sequence[ToolCall]], str]
+    format_call: Callable[[ToolCall], str]
+    constrain: ConstraintBuilder
     in_text: bool = True
 
     def render(
@@ -43,55 +59,65 @@ class TextDialect:
         choice: ToolChoice = AUTO,
         parallel: bool = True,
     ) -> Shown:
-        """The conversation with the tools told in its system message, and what is asked for at its end."""
-        said: dict[str, ToolCall] = {}
+        """Return the conversation with the tools in its system message, and the choice of this turn at its end."""
+        calls: dict[str, ToolCall] = {}
         messages: list[Message] = []
-        told = False
+        has_prompt = False
         for message in history:
-            if message.role == "system" and not told and specs:
+            if message.role == "system" and not has_prompt and specs:
                 messages.append(_text_message("system", f"{message.text}\n\n{self.prompt(specs)}".lstrip()))
-                told = True
+                has_prompt = True
                 continue
-            said |= {call.id: call for call in message.calls}
-            messages.append(self._message(message, said))
-        if specs and not told:
+            calls |= {call.id: call for call in message.calls}
+            messages.append(self._render_message(message, calls))
+        if specs and not has_prompt:
             messages.insert(0, _text_message("system", self.prompt(specs)))
         if specs and (note := choice_note(choice, parallel=parallel)) and messages:
-            messages[-1] = _with_note(messages[-1], note)
-        return Shown(messages=tuple(messages), constraint=self._constraint(specs, choice, parallel=parallel))
+            messages[-1] = _append_note(messages[-1], note)
+        is_forced = bool(forced_tools(specs, choice))
+        constraint = self.constrain(specs, choice, parallel=parallel) if is_forced else None
+        return Shown(messages=tuple(messages), constraint=constraint)
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
-        """How the tools are told."""
+        """Return the part of the system message that shows the tools and says how to call them."""
         return (
             _template(self.name)
-            .replace("{tools}", self.signatures(specs))
-            .replace("{example}", json_notation.example(specs))
+            .replace("{tools}", self.format_tools(specs))
+            .replace("{example}", json_notation.format_example(specs))
         )
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
-        """A reader of every form that is known, whichever was asked for: models mix them."""
+        """Return a reader of calls in every known form, whichever was asked for: models mix them.
+
+        Args:
+            specs: The tools on offer.
+            strict: Refuse calls that had to be repaired.
+            thinking: Whether the message begins inside reasoning, whose opening tag was in the prompt.
+            prefix: What the ids of calls begin with.
+        """
         return Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
 
-    def _message(self, message: Message, said: dict[str, ToolCall]) -> Message:
+    def _render_message(self, message: Message, calls: dict[str, ToolCall]) -> Message:
+        """Render one message of the history. `calls` holds all calls so far, by id."""
         if message.role == "assistant":
             if message.raw is not None and message.raw.dialect == self.name:
                 return _text_message("assistant", message.raw.text)
-            written = self.calls(message.calls) if message.calls else ""
+            written = self.format_calls(message.calls) if message.calls else ""
             return _text_message("assistant", "\n".join(filter(None, (message.text, written))))
         if message.role == "tool":
-            return self._results(message, said)
+            return self._render_results(message, calls)
         kept = tuple(part for part in message.parts if isinstance(part, Text | Media))
         return Message(role=message.role, parts=kept)
 
-    def _results(self, message: Message, said: dict[str, ToolCall]) -> Message:
-        """Results, in the order of the calls, as a message of the user: text models know no other."""
+    def _render_results(self, message: Message, calls: dict[str, ToolCall]) -> Message:
+        """Render results as a message of the user, since a model of text knows no other role for them."""
         parts: list[Part] = []
         texts: list[str] = []
         for part in message.parts:
             if isinstance(part, Result):
-                texts.append(self._result(part, said.get(part.call_id)))
+                texts.append(self._format_result(part, calls.get(part.call_id)))
                 parts += [each for each in part.content if isinstance(each, Media)]
             elif isinstance(part, Text):
                 texts.append(part.text)
@@ -100,51 +126,43 @@ class TextDialect:
         head = "Results of your calls:\n"
         return Message(role="user", parts=(Text(text=head + "\n".join(texts)), *parts))
 
-    def _result(self, result: Result, call: ToolCall | None) -> str:
+    def _format_result(self, result: Result, call: ToolCall | None) -> str:
         text = "".join(part.text for part in result.content if isinstance(part, Text))
         if result.is_error:
             text = f"Error: {text}"
-        what = self.invocation(call) if call else result.call_id
-        what = what if len(what) <= MAX_INLINE else f"{what[:MAX_INLINE]}…"
-        if len(text) <= MAX_INLINE and "\n" not in text:
-            return f"{what} → {text}"
+        source = self.format_call(call) if call else result.call_id
+        source = source if len(source) <= MAX_INLINE_CHARS else f"{source[:MAX_INLINE_CHARS]}…"
+        if len(text) <= MAX_INLINE_CHARS and "\n" not in text:
+            return f"{source} → {text}"
         fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
-        return f"{what} →\n{fence}output\n{text}\n{fence}"
-
-    def _constraint(self, specs: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> Constraint | None:
-        if not chosen(specs, choice):
-            return None
-        if self.name == "json":
-            return Constraint(
-                json_schema=json_schema(specs, choice, parallel=parallel),
-                grammar=json_grammar(specs, choice, parallel=parallel),
-            )
-        python = self.name == "python"
-        return Constraint(grammar=code_grammar(specs, choice, parallel=parallel, python=python))
+        return f"{source} →\n{fence}output\n{text}\n{fence}"
 
 
 JSON = TextDialect(
     name="json",
-    signatures=typescript_notation.signatures,
-    calls=json_notation.calls,
-    invocation=json_notation.invocation,
+    format_tools=typescript_notation.format_tools,  # small models copy a JSON schema back as arguments
+    format_calls=json_notation.format_calls,
+    format_call=json_notation.format_call,
+    constrain=constrain_json,
 )
 TYPESCRIPT = TextDialect(
     name="typescript",
-    signatures=typescript_notation.signatures,
-    calls=typescript_notation.calls,
-    invocation=typescript_notation.invocation,
+    format_tools=typescript_notation.format_tools,
+    format_calls=typescript_notation.format_calls,
+    format_call=typescript_notation.format_call,
+    constrain=constrain_typescript,
 )
 PYTHON = TextDialect(
     name="python",
-    signatures=python_notation.signatures,
-    calls=python_notation.calls,
-    invocation=python_notation.invocation,
+    format_tools=python_notation.format_tools,
+    format_calls=python_notation.format_calls,
+    format_call=python_notation.format_call,
+    constrain=constrain_python,
 )
 
 
 def choice_note(choice: ToolChoice, *, parallel: bool) -> str:
-    """What is asked for in this turn, in words; empty if nothing in particular is."""
+    """Return what the model is asked to do in this turn, in words; "" if it may choose freely."""
     match choice.mode:
         case "none":
             return "Do not call anything now: answer in plain words."
@@ -168,7 +186,7 @@ def _text_message(role: Role, text: str) -> Message:
     return Message(role=role, parts=(Text(text=text),))
 
 
-def _with_note(message: Message, note: str) -> Message:
+def _append_note(message: Message, note: str) -> Message:
     *before, last = message.parts or (Text(text=""),)
     if not isinstance(last, Text):
         return Message(role=message.role, parts=(*before, last, Text(text=note)))

@@ -1,11 +1,10 @@
-"""TypeScript: tools as signatures with doc comments, calls with one object."""
+"""TypeScript: tools as signatures with doc comments, calls with one object in a block of code."""
 
 import re
 from collections.abc import Sequence
 from typing import Any, cast
 
 from toolspeak.dialects.notation import (
-    calls_referred_to,
     default_of,
     definition_name,
     identifier,
@@ -13,126 +12,131 @@ from toolspeak.dialects.notation import (
     literal,
     note,
     parameters_of,
+    referenced_calls,
     without_null,
 )
 from toolspeak.messages import Concat, Ref, ToolCall
 from toolspeak.spec import Schema, ToolSpec
 
 FENCE = "typescript"
-PLAIN = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean", "null": "null"}
+TYPES = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean", "null": "null"}
 KEY = re.compile(r"[A-Za-z_$][\w$]*")
 
 
-def signatures(specs: Sequence[ToolSpec]) -> str:
-    """The tools, one signature each."""
-    return "\n".join(_signature(spec) for spec in specs)
+def format_tools(specs: Sequence[ToolSpec]) -> str:
+    """Write the tools, one signature each."""
+    return "\n".join(_format_signature(spec) for spec in specs)
 
 
-def _signature(spec: ToolSpec) -> str:
-    types = "".join(f"type {name} = {_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items())
-    about = _comment(spec.description)
+def _format_signature(spec: ToolSpec) -> str:
+    types = "".join(
+        f"type {name} = {_format_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items()
+    )
+    about = _format_comment(spec.description)
     head = f"{types}{about}\n{identifier(spec.name)}(" if about else f"{types}{identifier(spec.name)}("
-    fields = _fields(spec.parameters)
-    returns = f": {_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
+    fields = _format_fields(spec.parameters)
+    returns = f": {_format_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
     return f"{head}{{\n{fields}}}){returns}" if fields else f"{head}){returns}"
 
 
-def _comment(text: str) -> str:
+def _format_comment(text: str) -> str:
     lines = [line.strip() for line in text.strip().replace("*/", "* /").split("\n")]
     return "/** {} */".format("\n * ".join(lines)) if text.strip() else ""
 
 
-def _fields(schema: Schema, indent: str = "  ") -> str:
+def _format_fields(schema: Schema, indent: str = "  ") -> str:
     lines: list[str] = []
     for name, sub in parameters_of(schema):
         optional = is_optional(schema, name)
         about = note(sub)
         default = default_of(sub)
-        field = f"{_key(name)}{'?' if optional else ''}: {_type(without_null(sub) if optional else sub, indent)}"
+        type_ = _format_type(without_null(sub) if optional else sub, indent)
+        field = f"{_format_key(name)}{'?' if optional else ''}: {type_}"
         lines.append(
             f"{indent}{field}{f' = {default}' if default is not None else ''};{f' // {about}' if about else ''}\n"
         )
     return "".join(lines)
 
 
-def _key(name: str) -> str:
+def _format_key(name: str) -> str:
     return name if KEY.fullmatch(name) else literal(name)
 
 
-def _type(schema: Any, indent: str = "") -> str:
+def _format_type(schema: Any, indent: str = "") -> str:
     if not isinstance(schema, dict):
         return "any"
-    said = cast("dict[str, Any]", schema)
-    if "$ref" in said:
-        return definition_name(said["$ref"])
-    if "const" in said:
-        return literal(said["const"])
-    if "enum" in said:
-        return " | ".join(map(literal, said["enum"]))
-    if options := said.get("anyOf") or said.get("oneOf"):
-        return " | ".join(dict.fromkeys(_type(option, indent) for option in options))
-    if said.get("allOf"):
-        return " & ".join(_type(part, indent) for part in said["allOf"])
-    kind = said.get("type")
+    given = cast("dict[str, Any]", schema)
+    if "$ref" in given:
+        return definition_name(given["$ref"])
+    if "const" in given:
+        return literal(given["const"])
+    if "enum" in given:
+        return " | ".join(map(literal, given["enum"]))
+    if options := given.get("anyOf") or given.get("oneOf"):
+        return " | ".join(dict.fromkeys(_format_type(option, indent) for option in options))
+    if given.get("allOf"):
+        return " & ".join(_format_type(part, indent) for part in given["allOf"])
+    kind = given.get("type")
     if isinstance(kind, list):
-        return " | ".join(_type({**said, "type": each}, indent) for each in cast("list[str]", kind))
+        return " | ".join(_format_type({**given, "type": each}, indent) for each in cast("list[str]", kind))
     if kind == "array":
-        return _array(said, indent)
-    if kind == "object" or "properties" in said:
-        return _object(said, indent)
-    return PLAIN.get(str(kind), "any")
+        return _format_array(given, indent)
+    if kind == "object" or "properties" in given:
+        return _format_object(given, indent)
+    return TYPES.get(str(kind), "any")
 
 
-def _array(schema: dict[str, Any], indent: str) -> str:
+def _format_array(schema: dict[str, Any], indent: str) -> str:
     if "prefixItems" in schema:
-        return f"[{', '.join(_type(item, indent) for item in schema['prefixItems'])}]"
-    item = _type(schema.get("items"), indent)
+        return f"[{', '.join(_format_type(item, indent) for item in schema['prefixItems'])}]"
+    item = _format_type(schema.get("items"), indent)
     return f"({item})[]" if " | " in item or " & " in item else f"{item}[]"
 
 
-def _object(schema: dict[str, Any], indent: str) -> str:
+def _format_object(schema: dict[str, Any], indent: str) -> str:
     if schema.get("properties"):
-        return f"{{\n{_fields(schema, indent + '  ')}{indent}}}"
+        return f"{{\n{_format_fields(schema, indent + '  ')}{indent}}}"
     rest = schema.get("additionalProperties")
-    return f"Record<string, {_type(rest, indent)}>" if isinstance(rest, dict) and rest else "object"
+    return f"Record<string, {_format_type(rest, indent)}>" if isinstance(rest, dict) and rest else "object"
 
 
 # Calls
 
 
-def calls(said: Sequence[ToolCall]) -> str:
-    """Calls as the dialect speaks them, in a block."""
-    referred = {ref for call in said for ref in calls_referred_to(call.arguments)}
-    lines = [f"const {call.id} = {invocation(call)}" if call.id in referred else invocation(call) for call in said]
+def format_calls(calls: Sequence[ToolCall]) -> str:
+    """Write the calls of one message in a block. A call that another refers to is bound to its id."""
+    bound = {ref for call in calls for ref in referenced_calls(call.arguments)}
+    lines = [f"const {call.id} = {format_call(call)}" if call.id in bound else format_call(call) for call in calls]
     return f"```{FENCE}\n" + "\n".join(f"{line};" for line in lines) + "\n```"
 
 
-def invocation(call: ToolCall) -> str:
-    """One call, on one line."""
-    return f"{identifier(call.name)}({value(call.arguments) if call.arguments else ''})"
+def format_call(call: ToolCall) -> str:
+    """Write one call on one line."""
+    return f"{identifier(call.name)}({format_value(call.arguments) if call.arguments else ''})"
 
 
-def value(said: Any) -> str:
-    """A value, in one line. Refs are paths on the name of a call, joined text is a template."""
-    match said:
+def format_value(value: Any) -> str:
+    """Write a value on one line. A `Ref` is a path on the id of a call, a `Concat` is a template."""
+    match value:
         case Ref(call=call, path=path):
-            return call + "".join(f".{step}" if _is_key(step) else f"[{literal(step)}]" for step in path)
+            return call + "".join(f".{step}" if _is_identifier(step) else f"[{literal(step)}]" for step in path)
         case Concat(parts=parts):
-            pieces = [f"${{{value(part)}}}" if isinstance(part, Ref) else _in_template(part) for part in parts]
+            pieces = [f"${{{format_value(part)}}}" if isinstance(part, Ref) else _escape(part) for part in parts]
             return f"`{''.join(pieces)}`"
         case dict():
-            pairs = cast("dict[str, Any]", said).items()
-            return f"{{{', '.join(f'{_key(key)}: {value(item)}' for key, item in pairs)}}}"
+            pairs = cast("dict[str, Any]", value).items()
+            return f"{{{', '.join(f'{_format_key(key)}: {format_value(item)}' for key, item in pairs)}}}"
         case list():
-            return f"[{', '.join(map(value, cast('list[Any]', said)))}]"
+            return f"[{', '.join(map(format_value, cast('list[Any]', value)))}]"
         case _:
-            return literal(said)
+            return literal(value)
 
 
-def _is_key(step: str | int) -> bool:
+def _is_identifier(step: str | int) -> bool:
     return isinstance(step, str) and KEY.fullmatch(step) is not None
 
 
-def _in_template(text: str) -> str:
+def _escape(text: str) -> str:
+    """Escape a text for a template."""
     escaped = literal(text)[1:-1].replace('\\"', '"')
     return escaped.replace("`", "\\`").replace("$", "\\$")

@@ -139,7 +139,11 @@ def _scan(text: str) -> Reading[list[FencedBlock]]:
         source.pos = start
         fence = yield from scanner.read_opening()
         if (yield from source.ahead(1)) != "\n":
-            continue  # code within a line
+            # Code within a line, which other marks in the same line close.
+            line_end = text.find("\n", source.pos)
+            closing = text.find(fence.marks, source.pos, line_end if line_end >= 0 else len(text))
+            source.pos = closing + len(fence.marks) if closing >= 0 else source.pos
+            continue
         source.pos += 1
         content_start = source.pos
         if not (yield from scanner.read_content(fence.marks, advance)):

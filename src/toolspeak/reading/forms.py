@@ -1,8 +1,8 @@
 """The tokens by which model families mark calls, results and reasoning: data, and nothing but data.
 
-A family is a few lines. What stands between an opener and a closer is read by one grammar for all (`reader.py`), since
-models borrow each other's forms: an object, a list, `name{…}`, `name(…)`, or nested tags. Results are listed so that
-one a model made up is recognised. Tokens are compared without regard to case.
+A family is a few lines. What stands between an opener and a closer is read by one grammar for all families
+(`calls.py`), since models borrow each other's forms: an object, a list, `name{…}`, `name(…)`, or nested tags. Tokens
+that begin a result are listed so that a result which the model made up is recognised. Case does not matter.
 """
 
 from toolspeak._frozen import frozen
@@ -10,7 +10,16 @@ from toolspeak._frozen import frozen
 
 @frozen
 class TokenFamily:
-    """The tokens of a family. `separators` stand between a name and its arguments; `thinking` are pairs."""
+    """The tokens of a model family.
+
+    Attributes:
+        name: The models that use the tokens.
+        openers: Tokens that announce calls.
+        closers: Tokens that end calls, or the message.
+        separators: Tokens between the name of a call and its arguments.
+        results: Tokens that begin the result of a call, made up if the model writes it.
+        thinking: Pairs of tokens that open and close reasoning.
+    """
 
     name: str
     openers: tuple[str, ...] = ()
@@ -207,9 +216,15 @@ FAMILIES = (
     ),
 )
 
+# Labels of fenced blocks. A block with any other label is plain text.
+
 CODE_LABELS = frozenset("python python3 py py3 ipython tool_code js javascript mjs ts typescript tsx jsx code".split())
+"""Labels of blocks of code, which may hold calls."""
+
 DATA_LABELS = frozenset(
     "json json5 jsonc jsonl ndjson tool_call tool_calls tool_use tool tools function function_call xml action".split()
 )
+"""Labels of blocks of data, which may be calls."""
+
 RESULT_LABELS = frozenset("output tool_output result tool_result stdout observation tool_response".split())
-"""Labels of fences that hold code, data with calls, and results; every other label is plain text to us."""
+"""Labels of blocks that hold results, which are made up if the model writes them."""

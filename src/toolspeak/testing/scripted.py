@@ -211,5 +211,5 @@ def _written(said: Said, dialect: TextDialect) -> list[str]:
         return []
     head = "\n\n" if said.text else ""
     if len(plain) == 1 or not any(said.pauses):
-        return [head + dialect.calls(plain)]
-    return [head + dialect.calls(plain[:1]) + "\n", *(dialect.calls([call]) + "\n" for call in plain[1:])]
+        return [head + dialect.format_calls(plain)]
+    return [head + dialect.format_calls(plain[:1]) + "\n", *(dialect.format_calls([call]) + "\n" for call in plain[1:])]

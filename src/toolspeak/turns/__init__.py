@@ -1,4 +1,9 @@
-"""Turns: the pieces of one answer become events."""
+"""Turns: the pieces of one answer become events, ending with the whole message.
+
+`turn_reader.py` reads an answer: its text with the parser of the dialect, and the API's own calls from their pieces
+(`native_calls.py`). At the end of an answer without calls, it looks for a program that was meant as a call
+(`program.py`) and for calls of a tool whose name is misspelt (`near_miss.py`).
+"""
 
 from toolspeak.turns.turn_reader import TurnReader
 
