@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from toolspeak.errors import UsageError
-from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, named
-from toolspeak.models.profiles import ELSEWHERE, best_dialect
-from toolspeak.models.weights import QWEN_CODER, found
+from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
+from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
+from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.settings import EndpointSettings, Settings, cache_folder, remembered_dialect, settings
 
 
@@ -16,7 +16,7 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
     An endpoint that the user configured comes before one of the same name that is known here.
     """
     if name is not None and name.startswith(("http://", "https://")):
-        return _calibrated(named(name))  # an address says all there is to say
+        return _calibrated(resolve_model(name))  # an address says all there is to say
     configured = configured or settings()
     name = configured.model if name is None else name
     where, _, rest = name.partition(":")
@@ -24,7 +24,7 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
         return _embedded(rest, configured)
     if where in configured.endpoints:
         return _configured(configured.endpoints[where], rest)
-    return _calibrated(named(name, others=configured.endpoints))
+    return _calibrated(resolve_model(name, other_endpoints=configured.endpoints))
 
 
 def _embedded(path: str, configured: Settings) -> EmbeddedModel:
@@ -34,7 +34,7 @@ def _embedded(path: str, configured: Settings) -> EmbeddedModel:
         if not weights.is_file():
             raise UsageError(f"local:{path}: there is no such file; give the path of a GGUF file")
     else:
-        kept = found(QWEN_CODER, weights_folder())
+        kept = find_weights(QWEN_CODER, weights_folder())
         if kept is None:
             raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
         weights, name = kept, "local"
@@ -54,7 +54,7 @@ def _configured(told: EndpointSettings, model: str) -> HttpModel:
     model = model or told.model or ""
     if not model:
         raise UsageError(f"{name!r} names an endpoint and no model; write {name}:MODEL, or set endpoints.{name}.model")
-    server = next((each for each in SERVERS.values() if each.base_url == told.base_url), ELSEWHERE)
+    server = next((each for each in SERVERS.values() if each.base_url == told.base_url), UNKNOWN_SERVER)
     endpoint = Endpoint(
         name=name,
         base_url=told.base_url,
@@ -67,7 +67,7 @@ def _configured(told: EndpointSettings, model: str) -> HttpModel:
     )
     if told.dialect:  # what somebody decided comes before what was measured
         return HttpModel(endpoint, model, told.dialect)
-    return _calibrated(HttpModel(endpoint, model, best_dialect(server, model)))
+    return _calibrated(HttpModel(endpoint, model, choose_dialect(server, model)))
 
 
 def _calibrated(found: HttpModel) -> HttpModel:
