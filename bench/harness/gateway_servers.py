@@ -92,7 +92,7 @@ def serve_measured(application):
     from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
-    from toolspeak.gateway.server import server
+    from toolspeak.gateway.server import build_server
 
     async def cpu(request):
         return PlainTextResponse(str(time.process_time()))
@@ -100,7 +100,7 @@ def serve_measured(application):
     application.routes.append(Route("/cpu", cpu))
     with socket.create_server(("127.0.0.1", 0), backlog=1000) as listening:
         print(listening.getsockname()[1], flush=True)
-        server(application, host="127.0.0.1", port=0).run(sockets=[listening])
+        build_server(application, host="127.0.0.1", port=0).run(sockets=[listening])
 
 
 def run_relay(port):
@@ -131,11 +131,11 @@ def run_relay(port):
 
 def run_gateway(port):
     from toolspeak.dialects import TYPESCRIPT
-    from toolspeak.gateway import Served, app
+    from toolspeak.gateway import ServedModel, app
     from toolspeak.models import connect
 
     endpoint = connect("m", at=f"http://127.0.0.1:{port}/v1", key="none")
-    serve_measured(app([Served(name="m", model=endpoint, dialect=TYPESCRIPT)]))
+    serve_measured(app([ServedModel(name="m", model=endpoint, dialect=TYPESCRIPT)]))
 
 
 if __name__ == "__main__":

@@ -11,21 +11,21 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.types import Message
 
-from toolspeak.gateway import Rules, Served, app
-from toolspeak.gateway.server import PatientProtocol, server
+from toolspeak.gateway import AccessRules, ServedModel, app
+from toolspeak.gateway.server import TimeoutProtocol, build_server
 from toolspeak.models import Model
 
-OPEN = Rules()
+OPEN = AccessRules()
 
 
-def served(model: Model, dialect: Any, **options: Any) -> Served:
-    return Served(name="scripted", model=model, dialect=dialect, **options)
+def served(model: Model, dialect: Any, **options: Any) -> ServedModel:
+    return ServedModel(name="scripted", model=model, dialect=dialect, **options)
 
 
 @contextmanager
-def hosted(application: Starlette, protocol: type[PatientProtocol] = PatientProtocol) -> Iterator[str]:
+def hosted(application: Starlette, protocol: type[TimeoutProtocol] = TimeoutProtocol) -> Iterator[str]:
     """The address under which the app is served."""
-    running = server(application, host="127.0.0.1", port=0, protocol=protocol)
+    running = build_server(application, host="127.0.0.1", port=0, protocol=protocol)
     thread = threading.Thread(target=running.run)
     thread.start()
     try:
@@ -37,7 +37,7 @@ def hosted(application: Starlette, protocol: type[PatientProtocol] = PatientProt
 
 
 @contextmanager
-def gateway(*models: Served, rules: Rules = OPEN) -> Iterator[str]:
+def gateway(*models: ServedModel, rules: AccessRules = OPEN) -> Iterator[str]:
     with hosted(app(models, rules)) as url:
         yield url
 

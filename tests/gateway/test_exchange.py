@@ -52,7 +52,7 @@ def exchange(
     answering: Any, dialect: str = "typescript", *, mends: int = 2, thinks: bool = False, **more: Any
 ) -> Reply:
     """What a client of OpenAI's API gets."""
-    return ask(app([served(answering, DIALECTS[dialect], mends=mends, thinks=thinks)]), openai_body(**more))
+    return ask(app([served(answering, DIALECTS[dialect], max_repairs=mends, thinks=thinks)]), openai_body(**more))
 
 
 def message(reply: Reply) -> dict[str, Any]:
@@ -466,7 +466,7 @@ def test_images_pass_through(dialect: str):
         ({"temperature": 9}, "temperature"),
         ({"logprobs": True}, "logprobs"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"best_offer": 1}, "best_offer: is no field of this API"),
+        ({"best_offer": 1}, "best_offer: is not a field of this API"),
         ({"stream": "yes"}, "stream: expected true or false"),
         ({"model": None}, "model: is missing"),
     ],

@@ -18,8 +18,8 @@ import pytest
 from toolspeak.dialects import DIALECTS, JSON, TYPESCRIPT
 from toolspeak.errors import RateLimited, StreamInterrupted
 from toolspeak.events import TextDelta
-from toolspeak.gateway import Served, app
-from toolspeak.gateway.server import PatientProtocol
+from toolspeak.gateway import ServedModel, app
+from toolspeak.gateway.server import TimeoutProtocol
 from toolspeak.models import RetryPolicy, connect
 from toolspeak.testing import ScriptedModel, breaks, calls, says
 
@@ -76,8 +76,8 @@ BROKEN_OFF = sends(HEAD, event("Once upon"), event(" a time"))
 FAULTS: dict[str, tuple[Any, str]] = {
     "ends": (BROKEN_OFF, "in the middle of an answer"),
     "resets": (sends(HEAD, event("Once upon"), reset=True), "in the middle of an answer"),
-    "stalls": (drips(b"", 0.1, HEAD + event("Once upon")), "said nothing more for 0.3 s"),
-    "says nothing": (drips(b"", 0.1, b""), "said nothing for 0.3 s"),
+    "stalls": (drips(b"", 0.1, HEAD + event("Once upon")), "sent nothing more for 0.3 s"),
+    "says nothing": (drips(b"", 0.1, b""), "sent nothing for 0.3 s"),
     "hangs up": (sends(), "broke the connection"),
     "speaks no http": (sends(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), "broke the connection"),
     "sends a page": (sends(b"HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n<html>Hi</html>"), "the answer is not JSON"),
@@ -189,8 +189,8 @@ def test_the_connection_to_the_endpoint_is_closed_when_the_client_has_left(
 
 
 def test_a_client_that_takes_nothing_counts_as_gone():
-    class Hasty(PatientProtocol):
-        stalled_seconds = 0.3
+    class Hasty(TimeoutProtocol):
+        write_timeout = 0.3
 
     class Endless(Watched):
         async def ask(self, request: Any) -> Any:
@@ -212,8 +212,8 @@ def test_a_client_that_takes_nothing_counts_as_gone():
 
 
 def test_five_hundred_idle_connections_are_borne_and_closed():
-    class Brisk(PatientProtocol):
-        head_seconds = 1.5
+    class Brisk(TimeoutProtocol):
+        head_timeout = 1.5
 
     application = app([served(ScriptedModel([says("Hello.")]), JSON)])
     with hosted(application, Brisk) as url, contextlib.ExitStack() as open_ones:
@@ -233,8 +233,8 @@ def test_five_hundred_idle_connections_are_borne_and_closed():
 
 
 def test_a_second_request_may_not_come_in_drops_either():
-    class Brisk(PatientProtocol):
-        head_seconds = 0.3
+    class Brisk(TimeoutProtocol):
+        head_timeout = 0.3
 
     with hosted(app([served(ScriptedModel([says("Hello.")]), JSON)]), Brisk) as url, posted(url, BODY) as client:
         received = b""
@@ -402,7 +402,7 @@ def test_ten_thousand_requests_leave_nothing():
 
 
 def _named(name: str, model: Any) -> Any:
-    return Served(name=name, model=model, dialect=TYPESCRIPT)
+    return ServedModel(name=name, model=model, dialect=TYPESCRIPT)
 
 
 @needs_proc

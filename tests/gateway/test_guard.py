@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import toolspeak.gateway
 from toolspeak.dialects import JSON
 from toolspeak.errors import UsageError
-from toolspeak.gateway import Rules, Served, app
-from toolspeak.gateway.guard import LARGEST_BODY, is_deeper
+from toolspeak.gateway import AccessRules, ServedModel, app
+from toolspeak.gateway.guard import MAX_BODY_BYTES, is_nested_deeper
 from toolspeak.gateway.server import check_exposure, is_loopback
 from toolspeak.testing import ScriptedModel, says
 
@@ -29,7 +29,7 @@ def method(path: str) -> str:
     return "GET" if path in ("/v1/models", "/health") else "POST"
 
 
-def guarded(rules: Rules, body: Any = None, headers: Any = (), path: str = PATHS[0], **more: Any) -> Reply:
+def guarded(rules: AccessRules, body: Any = None, headers: Any = (), path: str = PATHS[0], **more: Any) -> Reply:
     body = {**BODY, "max_tokens": 5} if body is None else body
     application = app([served(ScriptedModel([says("Hello.")]), JSON)], rules)
     return ask(application, body, headers=list(headers), path=path, method=method(path), **more)
@@ -58,7 +58,7 @@ def guarded(rules: Rules, body: Any = None, headers: Any = (), path: str = PATHS
     ],
 )
 def test_every_route_asks_for_the_key(path: str, headers: Any, status: int):
-    reply = guarded(Rules(key=KEY), headers=headers, path=path)
+    reply = guarded(AccessRules(key=KEY), headers=headers, path=path)
     assert reply.status == status
     if status == 401:
         assert reply.json["error"]["type"] == "authentication_error"
@@ -68,14 +68,15 @@ def test_every_route_asks_for_the_key(path: str, headers: Any, status: int):
 
 def test_a_key_may_have_any_letters():
     assert (
-        guarded(Rules(key="schlüssel"), headers=[("x-api-key", "schlüssel".encode().decode("latin-1"))]).status == 200
+        guarded(AccessRules(key="schlüssel"), headers=[("x-api-key", "schlüssel".encode().decode("latin-1"))]).status
+        == 200
     )
 
 
 @pytest.mark.parametrize("key", ["", "  "])
 def test_an_empty_key_is_none(key: str):
     with pytest.raises(UsageError, match="the key is empty"):
-        app([served(ScriptedModel([]), JSON)], Rules(key=key))
+        app([served(ScriptedModel([]), JSON)], AccessRules(key=key))
 
 
 def test_keys_are_compared_in_constant_time():
@@ -121,7 +122,7 @@ def test_its_own_names(host: str):
 
 
 def test_with_a_key_any_name_will_do():
-    application = app([served(ScriptedModel([says("Hello.")]), JSON)], Rules(key=KEY))
+    application = app([served(ScriptedModel([says("Hello.")]), JSON)], AccessRules(key=KEY))
     assert ask(application, BODY, host="gateway.example", headers=[("x-api-key", KEY)]).status == 200
 
 
@@ -129,11 +130,11 @@ def test_with_a_key_any_name_will_do():
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:8080", "http://localhost", ""])
 def test_web_pages_may_not_ask(origin: str, key: str | None):
     headers = [("origin", origin), *([("x-api-key", key)] if key else [])]
-    assert guarded(Rules(key=key), headers=headers).status == 403
+    assert guarded(AccessRules(key=key), headers=headers).status == 403
 
 
 def test_but_those_that_are_allowed_may():
-    rules = Rules(origins=frozenset({"https://chat.example"}))
+    rules = AccessRules(origins=frozenset({"https://chat.example"}))
     assert guarded(rules, headers=[("origin", "https://chat.example")]).status == 200
 
 
@@ -150,7 +151,7 @@ def test_but_those_that_are_allowed_may():
     ],
 )
 def test_headers_that_contradict_each_other_are_refused(headers: Any):
-    reply = guarded(Rules(key=KEY), headers=headers)
+    reply = guarded(AccessRules(key=KEY), headers=headers)
     assert (reply.status, reply.headers["connection"]) == (400, "close")
 
 
@@ -163,7 +164,7 @@ def test_headers_that_contradict_each_other_are_refused(headers: Any):
 )
 @pytest.mark.parametrize("path", PATHS[:2])
 def test_a_body_that_is_no_json_object(path: str, body: bytes):
-    reply = guarded(Rules(), body=body, path=path)
+    reply = guarded(AccessRules(), body=body, path=path)
     assert reply.status == 400
     assert reply.json["error"]["type"] == "invalid_request_error"
 
@@ -179,7 +180,7 @@ def test_a_body_that_is_no_json_object(path: str, body: bytes):
     ],
 )
 def test_a_deep_body(path: str, body: bytes):
-    assert guarded(Rules(), body=body, path=path).status == 400
+    assert guarded(AccessRules(), body=body, path=path).status == 400
 
 
 def test_a_body_as_deep_as_may_be():
@@ -187,15 +188,15 @@ def test_a_body_as_deep_as_may_be():
     for _ in range(28):
         schema = {"type": "object", "properties": {"x": schema}}
     tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
-    assert guarded(Rules(), body={**BODY, "tools": [tool]}).status == 200
+    assert guarded(AccessRules(), body={**BODY, "tools": [tool]}).status == 200
 
 
 @pytest.mark.parametrize("path", PATHS[:2])
 def test_a_large_body(path: str):
-    large = json.dumps({**BODY, "messages": [{"role": "user", "content": "x" * LARGEST_BODY}]}).encode()
-    reply = guarded(Rules(), body=large, path=path)
+    large = json.dumps({**BODY, "messages": [{"role": "user", "content": "x" * MAX_BODY_BYTES}]}).encode()
+    reply = guarded(AccessRules(), body=large, path=path)
     assert (reply.status, reply.headers["connection"]) == (413, "close")
-    said = guarded(Rules(), headers=[("content-length", str(2 << 30))], path=path)
+    said = guarded(AccessRules(), headers=[("content-length", str(2 << 30))], path=path)
     assert said.status == 413
 
 
@@ -213,19 +214,19 @@ def test_depth_is_told_without_reading(value: Any):
         return 0 if inner is None else 1 + max(map(depth, inner), default=0)
 
     text = json.dumps(value, ensure_ascii=False)
-    assert not is_deeper(text, depth(value))
-    assert depth(value) == 0 or is_deeper(text, depth(value) - 1)
+    assert not is_nested_deeper(text, depth(value))
+    assert depth(value) == 0 or is_nested_deeper(text, depth(value) - 1)
 
 
 @given(st.text('"\\[]{}', max_size=200))
 def test_depth_of_anything_is_told_at_once(text: str):
-    is_deeper(text, 64)
+    is_nested_deeper(text, 64)
 
 
 def test_depth_is_told_in_time_that_grows_with_the_text_and_no_faster():
     # Whatever is not linear runs into the time limit of the test.
     for text in ('"' + '\\"' * 1_000_000, "[" * 2_000_000, "[]" * 1_000_000, '"a",' * 500_000, '{"a":[]},' * 200_000):
-        is_deeper(text, 64)
+        is_nested_deeper(text, 64)
 
 
 # Nothing but forwarding
@@ -270,13 +271,13 @@ def test_no_request_starts_a_process():
     "name", ["local", "openai:gpt", "local:/etc/passwd", "http://127.0.0.1/v1#x", "../scripted", ""]
 )
 def test_only_what_is_served_can_be_asked(name: str):
-    reply = guarded(Rules(), body={**BODY, "model": name})
+    reply = guarded(AccessRules(), body={**BODY, "model": name})
     assert reply.status == 404
     assert reply.json["error"]["type"] == "not_found_error"
 
 
 def test_a_model_served_as_default_answers_to_any_name():
-    application = app([Served(name="default", model=ScriptedModel([says("Hello.")]), dialect=JSON)])
+    application = app([ServedModel(name="default", model=ScriptedModel([says("Hello.")]), dialect=JSON)])
     assert ask(application, {**BODY, "model": "gpt-4o\ud800"}).json["model"] == "gpt-4o\ud800"
 
 
@@ -308,7 +309,7 @@ def test_neither_bodies_nor_keys_nor_answers_are_logged(caplog: pytest.LogCaptur
 
     body = {**BODY, "messages": [{"role": "user", "content": canary}]}
     for model in (ScriptedModel([says(canary)]), Broken([])):
-        application = app([served(model, JSON)], Rules(key=KEY))
+        application = app([served(model, JSON)], AccessRules(key=KEY))
         for streamed in (False, True):
             for key in (KEY, f"{KEY}-wrong"):
                 reply = ask(application, {**body, "stream": streamed}, headers=[("x-api-key", key)])

@@ -143,7 +143,7 @@ def test_which_dialect_is_spoken(home: Path):
     all_python = served_models(
         ServeOptions(models=("there", "nowhere"), dialect="python", mends=0, thinks=True), configured
     )
-    assert {(each.dialect.name, each.mends, each.thinks) for each in all_python} == {("python", 0, True)}
+    assert {(each.dialect.name, each.max_repairs, each.thinks) for each in all_python} == {("python", 0, True)}
 
 
 def test_a_default_model_that_was_asked_for_must_be_there(home: Path):

@@ -14,13 +14,13 @@ import openai
 import pytest
 
 from toolspeak.dialects import dialect
-from toolspeak.gateway import Served, app
-from toolspeak.gateway.server import server
+from toolspeak.gateway import ServedModel, app
+from toolspeak.gateway.server import build_server
 from toolspeak.models import EmbeddedModel
-from toolspeak.models.weights import QWEN_CODER, found
+from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.settings import cache_folder
 
-WEIGHTS = found(QWEN_CODER, cache_folder() / "models")
+WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
 
 pytestmark = [
     pytest.mark.skipif(WEIGHTS is None, reason="the weights are not here: toolspeak pull"),
@@ -60,8 +60,8 @@ def model() -> Generator[EmbeddedModel]:
 @pytest.fixture(scope="module")
 def url(model: EmbeddedModel) -> Generator[str]:
     """One model under the names of the dialects in which it is spoken to."""
-    served = [Served(name=name, model=model, dialect=dialect(name)) for name in ("python", "typescript")]
-    running = server(app(served), host="127.0.0.1", port=0)
+    served = [ServedModel(name=name, model=model, dialect=dialect(name)) for name in ("python", "typescript")]
+    running = build_server(app(served), host="127.0.0.1", port=0)
     thread = threading.Thread(target=running.run)
     thread.start()
     while not running.started:

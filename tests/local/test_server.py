@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import ModelError
-from toolspeak.models.local import LocalServer, local_server, start
-from toolspeak.models.weights import QWEN_CODER, found
+from toolspeak.models.local import LocalServer, get_shared_server, start_server
+from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.settings import cache_folder
 
-WEIGHTS = found(QWEN_CODER, cache_folder() / "models")
+WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
 
 pytestmark = [
     pytest.mark.skipif(WEIGHTS is None, reason="the weights are not here: toolspeak pull"),
@@ -36,7 +36,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def server() -> Generator[LocalServer]:
     assert WEIGHTS is not None
-    running = local_server(WEIGHTS, context=2048)
+    running = get_shared_server(WEIGHTS, context=2048)
     yield running
     running.stop()
 
@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_an_error_and_no_crash(server: LocalServer) -> None
     assert caught.value.code == 400
     assert b"exceeds the available context size" in caught.value.read()
     caught.value.close()
-    assert server.alive
+    assert server.is_alive
 
 
 def test_without_its_key_nobody_is_answered(server: LocalServer) -> None:
@@ -123,17 +123,17 @@ def test_a_file_that_is_cut_is_told_with_the_log(tmp_path: Path) -> None:
     with WEIGHTS.open("rb") as whole:
         (tmp_path / "cut.gguf").write_bytes(whole.read(5_000_000))
     with pytest.raises(ModelError, match="failed to load model"):
-        start(tmp_path / "cut.gguf")
+        start_server(tmp_path / "cut.gguf")
 
 
 def test_after_a_crash_the_next_use_starts_anew() -> None:
     assert WEIGHTS is not None
-    one = local_server(WEIGHTS, context=512)
+    one = get_shared_server(WEIGHTS, context=512)
     os.kill(one.pid, signal.SIGSEGV)
-    while one.alive:
+    while one.is_alive:
         time.sleep(0.02)
     assert "SIGSEGV" in (one.failure() or "")
-    two = local_server(WEIGHTS, context=512)
+    two = get_shared_server(WEIGHTS, context=512)
     assert "Paris" in said(asked(two, "What is the capital of France?"))
     two.stop()
 
@@ -141,8 +141,8 @@ def test_after_a_crash_the_next_use_starts_anew() -> None:
 PROGRAM = """
 import os, signal, sys, time
 from pathlib import Path
-from toolspeak.models.local import local_server
-server = local_server(Path(sys.argv[1]), context=512)
+from toolspeak.models.local import get_shared_server
+server = get_shared_server(Path(sys.argv[1]), context=512)
 print(server.pid, flush=True)
 if os.fork() == 0:  # it holds the pipe open, and lives on
     time.sleep(8)

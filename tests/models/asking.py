@@ -15,7 +15,7 @@ from .server import Api, Server
 
 import_module("toolspeak.models.transport")  # or the first question would take as long as it takes to load
 
-QUICK = RetryPolicy(connect=2, silence=0.3, total=8, first_wait=0.002, longest_wait=0.05)
+QUICK = RetryPolicy(connect_timeout=2, read_timeout=0.3, total_timeout=8, first_wait=0.002, max_wait=0.05)
 """Patience for tests: all that the faults need, a hundredth of the time."""
 
 KEY = "sk-canary-7Qx9/Zt+4mRb"
@@ -24,7 +24,7 @@ KEY = "sk-canary-7Qx9/Zt+4mRb"
 def at(server: Server | str, api: Api = "openai", **options: Any) -> HttpModel:
     """A model at a server of the tests."""
     url = server if isinstance(server, str) else server.url
-    options = {"patience": QUICK, "key": KEY, **options}
+    options = {"retry": QUICK, "key": KEY, **options}
     return HttpModel(Endpoint(name="home", base_url=f"{url}/v1", api=api, **options), "m")
 
 

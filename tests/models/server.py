@@ -21,12 +21,11 @@ from toolspeak.messages import Call, Message, ToolCall
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece
 from toolspeak.testing import Said, ScriptedModel
-from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire.api import WIRES, ApiName
 
-Api: TypeAlias = Literal["openai", "anthropic"]
-APIS: tuple[Api, ...] = ("openai", "anthropic")
-WIRES: dict[Api, Any] = {"openai": openai_chat, "anthropic": anthropic_messages}
-PATHS: dict[str, Api] = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
+Api: TypeAlias = ApiName
+APIS: tuple[Api, ...] = tuple(WIRES)
+PATHS: dict[str, Api] = {f"/v1{wire.PATH}": api for api, wire in WIRES.items()}
 
 
 @frozen

@@ -16,15 +16,15 @@ from .recorded import RECORDED, STREAMS, events, told
 from .server import WIRES, Api
 
 
-def hear(api: Api, chunks: Sequence[bytes], *, streamed: bool = True) -> tuple[Any, ...]:
+def read_answer(api: Api, chunks: Sequence[bytes], *, streamed: bool = True) -> tuple[Any, ...]:
     """All that was told of an answer, however it was told."""
     wire = WIRES[api]
-    hearing = AnswerReader(wire.Decoder(), partial(wire.read_response, vendor=wire.VENDOR), streamed=streamed)
+    reader = AnswerReader(wire.Decoder(), partial(wire.read_response, vendor=wire.VENDOR), streamed=streamed)
     pieces: list[Any] = []
     for chunk in chunks:
-        if hearing.failure is None:
-            pieces += hearing.feed(chunk)
-    pieces += hearing.close() if hearing.failure is None else []
+        if reader.failure is None:
+            pieces += reader.feed(chunk)
+    pieces += reader.close() if reader.failure is None else []
     said = {
         sort: "".join(piece.text for piece in pieces if isinstance(piece, sort)) for sort in (TextDelta, ThinkingDelta)
     }
@@ -33,8 +33,8 @@ def hear(api: Api, chunks: Sequence[bytes], *, streamed: bool = True) -> tuple[A
         if isinstance(piece, CallPiece):
             calls[piece.index] = calls.get(piece.index, "") + piece.arguments
     answer = pieces[-1] if pieces and isinstance(pieces[-1], Answer) else None
-    assert (answer is not None) == (hearing.ended and hearing.failure is None)
-    return *said.values(), calls, answer, hearing.begun, hearing.ended, repr(hearing.failure)
+    assert (answer is not None) == (reader.ended and reader.failure is None)
+    return *said.values(), calls, answer, reader.started, reader.ended, repr(reader.failure)
 
 
 def cut(data: bytes, places: Sequence[int]) -> list[bytes]:
@@ -68,9 +68,9 @@ def test_chunks_make_no_difference(
     for place, rubbish in garbage:
         parts.insert(place % len(parts), rubbish.rstrip(b"\n"))
     data = b"\n\n".join(parts)[: end or None]
-    whole = hear(api, [data])
-    assert hear(api, cut(data, places)) == whole
-    assert hear(api, cut(data, places), streamed=False)[3] == whole[3] or not data.lstrip().startswith(
+    whole = read_answer(api, [data])
+    assert read_answer(api, cut(data, places)) == whole
+    assert read_answer(api, cut(data, places), streamed=False)[3] == whole[3] or not data.lstrip().startswith(
         (b"data:", b"event:")
     )
     if not garbage:
@@ -85,4 +85,4 @@ BYTES = st.binary(max_size=200) | st.lists(
 
 @given(st.sampled_from(["openai", "anthropic"]), BYTES, PLACES, st.booleans())
 def test_whatever_it_is_it_has_an_end(api: Api, data: bytes, places: list[int], streamed: bool):
-    assert hear(api, cut(data, places), streamed=streamed) == hear(api, [data], streamed=streamed)
+    assert read_answer(api, cut(data, places), streamed=streamed) == read_answer(api, [data], streamed=streamed)

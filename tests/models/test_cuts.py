@@ -17,7 +17,7 @@ from .asking import answer, at, heard, within
 from .recorded import DONE, RECORDED, STREAMS, told
 from .server import Act, Api, Connection, Ending, Post, Server, streams
 
-ONCE = RetryPolicy(connect=5, silence=5, total=9, tries=1)
+ONCE = RetryPolicy(connect_timeout=5, read_timeout=5, total_timeout=9, attempts=1)
 AT_ONCE = 40
 """Runs at the same time."""
 
@@ -103,7 +103,7 @@ def check_cut(api: Api, data: bytes, error: StreamInterrupted, ran: Ran) -> None
 def test_cut_at_every_byte(server: Server, api: Api, name: str, ending: Ending, framed: bool, first: int, step: int):
     data = RECORDED[api][name]
     server.plays(by_prompt(api, lambda cut: streams(data[:cut], ending=ending, framed=framed)))
-    model = at(server, api, patience=ONCE)
+    model = at(server, api, retry=ONCE)
 
     async def cut_at(cut: int) -> None:
         ran = Ran()
@@ -126,7 +126,7 @@ def test_cut_at_every_byte(server: Server, api: Api, name: str, ending: Ending, 
 def test_split_at_every_byte(server: Server, api: Api, name: str):
     data = RECORDED[api][name]
     server.plays(streams(data))
-    model = at(server, api, patience=ONCE)
+    model = at(server, api, retry=ONCE)
     whole = answer(model)
     server.plays(by_prompt(api, lambda at: streams(data[:at], data[at:], pause=0.002)))
 

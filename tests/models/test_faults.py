@@ -122,10 +122,10 @@ def test_what_passes_is_waited_out(server: Server, api: Api, status: int, manner
     ids=repr,
 )
 def test_waits_are_those_that_were_asked_for(server: Server, said: str, least: float, most: float):
-    patience = RetryPolicy(tries=2, first_wait=0.001, longest_wait=0.6, silence=2, total=5)
+    retry = RetryPolicy(attempts=2, first_wait=0.001, max_wait=0.6, read_timeout=2, total_timeout=5)
     server.plays(answers(429, {}, retry_after=said))
     clock = Clock()
-    failure(at(server, patience=patience))
+    failure(at(server, retry=retry))
     assert least <= clock() < most
     assert len(server.posts) == 2
 
@@ -138,7 +138,7 @@ def test_waits_grow_and_differ(server: Server):
         await answers(503, b"")(post, connection)
 
     server.plays(act)
-    failure(at(server, patience=RetryPolicy(first_wait=0.1, total=5)))
+    failure(at(server, retry=RetryPolicy(first_wait=0.1, total_timeout=5)))
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert len(waits) == 3
     for number, wait in enumerate(waits):
@@ -218,7 +218,7 @@ def test_tls_that_is_not_agreed_on():
     with socket.create_server(("127.0.0.1", 0)) as listening:  # which takes connections and never speaks
         url = f"https://127.0.0.1:{listening.getsockname()[1]}"
         clock = Clock()
-        error = failure(at(url, patience=RetryPolicy(connect=0.2, tries=2, first_wait=0.01)))
+        error = failure(at(url, retry=RetryPolicy(connect_timeout=0.2, attempts=2, first_wait=0.01)))
         assert 0.4 <= clock() < 0.9
         assert "gave no connection within 0.2 s (2 tries)" in str(error)
 
@@ -263,7 +263,7 @@ def test_silence_before_the_answer(server: Server, api: Api, manner: str):
     server.plays(silence)
     clock = Clock()
     error = failure(at(server, api), manner)
-    assert "said nothing for 0.3 s" in str(error)
+    assert "sent nothing for 0.3 s" in str(error)
     assert 0.3 <= clock() < 0.8
     assert len(server.posts) == 1
 
@@ -297,7 +297,7 @@ def test_broken_after_the_first_token(server: Server, api: Api, ending: Ending):
     error = failure(at(server, api))
     assert type(error) is StreamInterrupted
     assert "in the middle of an answer" in str(error)
-    assert ("said nothing more for 0.3 s" in str(error)) == (ending == "silence")
+    assert ("sent nothing more for 0.3 s" in str(error)) == (ending == "silence")
     assert clock() < 0.8
     assert error.outcome.text == "Grüße aus "
     assert len(server.posts) == 1
@@ -309,7 +309,7 @@ def test_broken_after_the_last_token(server: Server, api: Api, ending: Ending):
     """All was said: how the connection ends is no matter, and it is not waited for."""
     server.plays(streams(RECORDED[api]["text"], ending=ending))
     clock = Clock()
-    assert play(Agent(at(server, api, patience=RetryPolicy(silence=60))), "arun").text.startswith("Grüße aus Köln")
+    assert play(Agent(at(server, api, retry=RetryPolicy(read_timeout=60))), "arun").text.startswith("Grüße aus Köln")
     assert clock() < 3
 
 
@@ -342,7 +342,7 @@ def said(text: str) -> Message:
 
 
 def hurried(total: float) -> RetryPolicy:
-    return RetryPolicy(connect=5, silence=5, total=total, first_wait=0.05, longest_wait=60)
+    return RetryPolicy(connect_timeout=5, read_timeout=5, total_timeout=total, first_wait=0.05, max_wait=60)
 
 
 async def drips(post: Post, connection: Connection) -> None:
@@ -366,7 +366,7 @@ async def drips(post: Post, connection: Connection) -> None:
 def test_the_deadline_is_over_all_of_it(server: Server, act: Act, cause: str, kind: type[ModelError]):
     server.plays(act)
     clock = Clock()
-    error = failure(at(server, patience=hurried(0.4)))
+    error = failure(at(server, retry=hurried(0.4)))
     assert clock() < 0.9
     assert type(error) is kind
     assert cause in str(error)
@@ -520,7 +520,7 @@ def test_garbage(server: Server, api: Api, name: str, garbage: str, size: int | 
     size = max(size, len(data) // 200) if size else len(data)
     writes = [data[place : place + size] for place in range(0, len(data), size)]
     server.plays(streams(clean), streams(*writes))
-    model = at(server, api, patience=QUICK)
+    model = at(server, api, retry=QUICK)
     expected: Answer = answer(model)
     assert model.skipped == 0
     assert answer(model) == expected

@@ -112,7 +112,7 @@ def test_a_key_is_not_told_when_all_goes_well(server: Server, logged: pytest.Log
 
 def test_short_words_are_no_keys():
     endpoint = Endpoint(name="x", base_url="http://127.0.0.1/v1", key="none", headers={"x": "a"})
-    assert endpoint.without_key("none of a kind") == "none of a kind"
+    assert endpoint.redact("none of a kind") == "none of a kind"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def _no_clients_left() -> Iterator[None]:
 def test_client_objects(server: Server, which: str):
     server.plays(plays([says("Hello.")]))
     client = CLIENTS[which](server.url)
-    asked = connect("some-model", at=client, patience=QUICK)
+    asked = connect("some-model", at=client, retry=QUICK)
     assert answer(asked).parts[0].text == "Hello."
     post = server.posts[0]
     assert post.body["model"] == "some-model"
@@ -185,9 +185,9 @@ def test_a_key_beside_a_client(server: Server):
     client = openai.AsyncOpenAI(api_key=a_key, base_url=f"{server.url}/v1")
     with pytest.raises(UsageError, match="does not hold its key"):
         connect("m", at=client)
-    answer(connect("m", at=client, key="sk-mine", patience=QUICK))
+    answer(connect("m", at=client, key="sk-mine", retry=QUICK))
     assert server.posts[0].headers["authorization"] == "Bearer sk-mine"
-    answer(connect("m", at=openai.OpenAI(api_key="theirs", base_url=f"{server.url}/v1"), key="sk-mine", patience=QUICK))
+    answer(connect("m", at=openai.OpenAI(api_key="theirs", base_url=f"{server.url}/v1"), key="sk-mine", retry=QUICK))
     assert server.posts[1].headers["authorization"] == "Bearer sk-mine"
 
 

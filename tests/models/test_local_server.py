@@ -16,13 +16,13 @@ import pytest
 
 from toolspeak.errors import ModelError, UsageError
 from toolspeak.models.child import Child
-from toolspeak.models.cores import usable_cores, worthwhile_threads
-from toolspeak.models.local import LocalServer, local_server, start, stop_all
+from toolspeak.models.cores import choose_threads, count_usable_cores
+from toolspeak.models.local import LocalServer, get_shared_server, start_server, stop_all
 
 READY = """
 import json, sys
-orders = json.loads(sys.stdin.readline())
-print(json.dumps({"address": "http://127.0.0.1:1", "orders": orders}), flush=True)
+options = json.loads(sys.stdin.readline())
+print(json.dumps({"address": "http://127.0.0.1:1", "options": options}), flush=True)
 """
 SERVES = READY + "sys.stdin.read()\n"
 
@@ -63,24 +63,24 @@ def _none_left() -> Generator[None]:
 
 
 def test_it_is_ready_when_it_says_its_address(weights: Path):
-    server = start(weights, command=program(SERVES))
-    assert server.alive
+    server = start_server(weights, command=program(SERVES))
+    assert server.is_alive
     assert server.base_url == "http://127.0.0.1:1/v1"
     assert server.weights == weights
     assert server.failure() is None
     server.stop()
-    assert not server.alive
+    assert not server.is_alive
     assert gone(server.pid, 0)
 
 
 def test_it_is_told_how_to_run(weights: Path):
     child = Child(program(SERVES), {"weights": "x", "threads": 3})
-    assert child.ready(within=20, on_progress=None)["orders"] == {"weights": "x", "threads": 3}
+    assert child.wait_until_ready(timeout=20, on_progress=None)["options"] == {"weights": "x", "threads": 3}
     child.stop()
 
 
 def test_its_key_is_its_own_and_is_not_shown(weights: Path):
-    one, two = (start(weights, command=program(SERVES)) for _ in range(2))
+    one, two = (start_server(weights, command=program(SERVES)) for _ in range(2))
     assert len(one.key) >= 32
     assert one.key != two.key
     assert one.key not in repr(one)
@@ -91,7 +91,7 @@ def test_its_key_is_its_own_and_is_not_shown(weights: Path):
 
 def test_waiting_is_told(weights: Path):
     waited: list[float] = []
-    start(weights, command=program("import time; time.sleep(0.7)\n" + SERVES), on_progress=waited.append).stop()
+    start_server(weights, command=program("import time; time.sleep(0.7)\n" + SERVES), on_progress=waited.append).stop()
     assert len(waited) >= 2
     assert waited == sorted(waited)
 
@@ -105,14 +105,14 @@ def test_whoever_waits_may_give_up(weights: Path, tmp_path: Path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        start(weights, command=program(code), on_progress=enough)
+        start_server(weights, command=program(code), on_progress=enough)
     assert gone(int(note.read_text()))
 
 
 def test_what_takes_too_long_is_stopped():
     child = Child(program("import sys; sys.stdin.read()"), {})
     with pytest.raises(ModelError, match=r"the embedded model was not ready within 0\.3 seconds, and was stopped"):
-        child.ready(within=0.3, on_progress=None)
+        child.wait_until_ready(timeout=0.3, on_progress=None)
     assert gone(child.pid, 0)
 
 
@@ -129,13 +129,13 @@ def test_what_takes_too_long_is_stopped():
 )
 def test_what_ends_before_it_is_ready_is_told_with_its_log(weights: Path, code: str, says: str):
     with pytest.raises(ModelError, match=says) as caught:
-        start(weights, command=program(code))
+        start_server(weights, command=program(code))
     assert len(str(caught.value)) < 6000
 
 
 def test_a_program_that_is_not_there_is_told(weights: Path):
     with pytest.raises(ModelError, match="the embedded model could not be started: No such file"):
-        start(weights, command=["/nowhere/at/all"])
+        start_server(weights, command=["/nowhere/at/all"])
 
 
 def test_weights_that_cannot_be_are_told(tmp_path: Path):
@@ -146,20 +146,20 @@ def test_weights_that_cannot_be_are_told(tmp_path: Path):
         ("text.gguf", "is not a GGUF file"),
     ]:
         with pytest.raises(UsageError, match=says):
-            start(tmp_path / name, command=program(SERVES))
+            start_server(tmp_path / name, command=program(SERVES))
 
 
 @pytest.mark.parametrize("setting", ["threads", "context", "slots"])
 def test_settings_that_cannot_be_are_told(weights: Path, setting: str):
     with pytest.raises(UsageError, match=f"local.{setting} is 0; it takes a whole number, at least 1"):
-        start(weights, command=program(SERVES), **{setting: 0})
+        start_server(weights, command=program(SERVES), **{setting: 0})
 
 
 def test_without_the_extra_it_says_what_to_install(weights: Path):
     code = (
         "import sys\nfrom pathlib import Path\nsys.modules['xllamacpp'] = None\n"
-        "from toolspeak.errors import UsageError\nfrom toolspeak.models.local import start\n"
-        "try:\n    start(Path(sys.argv[1]))\nexcept UsageError as error:\n    print(error)"
+        "from toolspeak.errors import UsageError\nfrom toolspeak.models.local import start_server\n"
+        "try:\n    start_server(Path(sys.argv[1]))\nexcept UsageError as error:\n    print(error)"
     )
     done = subprocess.run(program(code, str(weights)), capture_output=True, text=True, check=True)
     assert done.stdout == "the embedded model needs xllamacpp; install it with: pip install 'toolspeak[local]'\n"
@@ -170,42 +170,44 @@ def test_without_the_extra_it_says_what_to_install(weights: Path):
 
 def test_it_may_talk_without_end(weights: Path):
     talks = READY + "while True:\n    sys.stderr.write('x' * 5000 + '\\n'); print('y' * 5000)\n"
-    server = start(weights, command=program(talks))
+    server = start_server(weights, command=program(talks))
     time.sleep(0.3)
-    assert server.alive
+    assert server.is_alive
     server.stop()
 
 
 def test_one_server_serves_all_who_want_the_same(weights: Path):
     command = program(SERVES)
     found: list[LocalServer] = []
-    threads = [threading.Thread(target=lambda: found.append(local_server(weights, command=command))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(get_shared_server(weights, command=command))) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(found) == 8
     assert len({id(server) for server in found}) == 1
-    assert local_server(weights.parent / "." / weights.name, command=command) is found[0]
-    assert local_server(weights, context=100, command=command) is not found[0]
+    assert get_shared_server(weights.parent / "." / weights.name, command=command) is found[0]
+    assert get_shared_server(weights, context=100, command=command) is not found[0]
 
 
 def test_a_crash_is_told_and_the_next_use_starts_anew(weights: Path):
     command = program("import sys; sys.stderr.write('out of luck\\n'); sys.stderr.flush()\n" + SERVES)
-    server = local_server(weights, command=command)
+    server = get_shared_server(weights, command=command)
     os.kill(server.pid, signal.SIGSEGV)
     assert gone_as_seen_by(server)
     assert server.failure() == "the embedded model ended with signal SIGSEGV; the last lines of its log:\nout of luck"
-    again = local_server(weights, command=command)
-    assert again.alive
+    again = get_shared_server(weights, command=command)
+    assert again.is_alive
     assert again.pid != server.pid
 
 
 def gone_as_seen_by(server: LocalServer) -> bool:
     end = time.monotonic() + 10
-    while server.alive and time.monotonic() < end:
+    while server.is_alive and time.monotonic() < end:
         time.sleep(0.02)
-    return not server.alive
+    return not server.is_alive
 
 
 def test_a_start_that_failed_can_be_tried_again(weights: Path, tmp_path: Path):
@@ -213,16 +215,16 @@ def test_a_start_that_failed_can_be_tried_again(weights: Path, tmp_path: Path):
         f"import pathlib, sys\nif not pathlib.Path({str(tmp_path / 'go')!r}).exists(): sys.exit('not yet')\n" + SERVES
     )
     with pytest.raises(ModelError, match="not yet"):
-        local_server(weights, command=program(code))
+        get_shared_server(weights, command=program(code))
     (tmp_path / "go").touch()
-    assert local_server(weights, command=program(code)).alive
+    assert get_shared_server(weights, command=program(code)).is_alive
 
 
 # Ending
 
 
 def test_stopping_twice_is_stopping_once(weights: Path):
-    server = start(weights, command=program(SERVES))
+    server = start_server(weights, command=program(SERVES))
     server.stop()
     server.stop()
     assert server.failure() == "the embedded model was stopped"
@@ -231,7 +233,7 @@ def test_stopping_twice_is_stopping_once(weights: Path):
 def test_what_will_not_end_is_killed():
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + READY + "time.sleep(60)"
     child = Child(program(stubborn), {}, grace=0.2)
-    child.ready(within=20, on_progress=None)
+    child.wait_until_ready(timeout=20, on_progress=None)
     child.stop()
     assert gone(child.pid, 0)
 
@@ -239,8 +241,8 @@ def test_what_will_not_end_is_killed():
 PROGRAM = f"""
 import os, signal, sys
 from pathlib import Path
-from toolspeak.models.local import local_server
-server = local_server(Path(sys.argv[1]), command=[sys.executable, "-c", {SERVES!r}])
+from toolspeak.models.local import get_shared_server
+server = get_shared_server(Path(sys.argv[1]), command=[sys.executable, "-c", {SERVES!r}])
 print(server.pid, flush=True)
 """
 
@@ -260,7 +262,7 @@ if child == 0:
     stop_all()
     os._exit(0)
 os.waitpid(child, 0)
-print(server.alive)
+print(server.is_alive)
 """
     done = subprocess.run(program(PROGRAM + fork, str(weights)), capture_output=True, text=True, timeout=25)
     pid, alive = done.stdout.split()
@@ -269,7 +271,7 @@ print(server.alive)
 
 
 def test_ctrl_c_in_the_terminal_is_not_for_it(weights: Path):
-    server = start(weights, command=program(SERVES))
+    server = start_server(weights, command=program(SERVES))
     assert os.getpgid(server.pid) != os.getpgid(0)
     server.stop()
 
@@ -290,19 +292,23 @@ def system(folder: Path, *, siblings: str = "", files: dict[str, str] | None = N
 
 
 def test_one_core_is_left_to_the_others_where_there_are_some():
-    assert [worthwhile_threads(cores) for cores in (1, 2, 3, 8)] == [1, 2, 2, 7]
+    assert [choose_threads(cores) for cores in (1, 2, 3, 8)] == [1, 2, 2, 7]
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say")
 def test_cores_that_may_be_used(tmp_path: Path):
     mine = len(os.sched_getaffinity(0))
-    assert usable_cores(tmp_path / "silent") == mine
-    assert usable_cores(system(tmp_path / "a")) == mine
-    assert usable_cores(system(tmp_path / "b", siblings="0-99\n")) == 1
-    assert usable_cores(system(tmp_path / "c", files={"cpu.max": "max 100000\n"})) == mine
-    assert usable_cores(system(tmp_path / "d", files={"cpu.max": "50000 100000\n"})) == 1
+    assert count_usable_cores(tmp_path / "silent") == mine
+    assert count_usable_cores(system(tmp_path / "a")) == mine
+    assert count_usable_cores(system(tmp_path / "b", siblings="0-99\n")) == 1
+    assert count_usable_cores(system(tmp_path / "c", files={"cpu.max": "max 100000\n"})) == mine
+    assert count_usable_cores(system(tmp_path / "d", files={"cpu.max": "50000 100000\n"})) == 1
     assert (
-        usable_cores(system(tmp_path / "e", files={"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "1"})) == mine
+        count_usable_cores(system(tmp_path / "e", files={"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "1"}))
+        == mine
     )
-    assert usable_cores(system(tmp_path / "f", files={"cpu/cpu.cfs_quota_us": "9", "cpu/cpu.cfs_period_us": "10"})) == 1
-    assert usable_cores(system(tmp_path / "g", files={"cpu.max": "nonsense"})) == mine
+    assert (
+        count_usable_cores(system(tmp_path / "f", files={"cpu/cpu.cfs_quota_us": "9", "cpu/cpu.cfs_period_us": "10"}))
+        == 1
+    )
+    assert count_usable_cores(system(tmp_path / "g", files={"cpu.max": "nonsense"})) == mine

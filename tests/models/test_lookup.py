@@ -8,8 +8,8 @@ import pytest
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import UsageError
-from toolspeak.models import FAMILIES, SERVERS, EmbeddedModel, HttpModel, RetryPolicy, connect, named
-from toolspeak.models.profiles import best_dialect
+from toolspeak.models import FAMILIES, SERVERS, EmbeddedModel, HttpModel, RetryPolicy, connect, resolve_model
+from toolspeak.models.profiles import choose_dialect
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import remember_dialect, settings
@@ -47,7 +47,7 @@ NAMES: list[tuple[str, str, str, str, str | None, str]] = [
 
 @pytest.mark.parametrize(("name", "called", "address", "api", "key", "dialect"), NAMES, ids=[row[0] for row in NAMES])
 def test_names(name: str, called: str, address: str, api: str, key: str | None, dialect: str):
-    found = named(name, environ=KEYS)
+    found = resolve_model(name, environ=KEYS)
     endpoint = found.endpoint
     assert (found.name, endpoint.base_url, endpoint.api, endpoint.key) == (called, address, api, key)
     assert found.dialect == dialect
@@ -87,12 +87,12 @@ ADDRESSES = [
 @pytest.mark.parametrize(("variable", "said", "address"), ADDRESSES)
 def test_addresses_of_the_environment(variable: str, said: str, address: str):
     where = variable.partition("_")[0].lower()
-    assert named(f"{where}:m", environ={variable: said}).endpoint.base_url == address
+    assert resolve_model(f"{where}:m", environ={variable: said}).endpoint.base_url == address
 
 
 def test_every_server_is_found_by_its_name():
     for where, server in SERVERS.items():
-        found = named(f"{where}:some-model", environ={server.key_variable or "": "secret-key"})
+        found = resolve_model(f"{where}:some-model", environ={server.key_variable or "": "secret-key"})
         assert found.endpoint.base_url == server.base_url
         assert found.endpoint.key == ("secret-key" if server.key_variable else None)
         assert found.endpoint.vendor == where
@@ -121,7 +121,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_names_that_lead_nowhere(name: str):
-    for find in (lambda: named(name, environ={}), lambda: find_model(name)):
+    for find in (lambda: resolve_model(name, environ={}), lambda: find_model(name)):
         with pytest.raises(UsageError, match=re.escape(WRONG[name])) as caught:
             find()
         assert "canary" not in str(caught.value)
@@ -129,20 +129,20 @@ def test_names_that_lead_nowhere(name: str):
 
 def test_an_address_of_the_environment_that_is_none():
     with pytest.raises(UsageError, match=r"OLLAMA_HOST=http://x:y.* is not an address"):
-        named("ollama:m", environ={"OLLAMA_HOST": "http://x:y"})
+        resolve_model("ollama:m", environ={"OLLAMA_HOST": "http://x:y"})
 
 
 # Said in full
 
 
 def test_a_model_said_in_full():
-    patience = RetryPolicy(tries=1)
+    retry = RetryPolicy(attempts=1)
     made = connect(
-        "m", at="http://127.0.0.1:9/v1", api="anthropic", key=" k\n", headers={"X-A": "b"}, dialect="json", patience=patience
+        "m", at="http://127.0.0.1:9/v1", api="anthropic", key=" k\n", headers={"X-A": "b"}, dialect="json", retry=retry
     )  # fmt: skip
     endpoint = made.endpoint
     assert (made.model, made.dialect, endpoint.api, endpoint.key) == ("m", "json", "anthropic", "k")
-    assert (endpoint.headers, endpoint.patience) == ({"X-A": "b"}, patience)
+    assert (endpoint.headers, endpoint.retry) == ({"X-A": "b"}, retry)
     assert connect("openai:gpt-5.1", key="k").endpoint.base_url == "https://api.openai.com/v1"
     assert connect("ollama:gemma3").dialect == "python"
     assert connect("a/b#c", at="http://127.0.0.1:9/v1").model == "a/b#c"
@@ -281,15 +281,15 @@ def test_weights_by_their_path(home: Path):
     ],
 )
 def test_families(name: str, dialect: str):
-    assert best_dialect(SERVERS["lmstudio"], name) == dialect
-    assert best_dialect(SERVERS["openai"], name) == "native"
+    assert choose_dialect(SERVERS["lmstudio"], name) == dialect
+    assert choose_dialect(SERVERS["openai"], name) == "native"
 
 
 def test_profiles_are_whole():
     assert all(family.dialect in DIALECTS for family in FAMILIES)
-    assert all(re.compile(family.names) for family in FAMILIES)
+    assert all(re.compile(family.pattern) for family in FAMILIES)
     for where, server in SERVERS.items():
         assert re.fullmatch(r"[a-z]+", where)
-        assert server.base_url.startswith("https://" if server.native else "http://127.0.0.1:")
+        assert server.base_url.startswith("https://" if server.reliable_tool_calls else "http://127.0.0.1:")
         assert server.key_variable or where == "ollama"
-        assert server.url_variable or server.native
+        assert server.url_variable or server.reliable_tool_calls

@@ -26,7 +26,7 @@ from .asking import answer, at, heard, question, within
 from .recorded import RECORDED, delta, events
 from .server import APIS, Api, Connection, Post, Server, answers, plays, serving, silence, streams
 
-CALM = RetryPolicy(silence=20, total=25)
+CALM = RetryPolicy(read_timeout=20, total_timeout=25)
 
 
 def test_many_models_share_one_pool(server: Server):
@@ -58,7 +58,7 @@ def test_a_connection_that_died_while_idle_is_replaced(server: Server):
 
     async def three_times() -> None:
         for _ in range(3):
-            await heard(at(server, patience=RetryPolicy(tries=2, first_wait=0.001)))
+            await heard(at(server, retry=RetryPolicy(attempts=2, first_wait=0.001)))
             await asyncio.sleep(0.02)
 
     within(three_times())
@@ -143,7 +143,7 @@ def test_two_hundred_streams_at_once(server: Server, api: Api):
         await plays([says(tokens)], chunk=9)(post, connection)
 
     server.plays(act)
-    model = at(server, api, patience=CALM)
+    model = at(server, api, retry=CALM)
 
     async def one(number: int) -> None:
         pieces = await heard(model, str(number))
@@ -168,7 +168,7 @@ def test_many_threads_share_the_portal(server: Server):
         "Twice."
         return 2 * x
 
-    agent = Agent(at(server, patience=CALM), [twice])
+    agent = Agent(at(server, retry=CALM), [twice])
     with ThreadPoolExecutor(16) as threads:
         texts = list(threads.map(lambda _: agent.run("Go on.").text, range(64)))
     assert texts == ["8."] * 64
@@ -254,7 +254,7 @@ def test_whoever_leaves_hangs_up(server: Server, leave: Callable[[Agent], Corout
     server.plays(drips)
 
     async def leaving() -> None:
-        await leave(Agent(at(server, patience=CALM)))
+        await leave(Agent(at(server, retry=CALM)))
         clock = Clock()
         while not server.hung_up:
             await asyncio.sleep(0.01)
@@ -266,7 +266,7 @@ def test_whoever_leaves_hangs_up(server: Server, leave: Callable[[Agent], Corout
 
 def test_a_sync_stream_that_is_left_hangs_up(server: Server):
     server.plays(drips)
-    with Agent(at(server, patience=CALM)).stream("Go on.") as stream:
+    with Agent(at(server, retry=CALM)).stream("Go on.") as stream:
         for event in stream:
             if isinstance(event, TextDelta):
                 break
@@ -291,7 +291,7 @@ def test_one_call_is_enough(server: Server):
             await asyncio.sleep(0.01)
 
     server.plays(talks_on)
-    agent = Agent(at(server, patience=CALM), [look], dialect="json", parallel_tool_calls=False)
+    agent = Agent(at(server, retry=CALM), [look], dialect="json", parallel_tool_calls=False)
     assert within(agent.arun("Go on.")).text == "Mild."
     until(lambda: server.hung_up == 1, 1)
 
@@ -310,7 +310,7 @@ SLOW = {
 def test_cancelled_at_every_step(server: Server, what: str):
     """Wherever a question is given up, nothing is left, and the next one is answered."""
     server.plays(SLOW[what])
-    model, idle = at(server, patience=CALM), server.open
+    model, idle = at(server, retry=CALM), server.open
 
     async def give_up_after(steps: int) -> bool:
         task = asyncio.create_task(heard(model, stream=what != "a whole answer"))

@@ -18,8 +18,17 @@ from typing import Any, cast
 import pytest
 
 from toolspeak.errors import ModelError, UsageError
-from toolspeak.models.weights import QWEN_CODER, Parts, Progress, SourceFailed, Weights, found, intact, pull
-from toolspeak.models.weights.catalogue import Report
+from toolspeak.models.weights import (
+    QWEN_CODER,
+    PackageParts,
+    Progress,
+    SourceFailed,
+    Weights,
+    find_weights,
+    is_intact,
+    pull,
+)
+from toolspeak.models.weights.catalogue import ProgressCallback
 from toolspeak.models.weights.hub import Hub
 from toolspeak.models.weights.packages import Packages
 
@@ -31,7 +40,7 @@ SMALL = Weights(
     size=len(DATA),
     sha256=hashlib.sha256(DATA).hexdigest(),
     repository="some/where",
-    parts=Parts(package="toolspeak-test-part", version="1.0", count=3, size=PART),
+    parts=PackageParts(package="toolspeak-test-part", version="1.0", count=3, size=PART),
 )
 OTHER = bytes(len(DATA))
 
@@ -121,7 +130,7 @@ def left(folder: Path) -> set[str]:
 
 
 def pulled(folder: Path, environ: Mapping[str, str], **more: Any) -> Path:
-    return pull(SMALL, folder, sources=[Hub(environ, connect=5)], **more)
+    return pull(SMALL, folder, sources=[Hub(environ, connect_timeout=5)], **more)
 
 
 # The hub
@@ -139,13 +148,13 @@ def test_the_hub_gives_the_file(hub: FakeHub, tmp_path: Path):
 
 
 def test_what_is_there_is_not_asked_for(hub: FakeHub, tmp_path: Path):
-    assert found(SMALL, tmp_path) is None
+    assert find_weights(SMALL, tmp_path) is None
     path = pulled(tmp_path, hub.environ)
-    assert pulled(tmp_path, hub.environ) == path == found(SMALL, tmp_path)
-    assert intact(SMALL, path)
+    assert pulled(tmp_path, hub.environ) == path == find_weights(SMALL, tmp_path)
+    assert is_intact(SMALL, path)
     assert len(hub.asked) == 1
     path.write_bytes(DATA[:-1])
-    assert found(SMALL, tmp_path) is None
+    assert find_weights(SMALL, tmp_path) is None
 
 
 def test_a_connection_that_is_cut_is_gone_on_with(hub: FakeHub, tmp_path: Path):
@@ -184,7 +193,7 @@ def test_what_was_kept_and_is_wrong_is_pulled_again(hub: FakeHub, tmp_path: Path
 
 def test_a_file_with_a_wrong_hash_is_removed(hub: FakeHub, tmp_path: Path):
     hub.data = OTHER
-    with pytest.raises(ModelError, match="the weights of Small could not be had") as caught:
+    with pytest.raises(ModelError, match="the weights of Small could not be downloaded") as caught:
         pulled(tmp_path, hub.environ)
     assert str(caught.value).endswith("what it gave is not the right file (its SHA-256 is wrong), and was removed")
     assert left(tmp_path) == set()
@@ -210,12 +219,12 @@ def test_a_hub_that_refuses_is_told(hub: FakeHub, tmp_path: Path, status: int, s
 def test_a_hub_that_stays_silent_is_given_up_fast(hub: FakeHub, tmp_path: Path):
     hub.silent = True
     with pytest.raises(ModelError, match=r"it did not answer within 0\.2 seconds"):
-        pull(SMALL, tmp_path, sources=[Hub(hub.environ, connect=0.2)])
+        pull(SMALL, tmp_path, sources=[Hub(hub.environ, connect_timeout=0.2)])
 
 
 def test_a_hub_that_falls_silent_is_asked_again_while_it_brings_something(hub: FakeHub, tmp_path: Path):
     hub.most, hub.stalls = 100_000, True
-    path = pull(SMALL, tmp_path, sources=[Hub(hub.environ, silence=0.2)])
+    path = pull(SMALL, tmp_path, sources=[Hub(hub.environ, read_timeout=0.2)])
     assert path.read_bytes() == DATA
     assert hub.asked == [None, "bytes=100000-", "bytes=200000-"]
 
@@ -224,12 +233,12 @@ def test_a_hub_that_brings_nothing_more_is_given_up(hub: FakeHub, tmp_path: Path
     (tmp_path / "small.gguf.partial").write_bytes(DATA[:1000])
     hub.most, hub.stalls = 0, True
     with pytest.raises(ModelError, match=r"the connection broke \(timed out\). What has arrived is kept for next time"):
-        pull(SMALL, tmp_path, sources=[Hub(hub.environ, silence=0.2)])
+        pull(SMALL, tmp_path, sources=[Hub(hub.environ, read_timeout=0.2)])
     assert (tmp_path / "small.gguf.partial").read_bytes() == DATA[:1000]
 
 
 def test_an_address_that_is_none_is_told(tmp_path: Path):
-    with pytest.raises(ModelError, match="HF_ENDPOINT is 'file:///etc', which is no http address"):
+    with pytest.raises(ModelError, match="HF_ENDPOINT is 'file:///etc', which is not an http address"):
         pulled(tmp_path, {"HF_ENDPOINT": "file:///etc"})
 
 
@@ -313,7 +322,7 @@ def test_no_code_of_a_package_is_run(tmp_path: Path):
 
 def test_weights_that_are_in_no_package(tmp_path: Path):
     only_hub = Weights(name="x", filename="small.gguf", size=1, sha256="", repository="r")
-    with pytest.raises(ModelError, match="the package index: it does not have them"):
+    with pytest.raises(ModelError, match="the package index: it does not have these weights"):
         pull(only_hub, tmp_path, sources=[Packages({})])
 
 
@@ -331,7 +340,7 @@ def test_without_any_network_each_source_says_why(tmp_path: Path):
         pull(SMALL, tmp_path / "to", environ=environ)
     told = str(caught.value)
     assert told.startswith(
-        "the weights of Small could not be had. 127.0.0.1:9: it cannot be reached (Connection refused)"
+        "the weights of Small could not be downloaded. 127.0.0.1:9: it cannot be reached (Connection refused)"
     )
     assert "; the package index: pip could not download toolspeak-test-part1==1.0 (" in told
     assert left(tmp_path / "to") == set()
@@ -350,10 +359,10 @@ class Filling:
 
     name = "filling"
 
-    def room(self, weights: Weights) -> int:
+    def extra_bytes(self, weights: Weights) -> int:
         return 0
 
-    def extend(self, partial: Path, weights: Weights, report: Report) -> None:
+    def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
         partial.write_bytes(DATA[:1000])
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -403,7 +412,7 @@ def test_threads_that_pull_at_once_ask_once(hub: FakeHub, tmp_path: Path):
 PULL = f"""
 import sys
 from pathlib import Path
-from toolspeak.models.weights import Parts, Weights, pull
+from toolspeak.models.weights import PackageParts, Weights, pull
 from toolspeak.models.weights.hub import Hub
 small = {SMALL!r}
 pull(small, Path(sys.argv[1]), sources=[Hub()], on_progress=lambda told: print(told.done, flush=True))

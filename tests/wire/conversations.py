@@ -20,6 +20,9 @@ from toolspeak.events import (
 from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall, system, user
 from toolspeak.pieces import ApiCall
 from toolspeak.spec import ToolSpec
+from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.quirks import NO_QUIRKS, Quirks
+from toolspeak.wire.schemas import NO_CHANGES, SchemaRules
 
 WEATHER = ToolSpec(
     name="get_weather",
@@ -43,6 +46,21 @@ PHOTO = Media(mime="image/jpeg", url="https://example.org/photo.jpg")
 PDF = Media(mime="application/pdf", data=b"%PDF-1.7")
 SOUND = Media(mime="audio/wav", data=b"RIFF")
 NOTES = Media(mime="text/plain", data="Straße".encode())
+
+
+def body_of(
+    wire: Any,
+    messages: Sequence[Message],
+    *,
+    tools: Sequence[ToolSpec] = (),
+    quirks: Quirks = NO_QUIRKS,
+    rules: SchemaRules = NO_CHANGES,
+    vendor: str | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """The body of a request to the model "m"."""
+    request = ChatRequest(model="m", messages=tuple(messages), tools=tuple(tools), **fields)
+    return wire.request_body(request, quirks=quirks, rules=rules, vendor=vendor or wire.VENDOR)
 
 
 def call(call_id: str, name: str = "get_weather", extra: Extra | None = None, /, **arguments: Any) -> Call:

@@ -7,10 +7,10 @@ from typing import Any
 from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.messages import Text, Thinking
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
-from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire import api
 from toolspeak.wire.sse import SseReader
 
-WIRES: dict[str, Any] = {"openai": openai_chat, "anthropic": anthropic_messages}
+WIRES: dict[str, Any] = dict(api.WIRES)
 
 STREAMS = {name: (Path(__file__).parent / "streams" / f"{name}.sse").read_bytes() for name in WIRES}
 

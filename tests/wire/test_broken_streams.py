@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.wire.reading import GARBAGE, ODDITIES, STREAMS, WIRES, assert_told, read_stream
 from toolspeak.messages import Text, Thinking
 from toolspeak.pieces import ApiCall
-from toolspeak.wire.sse import encode
+from toolspeak.wire.sse import encode_event
 
 ENDS = {"openai": b'"finish_reason":"tool_calls"}]}', "anthropic": b'"stop_reason":"tool_use"'}
 """What a stream holds once its message is over."""
@@ -67,7 +67,7 @@ def test_a_stream_split_at_every_byte(name: str):
 def test_garbage_is_skipped_and_counted(name: str, garbage: str):
     wire, stream = WIRES[name], STREAMS[name]
     _, decoder = read_stream(wire, [stream])
-    bad = encode(garbage)
+    bad = encode_event(garbage)
     littered = bad + stream.replace(b"\n\n", b"\n\n" + bad)
     _, again = read_stream(wire, [littered])
     assert again.close() == decoder.close()
@@ -79,7 +79,7 @@ def test_garbage_is_skipped_and_counted(name: str, garbage: str):
 def test_odd_objects_change_nothing(name: str, odd: str):
     wire, stream = WIRES[name], STREAMS[name]
     _, decoder = read_stream(wire, [stream])
-    _, again = read_stream(wire, [encode(odd) + stream.replace(b"\n\n", b"\n\n" + encode(odd), 5)])
+    _, again = read_stream(wire, [encode_event(odd) + stream.replace(b"\n\n", b"\n\n" + encode_event(odd), 5)])
     assert again.close() == decoder.close()
     assert again.skipped == 0
 

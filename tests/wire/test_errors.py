@@ -7,7 +7,7 @@ import pytest
 
 from tests.wire.reading import WIRES, read_stream
 from toolspeak.errors import ProviderError
-from toolspeak.wire.faults import LONGEST_CAUSE, read_error
+from toolspeak.wire.api_errors import MAX_CAUSE_CHARS, read_error_body
 
 
 @pytest.mark.parametrize(
@@ -28,22 +28,22 @@ from toolspeak.wire.faults import LONGEST_CAUSE, read_error
         (599, "", "no cause was given"),
         (503, "<html><head><title>x</title></head><body><h1>503</h1>\n<p>Busy</p></body></html>", "503 Busy"),
         (500, "plain text", "plain text"),
-        (500, "[" * 100_000, "[" * (LONGEST_CAUSE - 1) + "…"),
-        (500, "x" * 9999, "x" * (LONGEST_CAUSE - 1) + "…"),
+        (500, "[" * 100_000, "[" * (MAX_CAUSE_CHARS - 1) + "…"),
+        (500, "x" * 9999, "x" * (MAX_CAUSE_CHARS - 1) + "…"),
         (500, [1, None], "Internal Server Error"),
     ],
 )  # fmt: skip
 def test_the_cause(status: int, body: Any, said: str):
-    assert read_error(status, body if isinstance(body, str) else json.dumps(body)) == said
+    assert read_error_body(status, body if isinstance(body, str) else json.dumps(body)) == said
 
 
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 408, 413, 418, 429, 500, 503, 529])
 def test_what_our_server_says_our_client_reads(wire: Any, status: int):
     body = wire.error_body(status, "It broke.")
-    assert wire.read_error(status, json.dumps(body)).startswith("It broke. (")
+    assert read_error_body(status, json.dumps(body)).startswith("It broke. (")
     assert (
-        wire.read_error(status, json.dumps(wire.error_body(status, "It broke.", "odd_error")))
+        read_error_body(status, json.dumps(wire.error_body(status, "It broke.", "odd_error")))
         == "It broke. (odd_error)"
     )
 

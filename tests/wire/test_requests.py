@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.conversations import NOW, PNG, TOOLS, WEATHER, call, everything, message, result
+from tests.wire.conversations import NOW, PNG, TOOLS, WEATHER, body_of, call, everything, message, result
 from tests.wire.reading import WIRES
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Concat, Extra, Media, Message, Opaque, Ref, Text, Thinking, assistant, system, user
@@ -23,11 +23,11 @@ ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools
 
 
 def openai(messages: Any = HI, **given: Any) -> dict[str, Any]:
-    return openai_chat.request_body(model="m", messages=messages, **given)
+    return body_of(openai_chat, messages, **given)
 
 
 def anthropic(messages: Any = HI, **given: Any) -> dict[str, Any]:
-    return anthropic_messages.request_body(model="m", messages=messages, **given)
+    return body_of(anthropic_messages, messages, **given)
 
 
 def test_the_least_request():
@@ -37,7 +37,7 @@ def test_the_least_request():
 
 def test_settings():
     given: dict[str, Any] = {
-        "stream": True, "max_tokens": 5, "temperature": 0.0, "top_p": 0.5, "seed": 0, "stop": ("a",), "extra": {"top_k": 3},
+        "stream": True, "include_usage": True, "max_tokens": 5, "temperature": 0.0, "top_p": 0.5, "seed": 0, "stop": ("a",), "extra": {"top_k": 3},
     }  # fmt: skip
     assert openai(**given) == {
         **openai(), "stream": True, "stream_options": {"include_usage": True}, "max_tokens": 5, "temperature": 0.0, "top_p": 0.5,
@@ -81,13 +81,13 @@ def test_the_choice(choice: ToolChoice, quirks: Quirks, openai_choice: Any, anth
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 def test_no_tools_where_none_may_be_called_and_the_server_would_not_heed_it(wire: Any):
     for quirks in (Quirks(tool_choice=False), Quirks(tools=False)):
-        body = wire.request_body(model="m", messages=HI, tools=TOOLS, choice=NONE, quirks=quirks)
+        body = body_of(wire, HI, tools=TOOLS, choice=NONE, quirks=quirks)
         assert not body.keys() & {"tools", "tool_choice"}
 
 
 def test_one_call_at_a_time():
     assert openai(tools=TOOLS, parallel=False)["parallel_tool_calls"] is False
-    assert openai(tools=TOOLS, quirks=Quirks(parallel_said_always=True))["parallel_tool_calls"] is True
+    assert openai(tools=TOOLS, quirks=Quirks(parallel_always_sent=True))["parallel_tool_calls"] is True
     assert "parallel_tool_calls" not in openai(tools=TOOLS, parallel=False, quirks=Quirks(parallel_tool_calls=False))
     alone = {"disable_parallel_tool_use": True}
     assert anthropic(tools=TOOLS, parallel=False)["tool_choice"] == {"type": "auto", **alone}
@@ -106,9 +106,9 @@ def test_a_model_that_thinks_first_is_not_forced():
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 def test_tools_of_the_vendor_stand_beside_ours(wire: Any):
     search = {"type": "web_search_20250305", "name": "web_search"}
-    body = wire.request_body(model="m", messages=HI, tools=[NOW], extra={"tools": [search]})
+    body = body_of(wire, HI, tools=[NOW], extra={"tools": [search]})
     assert body["tools"] == [*wire.tool_definitions([NOW]), search]
-    assert wire.request_body(model="m", messages=HI, extra={"tools": [search]})["tools"] == [search]
+    assert body_of(wire, HI, extra={"tools": [search]})["tools"] == [search]
 
 
 def test_an_answer_can_be_held_to_a_form():
@@ -344,7 +344,7 @@ def test_references_are_written_out_and_keys_stay_what_they_are():
 def test_arguments_as_deep_as_json_goes(wire: Any):
     deep = json.loads('{"a":' * 600 + "1" + "}" * 600)
     said = message("assistant", call("call_1", "now", None, **deep))
-    assert json.dumps(wire.request_body(model="m", messages=[said])).count("{") > 600
+    assert json.dumps(body_of(wire, [said])).count("{") > 600
     assert json.dumps(wire.Encoder("m", id="x", created=0).response(said, "stop")).count("{") > 600
 
 
@@ -414,7 +414,7 @@ def test_what_is_sent_for_a_shorter_history_is_the_beginning_of_a_longer_one(nam
     wire = WIRES[name]
 
     def sent(messages: tuple[Message, ...]) -> list[Any]:
-        return wire.request_body(model="m", messages=messages, tools=[WEATHER])["messages"]
+        return body_of(wire, messages, tools=[WEATHER])["messages"]
 
     whole = sent(history)
     for length in range(3, len(history)):  # the first two are system messages

@@ -7,7 +7,7 @@ import pytest
 
 from toolspeak.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
-from toolspeak.wire.schemas import SchemaRules, fitted, inlined, without_any_of
+from toolspeak.wire.schemas import SchemaRules, fit_schema, inline_references, merge_alternatives
 
 POINT = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"], "additionalProperties": False}
 
@@ -45,14 +45,14 @@ def taking(parameter: dict[str, Any], **definitions: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_references_are_written_out(schema: dict[str, Any], written_out: dict[str, Any]):
     before = json.dumps(schema)
-    assert inlined(schema) == written_out
+    assert inline_references(schema) == written_out
     assert json.dumps(schema) == before
 
 
 def test_types_that_all_refer_to_each_other_end():
     names = [f"T{number}" for number in range(12)]
     each = {"type": "object", "properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
-    written_out = json.dumps(inlined(taking({"$ref": "#/$defs/T0"}, **dict.fromkeys(names, each))))
+    written_out = json.dumps(inline_references(taking({"$ref": "#/$defs/T0"}, **dict.fromkeys(names, each))))
     assert "$ref" not in written_out
     assert len(written_out) < 3_000_000
 
@@ -76,7 +76,7 @@ def test_types_that_all_refer_to_each_other_end():
     ],
 )  # fmt: skip
 def test_a_choice_becomes_one_schema(choice: dict[str, Any], one: dict[str, Any]):
-    assert without_any_of(taking(choice)) == taking(one)
+    assert merge_alternatives(taking(choice)) == taking(one)
 
 
 def test_rules_together():
@@ -84,16 +84,16 @@ def test_rules_together():
         **taking({"$ref": "#/$defs/Colour"}, Colour={"type": "string", "enum": ["red"]}),
         "required": [],
     }
-    assert fitted(schema, SchemaRules()) == (schema, False)
+    assert fit_schema(schema, SchemaRules()) == (schema, False)
     strict = {
         **schema,
         "required": ["p"],
         "properties": {"p": {"anyOf": [{"$ref": "#/$defs/Colour"}, {"type": "null"}]}},
     }
-    assert fitted(schema, SchemaRules(strict=True)) == (strict, True)
+    assert fit_schema(schema, SchemaRules(strict=True)) == (strict, True)
     all_rules = SchemaRules(strict=True, inline_refs=True, no_any_of=True)
-    assert fitted(schema, all_rules) == (taking({"type": "string", "enum": ["red"]}), True)
-    assert fitted(taking({"type": "object"}), all_rules) == (taking({"type": "object"}), False)
+    assert fit_schema(schema, all_rules) == (taking({"type": "string", "enum": ["red"]}), True)
+    assert fit_schema(taking({"type": "object"}), all_rules) == (taking({"type": "object"}), False)
 
 
 def test_tools_are_given_by_the_rules():

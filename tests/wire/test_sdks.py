@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.wire.conversations import NOW, PNG, TOOLS, conversations, everything, message, told_call
+from tests.wire.conversations import NOW, PNG, TOOLS, body_of, conversations, everything, message, told_call
 from tests.wire.loopback import Server, serving
 from tests.wire.sdk_types import validate
 from toolspeak.events import AUTO, Event, TextDelta, ThinkingDelta, ToolChoice, TurnEnded, Usage
@@ -43,8 +43,8 @@ def settings_of(name: str) -> dict[str, Any]:
 def test_requests_fit_the_types(name: str, wire: Any, stream: bool, choice: ToolChoice):
     for parallel in (True, False):
         for quirks in (Quirks(), Quirks(developer_role=True, max_completion_tokens=True)):
-            body = wire.request_body(
-                model="m", messages=everything(name), tools=TOOLS, choice=choice, parallel=parallel, stream=stream,
+            body = body_of(
+                wire, everything(name), tools=TOOLS, include_usage=True, choice=choice, parallel=parallel, stream=stream,
                 max_tokens=100, json_schema=SCHEMA, rules=SchemaRules(strict=True), quirks=quirks, **settings_of(name),
             )  # fmt: skip
             validate(name, body)
@@ -67,7 +67,7 @@ def test_what_anthropic_made_fits_its_types_when_it_goes_back():
     )
     search = {"type": "web_search_20250305", "name": "web_search"}
     messages = [user("Hi"), said, user("Go on")]
-    body = anthropic_messages.request_body(model="m", messages=messages, tools=[NOW], extra={"tools": [search]})
+    body = body_of(anthropic_messages, messages, tools=[NOW], extra={"tools": [search]})
     assert body["messages"][1]["content"][:3] == blocks
     validate("anthropic", body)
 
@@ -76,11 +76,11 @@ def test_what_anthropic_made_fits_its_types_when_it_goes_back():
 @settings(max_examples=60)
 def test_any_conversation_fits_the_types(data: st.DataObject):
     messages = data.draw(conversations("anthropic"))
-    validate("anthropic", anthropic_messages.request_body(model="m", messages=messages, tools=TOOLS))
+    validate("anthropic", body_of(anthropic_messages, messages, tools=TOOLS))
     # Reasoning is a field that OpenAI's own types do not have; it goes back to the servers that sent it.
     messages = data.draw(conversations("openai"))
     plain = Quirks(echo_reasoning=False)
-    validate("openai", openai_chat.request_body(model="m", messages=messages, tools=TOOLS, quirks=plain))
+    validate("openai", body_of(openai_chat, messages, tools=TOOLS, quirks=plain))
 
 
 # What we serve

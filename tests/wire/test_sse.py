@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.wire.sse import SseReader, encode
+from toolspeak.wire.sse import SseReader, encode_event
 
 STREAMS = {
     "one line": (b'data: {"a":1}\n\n', ['{"a":1}']),
@@ -63,7 +63,7 @@ def test_any_chunking_gives_the_same(streams: list[bytes], sizes: list[int]):
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1)), st.sampled_from([None, "message_stop"]))
 def test_what_is_encoded_is_read(texts: list[str], event: str | None):
     plain = [text.replace("\r\n", "\n").replace("\r", "\n") for text in texts]
-    assert read([encode(text, event) for text in texts]) == plain
+    assert read([encode_event(text, event) for text in texts]) == plain
 
 
 def test_an_event_is_handed_out_when_it_is_whole():

@@ -10,8 +10,7 @@ from toolspeak.cli.stdout import found
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
 from toolspeak.models import EmbeddedModel, Model
-from toolspeak.models.weights import QWEN_CODER
-from toolspeak.models.weights import found as weights_found
+from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model, weights_folder
 from toolspeak.settings import Settings
@@ -59,7 +58,7 @@ class Plan:
     @property
     def lacks_weights(self) -> bool:
         """Whether the embedded model is asked for and its weights are not on this machine."""
-        return self.model == "local" and weights_found(QWEN_CODER, weights_folder()) is None
+        return self.model == "local" and find_weights(QWEN_CODER, weights_folder()) is None
 
 
 def planned(wishes: AgentOptions, configured: Settings) -> Plan:
@@ -95,7 +94,7 @@ class Loading:
     def __init__(self, model: Model) -> None:
         self._ended = threading.Event()
         self._error: BaseException | None = None
-        if isinstance(model, EmbeddedModel) and not model.ready:
+        if isinstance(model, EmbeddedModel) and not model.is_ready:
             threading.Thread(target=self._load, args=(model,), daemon=True).start()
         else:
             self._ended.set()

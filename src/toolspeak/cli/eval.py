@@ -245,7 +245,7 @@ def _round(runner: TrialRunner, due: Sequence[Trial], path: Path, told: Console)
 
 def _load(model: Model, told: Console) -> None:
     """Have the embedded model loaded before the clock runs."""
-    if isinstance(model, EmbeddedModel) and not model.ready:
+    if isinstance(model, EmbeddedModel) and not model.is_ready:
         with told.status("loading the model"):
             model.load()
 

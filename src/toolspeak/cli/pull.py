@@ -9,8 +9,8 @@ from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as Bars
 
 from toolspeak.errors import UsageError
-from toolspeak.models.weights import CATALOGUE, Progress, Weights, found, intact, pull
-from toolspeak.models.weights.catalogue import Report
+from toolspeak.models.weights import CATALOGUE, Progress, Weights, find_weights, is_intact, pull
+from toolspeak.models.weights.catalogue import ProgressCallback
 from toolspeak.settings import cache_folder
 from toolspeak.validation import nearest
 
@@ -34,9 +34,9 @@ def weights_named(model: str) -> Weights:
 def pulled(model: str, console: Console) -> Path:
     """Get the weights of a model and tell how far it is; if they are there, look whether they still are right."""
     weights, folder = weights_named(model), cache_folder() / "models"
-    if (path := found(weights, folder)) is not None:
+    if (path := find_weights(weights, folder)) is not None:
         console.print(f"{weights.name} is there; checking it", style="dim")
-        if intact(weights, path):
+        if is_intact(weights, path):
             return path
         console.print("it is damaged, and pulled again", style="yellow")
         path.unlink()
@@ -44,12 +44,12 @@ def pulled(model: str, console: Console) -> Path:
         return pull(weights, folder, on_progress=report)
 
 
-def _telling(weights: Weights, console: Console) -> AbstractContextManager[Report]:
+def _telling(weights: Weights, console: Console) -> AbstractContextManager[ProgressCallback]:
     return _bar(weights, console) if console.is_terminal else _lines(weights, console)
 
 
 @contextmanager
-def _bar(weights: Weights, console: Console) -> Generator[Report]:
+def _bar(weights: Weights, console: Console) -> Generator[ProgressCallback]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     console.print(weights.name)
     with Bars(*columns, TimeRemainingColumn(), console=console) as bars:
@@ -62,7 +62,7 @@ def _bar(weights: Weights, console: Console) -> Generator[Report]:
 
 
 @contextmanager
-def _lines(weights: Weights, console: Console) -> Generator[Report]:
+def _lines(weights: Weights, console: Console) -> Generator[ProgressCallback]:
     told: tuple[str, int] | None = None
     console.print(f"{weights.name}: {weights.size / 1e6:,.0f} MB")
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from toolspeak._frozen import frozen
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
-from toolspeak.gateway import Rules, Served, app
-from toolspeak.gateway.server import check_exposure, server
+from toolspeak.gateway import AccessRules, ServedModel, app
+from toolspeak.gateway.server import build_server, check_exposure
 from toolspeak.models import Model
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings, settings
@@ -45,10 +45,10 @@ def serve(wishes: ServeOptions) -> None:
     key = _key(wishes.key_env, os.environ)
     check_exposure(wishes.host, key)
     served = served_models(wishes, settings())
-    rules = Rules(key=key, hosts=Rules().hosts | {wishes.host.lower()})
+    rules = AccessRules(key=key, hosts=AccessRules().hosts | {wishes.host.lower()})
     with _bound(wishes.host, wishes.port) as listening:
         port = listening.getsockname()[1]
-        running = server(app(served, rules), host=wishes.host, port=port)
+        running = build_server(app(served, rules), host=wishes.host, port=port)
         _log_to_standard_error()
         what = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
         host = f"[{wishes.host}]" if ":" in wishes.host else wishes.host
@@ -58,7 +58,7 @@ def serve(wishes: ServeOptions) -> None:
             running.run(sockets=[listening])
 
 
-def served_models(wishes: ServeOptions, configured: Settings) -> list[Served]:
+def served_models(wishes: ServeOptions, configured: Settings) -> list[ServedModel]:
     """The models that were named; else all endpoints that were given a name and a model, and the default model."""
     if wishes.models:
         found = {name: find_model(name, configured=configured) for name in wishes.models}
@@ -71,11 +71,11 @@ def served_models(wishes: ServeOptions, configured: Settings) -> list[Served]:
             if not found or configured.origin("model") != "default":
                 raise
     return [
-        Served(
+        ServedModel(
             name=name,
             model=model,
             dialect=dialect(wishes.dialect or _dialect(name, model, configured)),
-            mends=wishes.mends,
+            max_repairs=wishes.mends,
             thinks=wishes.thinks,
         )
         for name, model in found.items()

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolspeak.dialects import Shown
 from toolspeak.errors import UsageError
+from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.openai_chat import request_body, tool_definitions
 
 DEFAULT_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
@@ -29,7 +30,7 @@ TOOLS_AFTER = (
 
 def request_messages(shown: Shown) -> list[dict[str, Any]]:
     """Return the messages as they are sent to a server."""
-    return request_body(model="", messages=shown.messages)["messages"]
+    return request_body(ChatRequest(model="", messages=shown.messages))["messages"]
 
 
 def render_qwen(shown: Shown) -> str:

@@ -1,12 +1,19 @@
-"""The gateway: any OpenAI or Anthropic client gets native tool calls from any model behind it.
+"""The gateway: an HTTP server through which any OpenAI or Anthropic client gets native tool calls from any model.
 
-`app.py` has the routes, `guard.py` who may ask, `exchange.py` one request from asking to answer, `passing.py` what is
-handed on beside the conversation, `gate.py` what of an answer may go out, `verbatim.py` answers that are not read,
-`answering.py` how they are sent, `serving.py` the server.
+A request goes through these modules, in this order:
+
+- `server.py`: uvicorn, with timeouts for slow clients.
+- `app.py`: the ASGI app: a route for each API in `toolspeak.wire`, error responses, the log.
+- `guard.py`: who may send requests, and how large they may be.
+- `exchange.py`: asks the model, reads its answer in its dialect, and asks again if a call is malformed.
+- `passthrough.py`: which fields and vendor data are forwarded between client and model.
+- `verbatim.py`: answers in which no call is allowed, and none is looked for.
+- `gate.py`: which events of an answer may be sent, because they cannot be taken back.
+- `responses.py`: sends the answer, as long as the client is connected.
 """
 
 from toolspeak.gateway.app import app
-from toolspeak.gateway.exchange import Served
-from toolspeak.gateway.guard import Rules
+from toolspeak.gateway.exchange import ServedModel
+from toolspeak.gateway.guard import AccessRules
 
-__all__ = ["Rules", "Served", "app"]
+__all__ = ["AccessRules", "ServedModel", "app"]

@@ -1,4 +1,4 @@
-"""One request, answered: asked in the model's dialect, understood, and if need be asked again."""
+"""Answers one request: asks the model in its dialect, reads the answer, and asks again if a call is malformed."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -8,95 +8,101 @@ from toolspeak.dialects import Dialect
 from toolspeak.errors import ProviderError, StreamInterrupted
 from toolspeak.events import AUTO, CallMalformed, Event, ToolChoice, TurnEnded, Usage
 from toolspeak.gateway.gate import Gate
-from toolspeak.gateway.passthrough import Passage
+from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.verbatim import VERBATIM
 from toolspeak.messages import Message, Result, Text, assistant, user
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import TurnReader
+from toolspeak.wire.api import ApiName
 from toolspeak.wire.chat_request import ChatRequest
 
 
 @frozen
-class Served:
+class ServedModel:
     """A model that a gateway serves.
 
     Attributes:
-        name: What clients call it.
+        name: Its name for clients.
         model: The model.
-        dialect: How it is spoken to.
-        mends: How often a call that it malformed is asked for again; 0 turns that off.
+        dialect: The dialect in which it is request.
+        max_repairs: How often it is asked again after a malformed call.
         thinks: Whether its messages may begin in the middle of reasoning.
     """
 
     name: str
     model: Model
     dialect: Dialect
-    mends: int = 2
+    max_repairs: int = 2
     thinks: bool = False
 
 
-class NotMended(ProviderError):
-    """The model did not manage a call that can be understood."""
+class CallNotRepaired(ProviderError):
+    """The model wrote no valid call, also when it was asked again."""
 
 
-async def answered(served: Served, asked: ChatRequest, prefix: str, api: str = "openai") -> AsyncGenerator[list[Event]]:
-    """The answer to a request: events that may go out, the last of them `TurnEnded`.
+async def answer_request(
+    served: ServedModel, request: ChatRequest, prefix: str, api: ApiName = "openai"
+) -> AsyncGenerator[list[Event]]:
+    """Yield the events of an answer that may be sent. The last event is `TurnEnded`.
 
     Args:
-        served: Who answers.
-        asked: What is asked.
-        prefix: What the ids of calls begin with; it must be new for each request.
-        api: The API in which it is asked.
+        served: The model.
+        request: The request of the client.
+        prefix: The beginning of the ids of calls, which must be different for each request.
+        api: The API of the client.
     """
-    passage = Passage(served.model, served.dialect, api)
-    choice = asked.choice if asked.tools else AUTO
-    history, extra = passage.inward(asked.messages), passage.fields(asked)
-    tools = _callable(asked.tools, choice)
+    passthrough = Passthrough(served.model, served.dialect, api)
+    choice = request.choice if request.tools else AUTO
+    history, extra = passthrough.to_model(request.messages), passthrough.forwarded_fields(request)
+    tools = _allowed_tools(request.tools, choice)
     usage = Usage()
-    for tries_left in range(served.mends, -1, -1):
+    for repairs_left in range(served.max_repairs, -1, -1):
         gate = Gate(
             {tool.name for tool in tools},
-            single=not asked.parallel,
+            single=not request.parallel,
             hold_text=choice.mode in ("required", "named"),
-            hold_all=bool(tools) and (served.thinks or not asked.stream),
+            hold_all=bool(tools) and (served.thinks or not request.stream),
         )
         reader = TurnReader(
             served.dialect if tools else VERBATIM,
             tools,
-            single=not asked.parallel,
+            single=not request.parallel,
             prefix=prefix,
-            taken=_ids(asked.messages),
+            taken=_call_ids(request.messages),
         )
-        request = _request(served, asked, history, choice, extra)
-        async with aclosing(served.model.ask(request)) as answer:
+        model_request = _build_model_request(served, request, history, choice, extra)
+        async with aclosing(served.model.ask(model_request)) as answer:
             async for pieces in answer:
-                if passed := gate.let(reader.feed(pieces)):
+                if passed := gate.admit(reader.feed(pieces)):
                     yield passed
-                if gate.enough or gate.taken_back:
+                if gate.is_done or gate.has_sent_reasoning:
                     break
-        passed = [*gate.let(reader.close("closed")), *gate.rest()]
-        if gate.taken_back:
+        passed = [*gate.admit(reader.close("closed")), *gate.release_held()]
+        if gate.has_sent_reasoning:
             raise StreamInterrupted(
-                f"what the model {served.name} was heard to say turned out to be reasoning; the gateway must be told "
-                "that it thinks (toolspeak serve --thinks)"
+                f"text of the model {served.name} was sent and turned out to be reasoning; start the gateway with "
+                "toolspeak serve --thinks"
             )
         usage += gate.usage
-        problem = _problem(gate, choice)
+        problem = _find_problem(gate, choice)
         if problem is None:
-            passed += gate.last_words()
-            yield [*passed, TurnEnded(message=passage.outward(gate.message()), finish=gate.finish, usage=usage)]
+            passed += gate.release_text()
+            yield [
+                *passed,
+                TurnEnded(message=passthrough.to_client(gate.build_message()), finish=gate.finish, usage=usage),
+            ]
             return
         if passed:
             yield passed
-        if (gate.sent_call and asked.stream) or tries_left == 0:
-            raise NotMended(f"the model {served.name} did not manage a call: {problem}")
-        said = gate.ended.message if gate.ended else None
-        history = _with_problem(history, said, problem)
+        if (gate.has_sent_call and request.stream) or repairs_left == 0:
+            raise CallNotRepaired(f"the model {served.name} did not manage a call: {problem}")
+        message = gate.ended.message if gate.ended else None
+        history = _add_problem(history, message, problem)
 
 
-def _callable(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:
-    """What a call may be of. Where none may be made, everything that is said is text."""
+def _allowed_tools(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:
+    """Return the tools that may be called. Without any, the whole answer is text."""
     match choice.mode:
         case "none":
             return ()
@@ -106,48 +112,52 @@ def _callable(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec
             return tools
 
 
-def _problem(gate: Gate, choice: ToolChoice) -> str | None:
-    """Why the answer will not do."""
+def _find_problem(gate: Gate, choice: ToolChoice) -> str | None:
+    """Return why the answer is not acceptable, in words for the model; None if it is."""
     if gate.finish in ("length", "refused"):
         return None
     if gate.malformed is not None:
-        return _words(gate.malformed)
-    if choice.mode == "required" and not gate.called:
+        return _describe(gate.malformed)
+    if choice.mode == "required" and not gate.called_tools:
         return "a call is needed, and none was made"
-    if choice.mode == "named" and (missing := [name for name in choice.names if name not in gate.called]):
+    if choice.mode == "named" and (missing := [name for name in choice.names if name not in gate.called_tools]):
         return f"{' and '.join(missing)} must be called, and was not"
     return None
 
 
-def _words(malformed: CallMalformed) -> str:
+def _describe(malformed: CallMalformed) -> str:
     return " ".join(filter(None, (malformed.reason + ".", malformed.hint)))
 
 
-def _with_problem(history: tuple[Message, ...], said: Message | None, problem: str) -> tuple[Message, ...]:
-    """The conversation with what went wrong. The client never sees this; it is asked once more, and forgotten."""
+def _add_problem(history: tuple[Message, ...], message: Message | None, problem: str) -> tuple[Message, ...]:
+    """Return the conversation with the faulty answer and its problem. Only the model sees them, and only once."""
     words = f"That did not work: {problem}"
-    if said is not None and said.calls and said.raw is None:  # calls that the API marked have results
-        results = (Result(call_id=call.id, content=(Text(text=words),), is_error=True) for call in said.calls)
-        return (*history, said, Message(role="tool", parts=tuple(results)))
-    text = said.raw.text if said and said.raw else said.text if said else ""
-    mistaken = (assistant(text),) if text.strip() else ()
-    return (*history, *mistaken, user(words))
+    if message is not None and message.calls and message.raw is None:  # native calls need results
+        results = (Result(call_id=call.id, content=(Text(text=words),), is_error=True) for call in message.calls)
+        return (*history, message, Message(role="tool", parts=tuple(results)))
+    text = message.raw.text if message and message.raw else message.text if message else ""
+    faulty = (assistant(text),) if text.strip() else ()
+    return (*history, *faulty, user(words))
 
 
-def _ids(messages: tuple[Message, ...]) -> set[str]:
+def _call_ids(messages: tuple[Message, ...]) -> set[str]:
     return {call.id for message in messages for call in message.calls}
 
 
-def _request(
-    served: Served, asked: ChatRequest, history: tuple[Message, ...], choice: ToolChoice, extra: dict[str, object]
+def _build_model_request(
+    served: ServedModel,
+    request: ChatRequest,
+    history: tuple[Message, ...],
+    choice: ToolChoice,
+    extra: dict[str, object],
 ) -> Request:
     sampling = Sampling(
-        max_tokens=asked.max_tokens,
-        temperature=asked.temperature,
-        top_p=asked.top_p,
-        seed=asked.seed,
-        stop=asked.stop,
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        top_p=request.top_p,
+        seed=request.seed,
+        stop=request.stop,
         extra=extra or None,
     )
-    shown = served.dialect.render(asked.tools, history, choice=choice, parallel=asked.parallel)
-    return Request(shown=shown, dialect=served.dialect.name, stream=asked.stream, sampling=sampling)
+    shown = served.dialect.render(request.tools, history, choice=choice, parallel=request.parallel)
+    return Request(shown=shown, dialect=served.dialect.name, stream=request.stream, sampling=sampling)

@@ -1,9 +1,9 @@
-"""What may go out: a client cannot be asked to forget what it was sent.
+"""`Gate`: decides which events of an answer may be sent to the client, because they cannot be taken back.
 
-Text goes out as it comes. A call goes out as it is said if it is the first of its message; a later one might refer to
-the result of an earlier one, which only the client will know, so it waits until it is whole. If it does refer, the turn
-ends before it: the model says it again when it has the result. Nothing goes out that may yet turn out to be reasoning,
-and no blank lines that only stood around calls.
+Text is sent as it arrives. The first call of a message is sent as it arrives, too. A later call may refer to the result
+of an earlier one, which only the client will know; so it is held until it is complete. If it has a reference, the turn
+ends before it, and the model writes it again when it has the result. Text that may still turn out to be reasoning is
+held, and blank lines around calls are dropped.
 """
 
 from collections.abc import Collection, Iterable
@@ -26,14 +26,14 @@ from toolspeak.messages import Call, Message, Part, Text, Thinking
 
 
 class Gate:
-    """Lets the events of one message through, as far as that is safe.
+    """Lets the events of one message pass, as far as that is safe.
 
     Attributes:
-        sent_call: Whether a call has begun to go out: nothing can be asked again then.
-        malformed: What was meant as a call and could not be one.
-        enough: Whether the rest of the message is of no use.
-        taken_back: Whether something that went out turned out to be reasoning.
-        ended: The end of the message, once it has come.
+        has_sent_call: Whether a part of a call was sent. After that the model cannot be asked again.
+        has_sent_reasoning: Whether an event was sent that turned out to be reasoning.
+        is_done: Whether the rest of the message is not needed.
+        malformed: The malformed call that ends the message, if there is one.
+        ended: The end of the message, once it has arrived.
     """
 
     def __init__(
@@ -44,73 +44,73 @@ class Gate:
         hold_text: bool = False,
         hold_all: bool = False,
     ) -> None:
-        """Set the gate.
+        """Create a gate.
 
         Args:
-            tools: What may be called; without any, nothing is a call.
-            single: One call is enough.
-            hold_text: A call is demanded: text goes out only with one.
-            hold_all: What looks like an answer may be reasoning: nothing goes out before it is known not to be.
+            tools: The names of the tools that may be called; without any, calls are dropped.
+            single: Whether the message is done after one call.
+            hold_text: Whether a call is required, so that text is sent only with one.
+            hold_all: Whether text may turn out to be reasoning, so that it is held until that is known.
         """
-        self.sent_call = False
-        self.enough = False
-        self.taken_back = False
+        self.has_sent_call = False
+        self.is_done = False
+        self.has_sent_reasoning = False
         self.malformed: CallMalformed | None = None
         self.ended: TurnEnded | None = None
         self._tools = tools
         self._single = single
         self._hold_text = hold_text
         self._hold_all = hold_all
-        self._held: list[Event] = []  # all of it waits, in order
-        self._waiting: dict[str, list[Event]] = {}  # calls that wait until they are whole
-        self._live = ""  # the call that goes out as it is said
+        self._held: list[Event] = []  # events that wait, in order
+        self._waiting: dict[str, list[Event]] = {}  # events of later calls, until they are complete
+        self._live = ""  # the id of the call that is sent as it arrives
         self._calls: list[CallReady] = []
-        self._text: list[str] = []  # what went out, as are these
+        self._text: list[str] = []  # what was sent, as the next
         self._thoughts: list[str] = []
-        self._blank = ""  # white space that goes out with the next word
+        self._blank = ""  # white space that is sent with the next word
 
-    def let(self, events: Iterable[Event]) -> list[Event]:
-        """What of this may go out now."""
+    def admit(self, events: Iterable[Event]) -> list[Event]:
+        """Return the events that may be sent now."""
         passed: list[Event] = []
         for event in events:
             if isinstance(event, TurnEnded):
                 self.ended = event
             elif isinstance(event, SaidInThought):
-                passed += self._was_thought()
-            elif not self.enough:
-                passed += self._one(event)
+                passed += self._turn_into_reasoning()
+            elif not self.is_done:
+                passed += self._admit_one(event)
         return passed
 
-    def rest(self) -> list[Event]:
-        """The message is over: what waited because it might have been reasoning, and is none."""
+    def release_held(self) -> list[Event]:
+        """Return, at the end of the message, the events that were held because they might have been reasoning."""
         held, self._held, self._hold_all = self._held, [], False
-        return self.let(held)
+        return self.admit(held)
 
-    def last_words(self) -> list[Event]:
-        """The message will do: text that waited for a call."""
-        passed = self._released()
+    def release_text(self) -> list[Event]:
+        """Return, at the end of an acceptable message, the text that was held until a call."""
+        passed = self._release()
         if self._blank and not self._calls:
             self._text.append(self._blank)
             passed.append(TextDelta(text=self._blank))
         return passed
 
-    def message(self) -> Message:
-        """What went out, as a message. What a vendor put on reasoning or calls stays there."""
-        said = self.ended.message.parts if self.ended else ()
-        own = {part.call.id: part for part in said if isinstance(part, Call)}
+    def build_message(self) -> Message:
+        """Return what was sent, as a message. Reasoning and calls keep the data of their vendor."""
+        original = self.ended.message.parts if self.ended else ()
+        calls = {part.call.id: part for part in original if isinstance(part, Call)}
         thinking, text = "".join(self._thoughts), "".join(self._text)
-        thoughts: list[Part] = [part for part in said if isinstance(part, Thinking)]
+        thoughts: list[Part] = [part for part in original if isinstance(part, Thinking)]
         if "".join(part.text for part in thoughts if isinstance(part, Thinking)) != thinking:
             thoughts = [Thinking(text=thinking)] if thinking else []
         parts = [*thoughts, *([Text(text=text)] if text else [])]
         return Message(
             role="assistant",
-            parts=(*parts, *(own.get(event.call.id, Call(call=event.call)) for event in self._calls)),
+            parts=(*parts, *(calls.get(event.call.id, Call(call=event.call)) for event in self._calls)),
         )
 
     @property
     def finish(self) -> FinishReason:
-        """How the message that went out ends."""
+        """Why the message that was sent ends."""
         finish = self.ended.finish if self.ended else "closed"
         return finish if finish in ("length", "refused", "error") else "tool_calls" if self._calls else "stop"
 
@@ -119,35 +119,35 @@ class Gate:
         return self.ended.usage if self.ended else Usage(estimated=True)
 
     @property
-    def called(self) -> set[str]:
-        """The tools that were called."""
+    def called_tools(self) -> set[str]:
+        """The names of the tools that were called."""
         return {event.call.name for event in self._calls}
 
-    def _was_thought(self) -> list[Event]:
-        if self.sent_call or self._text:
-            self.taken_back = True
+    def _turn_into_reasoning(self) -> list[Event]:
+        if self.has_sent_call or self._text:
+            self.has_sent_reasoning = True
             return []
         thought = "".join(event.text for event in self._held if isinstance(event, TextDelta)) + self._blank
-        self._held, self._hold_all, self._blank = [], False, ""  # the reasoning is over: no more doubt
-        self._waiting, self.malformed, self.enough = {}, None, False
-        return self._one(ThinkingDelta(text=thought)) if thought else []
+        self._held, self._hold_all, self._blank = [], False, ""  # the reasoning is over: further text is text
+        self._waiting, self.malformed, self.is_done = {}, None, False
+        return self._admit_one(ThinkingDelta(text=thought)) if thought else []
 
-    def _one(self, event: Event) -> list[Event]:
+    def _admit_one(self, event: Event) -> list[Event]:
         if self._hold_all:
             if not isinstance(event, ThinkingDelta) or self._held:
                 self._held.append(event)
                 return []
-            self._hold_all = False  # it says itself what is reasoning
+            self._hold_all = False  # the model marks its reasoning, so that text is text
         if isinstance(event, TextDelta):
-            return self._words(event)
+            return self._admit_text(event)
         if isinstance(event, ThinkingDelta):
             self._thoughts.append(event.text)
             return [event]
         if not self._tools:
             return []
-        return self._bad(event) if isinstance(event, CallMalformed) else self._call(event)
+        return self._reject(event) if isinstance(event, CallMalformed) else self._admit_call(event)
 
-    def _words(self, event: TextDelta) -> list[Event]:
+    def _admit_text(self, event: TextDelta) -> list[Event]:
         if self._hold_text:
             self._held.append(event)
             return []
@@ -159,46 +159,47 @@ class Gate:
         self._text.append(event.text)
         return [event]
 
-    def _bad(self, event: CallMalformed) -> list[Event]:
+    def _reject(self, event: CallMalformed) -> list[Event]:
         self._waiting.pop(event.call_id, None)
         if event.call_id == self._live or not self._calls:
             self.malformed = event
-            self.enough = True  # what follows was said by a model that is already mistaken
+            self.is_done = True  # the model is on a wrong path, and would stay there
         return []
 
-    def _call(self, event: Event) -> list[Event]:
+    def _admit_call(self, event: Event) -> list[Event]:
         if isinstance(event, CallStarted):
-            if not self.sent_call and event.name in self._tools:
+            if not self.has_sent_call and event.name in self._tools:
                 self._live = event.call_id
-                return [*self._before_first_call(), event]
+                return [*self._open_for_calls(), event]
             self._waiting[event.call_id] = [event]
         elif isinstance(event, ArgsDelta):
             if event.call_id == self._live:
                 return [event]
             self._waiting.setdefault(event.call_id, []).append(event)
         elif isinstance(event, CallReady):
-            return self._whole(event)
+            return self._complete_call(event)
         return []
 
-    def _whole(self, event: CallReady) -> list[Event]:
+    def _complete_call(self, event: CallReady) -> list[Event]:
         call = event.call
         if needs(call.arguments):
-            self.enough = True
+            self.is_done = True
             return []
         self._calls.append(event)
-        self.enough = self._single
+        self.is_done = self._single
         if call.id == self._live:
             return [event]
-        return [*self._before_first_call(), *self._waiting.pop(call.id, []), event]
+        return [*self._open_for_calls(), *self._waiting.pop(call.id, []), event]
 
-    def _before_first_call(self) -> list[Event]:
-        if self.sent_call:
+    def _open_for_calls(self) -> list[Event]:
+        """Return the text that was held until the first call."""
+        if self.has_sent_call:
             return []
-        self.sent_call = True
-        released = self._released()
+        self.has_sent_call = True
+        released = self._release()
         self._blank = ""
         return released
 
-    def _released(self) -> list[Event]:
+    def _release(self) -> list[Event]:
         held, self._held, self._hold_text = self._held, [], False
-        return self.let(held)
+        return self.admit(held)

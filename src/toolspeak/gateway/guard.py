@@ -1,4 +1,4 @@
-"""What a request must be before it is looked at: from somebody who may ask, and of a bearable size."""
+"""Checks a request before it is read: who sent it, and how large its body is."""
 
 import asyncio
 import hmac
@@ -12,13 +12,15 @@ from starlette.requests import Request
 
 from toolspeak._frozen import frozen
 
-LARGEST_BODY = 10_000_000
-DEEPEST = 64
-BODY_SECONDS = 30.0
-"""Seconds within which a body must have come."""
+MAX_BODY_BYTES = 10_000_000
+MAX_BODY_NESTING = 64
+BODY_TIMEOUT_SECONDS = 30.0
+"""Time within which a body must arrive."""
 
-ONLY_ONCE = frozenset({b"authorization", b"x-api-key", b"host", b"origin", b"content-length", b"transfer-encoding"})
-"""Headers of which a second one could say something else to somebody else."""
+SINGLE_HEADERS = frozenset(
+    {b"authorization", b"x-api-key", b"host", b"origin", b"content-length", b"transfer-encoding"}
+)
+"""Headers that may be given only once: a proxy and the gateway could each read another one."""
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?", re.IGNORECASE)
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
@@ -26,11 +28,14 @@ _BRACKETS = str.maketrans({"{": "[", "}": "]"})
 _NO_BRACKETS = re.compile(r"[^\[\]]+")
 
 
-class Refused(Exception):
-    """A request that is not answered, with the status that says why.
+class RequestRefused(Exception):
+    """A request is answered with an error status.
 
     Attributes:
-        close: Whether nothing more is to be read from this connection.
+        status: The HTTP status.
+        message: The message for the client.
+        kind: The type of the error in the API; empty to take the one of the status.
+        close: Whether the connection must be closed, because the rest of the request is not read.
     """
 
     def __init__(self, status: int, message: str, kind: str = "", *, close: bool = False) -> None:
@@ -42,14 +47,14 @@ class Refused(Exception):
 
 
 @frozen
-class Rules:
-    """Who may ask.
+class AccessRules:
+    """Who may send requests.
 
     Attributes:
-        key: What clients must send as their key; None lets everybody ask, and is for the loopback alone.
-        hosts: Names under which the gateway may be addressed. Without a key this is what keeps web pages out, which can
-            make a browser talk to the loopback under a name of their own.
-        origins: Web pages that may ask.
+        key: The key that clients must send. None lets everybody in, and is for the loopback interface only.
+        hosts: Allowed values of the header `Host`. Without a key this keeps out web pages, which can make a browser
+            connect to the loopback under a host name of their own.
+        origins: Web pages that may send requests, as in the header `Origin`.
     """
 
     key: str | None = None
@@ -57,26 +62,26 @@ class Rules:
     origins: frozenset[str] = frozenset()
 
 
-def check(request: Request, rules: Rules) -> None:
-    """Let a request through, or refuse it."""
+def check_access(request: Request, rules: AccessRules) -> None:
+    """Raise `RequestRefused` unless a request may be read."""
     headers = request.headers
-    counted = Counter(name for name, _ in headers.raw if name in ONLY_ONCE)
-    if any(count > 1 for count in counted.values()):
-        raise Refused(400, "a header is given twice that may be given once", close=True)
-    if counted[b"content-length"] and counted[b"transfer-encoding"]:
-        raise Refused(400, "a body has a length or comes in chunks, not both", close=True)
+    counts = Counter(name for name, _ in headers.raw if name in SINGLE_HEADERS)
+    if any(count > 1 for count in counts.values()):
+        raise RequestRefused(400, "a header that may be given only once is given twice", close=True)
+    if counts[b"content-length"] and counts[b"transfer-encoding"]:
+        raise RequestRefused(400, "a body has a length or comes in chunks, not both", close=True)
     origin = headers.get("origin")
     if origin is not None and origin not in rules.origins:
-        raise Refused(403, "this page may not use the gateway")
+        raise RequestRefused(403, "this page may not use the gateway")
     if rules.key is None:
         if _host(headers.get("host", "")) not in rules.hosts:
-            raise Refused(403, "the gateway is not served under this name")
+            raise RequestRefused(403, "the gateway is not served under this name")
     elif not hmac.compare_digest(_key(headers).encode("latin-1"), rules.key.encode()):
-        raise Refused(401, "the key is missing or wrong; send it as a bearer token or as x-api-key")
+        raise RequestRefused(401, "the key is missing or wrong; send it as a bearer token or as x-api-key")
 
 
-def _host(said: str) -> str:
-    match = _HOST.fullmatch(said)
+def _host(header: str) -> str:
+    match = _HOST.fullmatch(header)
     return (match[1] or match[2]).lower() if match else ""
 
 
@@ -85,49 +90,51 @@ def _key(headers: Mapping[str, str]) -> str:
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
 
 
-async def body_of(request: Request) -> dict[str, Any]:
-    """The body as JSON: not too large, not too deep, and an object."""
+async def read_body(request: Request) -> dict[str, Any]:
+    """Return the body, a JSON object. Raises `RequestRefused` if it is too large, too deep, too slow or no object."""
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            data = await _bytes_of(request)
+        async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
+            data = await _read_bytes(request)
     except TimeoutError:
-        raise Refused(408, f"the body did not come within {BODY_SECONDS:g} seconds", close=True) from None
+        raise RequestRefused(
+            408, f"the body did not come within {BODY_TIMEOUT_SECONDS:g} seconds", close=True
+        ) from None
     try:
         text = data.decode()
-        if is_deeper(text, DEEPEST):
-            raise Refused(400, f"the body is nested more than {DEEPEST} deep")
-        body: Any = json.loads(text, parse_constant=_no_number)
+        if is_nested_deeper(text, MAX_BODY_NESTING):
+            raise RequestRefused(400, f"the body is nested more than {MAX_BODY_NESTING} deep")
+        body: Any = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, f"the body is not JSON: {str(error)[:200]}") from None
+        raise RequestRefused(400, f"the body is not JSON: {str(error)[:200]}") from None
     if not isinstance(body, dict):
-        raise Refused(400, "the body is not a JSON object")
+        raise RequestRefused(400, "the body is not a JSON object")
     return cast("dict[str, Any]", body)
 
 
-def _no_number(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number")
 
 
-async def _bytes_of(request: Request) -> bytes:
-    too_large = Refused(413, f"the body is larger than {LARGEST_BODY:,} bytes", close=True)
-    said = request.headers.get("content-length", "0")
-    if said.isdecimal() and int(said[:20]) > LARGEST_BODY:
+async def _read_bytes(request: Request) -> bytes:
+    too_large = RequestRefused(413, f"the body is larger than {MAX_BODY_BYTES:,} bytes", close=True)
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:
         raise too_large
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size > LARGEST_BODY:
+        if size > MAX_BODY_BYTES:
             raise too_large
         chunks.append(chunk)
     return b"".join(chunks)
 
 
-def is_deeper(text: str, depth: int) -> bool:
-    """Whether JSON is nested deeper than that, told without reading it.
+def is_nested_deeper(text: str, depth: int) -> bool:
+    """Whether JSON is nested deeper than `depth`, without parsing it.
 
-    Of the text the brackets are kept, and the innermost pairs taken away, layer by layer. What is left without a pair
-    is not JSON, and for a parser to refuse.
+    Only the brackets of the text are kept, and the innermost pairs are removed, level by level. Brackets without a pair
+    are not JSON, and left to the parser.
     """
     brackets = _NO_BRACKETS.sub("", _STRING.sub("", text).translate(_BRACKETS))
     for _ in range(depth):

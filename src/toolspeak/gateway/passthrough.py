@@ -1,8 +1,8 @@
-"""What of a request is handed on beside the conversation, and what only the maker of an API understands.
+"""`Passthrough`: which fields of a request, besides the conversation, and which vendor data are forwarded.
 
-If the model is asked natively, and in the very API that the client speaks, everything passes: fields that we do not
-know, and data that a vendor put on reasoning and calls and wants back. Otherwise fields that say how an answer is drawn
-are handed on, fields that are the client's own affairs are set aside, and whatever the answer would lack is refused.
+If the model is asked in the native dialect and in the API of the client, everything is forwarded: unknown fields, and
+the data that a vendor puts on reasoning and calls and needs back. Otherwise fields that control sampling are forwarded,
+fields without effect on the answer are ignored, and a request with any other field is refused.
 """
 
 from collections.abc import Mapping
@@ -13,74 +13,68 @@ from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
 from toolspeak.messages import Message, Opaque, Part, Result
 from toolspeak.models import HttpModel, Model
-from toolspeak.models.http import WIRES
+from toolspeak.wire.api import WIRES, ApiName
 from toolspeak.wire.chat_request import ChatRequest
 
-DRAWING = frozenset(
-    "top_k min_p presence_penalty frequency_penalty repeat_penalty repetition_penalty logit_bias "
-    "chat_template_kwargs".split()
-)
-"""How an answer is drawn."""
-
-AFFAIRS = frozenset(
+IGNORABLE_FIELDS = frozenset(
     "user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention "
     "reasoning_effort verbosity moderation thinking cache_control inference_geo user_profile_id workspace_id "
     "diagnostics speed betas context_management output_config".split()
 )
-"""What concerns the client's account, its caches and the effort: an answer without heed of it is still an answer."""
+"""Fields about the client's account, its caches, and the effort: an answer is right without them."""
 
-USUAL: Mapping[str, Any] = {
+NEUTRAL_VALUES: Mapping[str, Any] = {
     "logprobs": False,
     "top_logprobs": 0,
     "modalities": ["text"],
     "response_format": {"type": "text"},
 }
-"""Values that ask for nothing."""
+"""Values of fields that are the default, and so have no effect."""
 
 AnyPart = TypeVar("AnyPart", bound=Part)
 
 
-class Passage:
-    """The way between a client that speaks `api` and a model."""
+class Passthrough:
+    """Forwards fields and vendor data between a client of `api` and a model."""
 
-    def __init__(self, model: Model, dialect: Dialect, api: str) -> None:
+    def __init__(self, model: Model, dialect: Dialect, api: ApiName) -> None:
         endpoint = model.endpoint if isinstance(model, HttpModel) else None
-        self._same = endpoint is not None and endpoint.api == api and not dialect.in_text
-        self._drawing = DRAWING if endpoint is None or endpoint.api == "openai" else frozenset({"top_k"})
-        self._ours = WIRES[api].VENDOR
-        self._theirs = (endpoint.vendor if endpoint else None) or self._ours
+        self._same_api = endpoint is not None and endpoint.api == api and not dialect.in_text
+        self._sampling_fields = WIRES[endpoint.api if endpoint else "openai"].SAMPLING_FIELDS
+        self._client_vendor = WIRES[api].VENDOR
+        self._model_vendor = (endpoint.vendor if endpoint else None) or self._client_vendor
 
-    def fields(self, asked: ChatRequest) -> dict[str, Any]:
-        """The fields that are handed on. Raises `UsageError` for one without which the answer would be wrong."""
-        given = dict(asked.extra or {})
-        if self._same:
+    def forwarded_fields(self, request: ChatRequest) -> dict[str, Any]:
+        """Return the fields to forward to the model. Raises `UsageError` for a field that cannot be ignored."""
+        given = dict(request.extra or {})
+        if self._same_api:
             return given
-        handed_on: dict[str, Any] = {}
+        forwarded: dict[str, Any] = {}
         for name, value in given.items():
-            if name in self._drawing or (name == "response_format" and not asked.tools):
-                handed_on[name] = value
+            if name in self._sampling_fields or (name == "response_format" and not request.tools):
+                forwarded[name] = value
             elif name == "tools":
-                raise UsageError("tools: this model can be given only tools that the client runs")
+                raise UsageError("tools: this model supports only tools that the client runs")
             elif name == "output_config" and "format" in value:
-                raise UsageError("output_config.format: this model cannot be held to it")
-            elif name not in AFFAIRS and USUAL.get(name, ...) != value:
-                raise UsageError(f"{name}: is no field of this API, or none that this model can heed")
-        return handed_on
+                raise UsageError("output_config.format: this model does not support it")
+            elif name not in IGNORABLE_FIELDS and NEUTRAL_VALUES.get(name, ...) != value:
+                raise UsageError(f"{name}: is not a field of this API, or not one that this model supports")
+        return forwarded
 
-    def inward(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Messages as the model gets them."""
-        if not self._same or self._ours == self._theirs:
+    def to_model(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Return messages of the client with their vendor data for the model."""
+        if not self._same_api or self._client_vendor == self._model_vendor:
             return messages
-        return tuple(_of_vendor(message, self._ours, self._theirs) for message in messages)
+        return tuple(_change_vendor(message, self._client_vendor, self._model_vendor) for message in messages)
 
-    def outward(self, message: Message) -> Message:
-        """A message as the client gets it."""
-        if not self._same or self._ours == self._theirs:
+    def to_client(self, message: Message) -> Message:
+        """Return a message of the model with its vendor data for the client."""
+        if not self._same_api or self._client_vendor == self._model_vendor:
             return message
-        return _of_vendor(message, self._theirs, self._ours)
+        return _change_vendor(message, self._model_vendor, self._client_vendor)
 
 
-def _of_vendor(message: Message, before: str, after: str) -> Message:
+def _change_vendor(message: Message, before: str, after: str) -> Message:
     def part(each: AnyPart) -> AnyPart:
         if isinstance(each, Opaque):
             return replace(each, vendor=after) if each.vendor == before else each

@@ -1,11 +1,11 @@
-"""Answers on their way out, for as long as somebody is there to take them."""
+"""Sends answers, as long as the client is connected."""
 
 import asyncio
 import logging
 import traceback
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -13,38 +13,31 @@ from starlette.types import Receive, Scope, Send
 
 from toolspeak.errors import ToolspeakError
 from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta
+from toolspeak.wire.api import AnswerEncoder
 
 log = logging.getLogger("toolspeak.gateway")
 
 T = TypeVar("T")
 
 
-class AnswerEncoder(Protocol):
-    """Writes an answer in one of the APIs."""
-
-    def start(self) -> bytes: ...
-    def feed(self, events: list[Event], /) -> bytes: ...
-    def error(self, message: str, /) -> bytes: ...
-
-
 def log_failure(request_id: str, error: Exception) -> None:
-    """Log where it failed, but not the words of the error: they may quote the request."""
+    """Log the type and the traceback of an error, but not its message, which may quote the request."""
     where = "".join(traceback.format_tb(error.__traceback__))
     log.error("%s failed with %s\n%s", request_id, type(error).__name__, where)
 
 
-async def unless_gone(receive: Receive, work: Awaitable[T]) -> T:
-    """The result of the work; if the client leaves first, the work is ended and `ClientDisconnect` raised."""
+async def run_while_connected(receive: Receive, work: Awaitable[T]) -> T:
+    """Return the result of `work`. If the client disconnects first, cancel it and raise `ClientDisconnect`."""
     task = asyncio.ensure_future(work)
-    await _while_there(receive, task)
+    await _wait_while_connected(receive, task)
     if task.cancelled():
         raise ClientDisconnect
     return task.result()
 
 
-async def _while_there(receive: Receive, task: "asyncio.Future[Any]") -> None:
-    """Wait for the task, which is cancelled when the client leaves. Nothing is left running."""
-    both = {task, asyncio.ensure_future(_gone(receive))}
+async def _wait_while_connected(receive: Receive, task: "asyncio.Future[Any]") -> None:
+    """Wait for the task, and cancel it when the client disconnects. Nothing is left running."""
+    both = {task, asyncio.ensure_future(_wait_for_disconnect(receive))}
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -52,16 +45,16 @@ async def _while_there(receive: Receive, task: "asyncio.Future[Any]") -> None:
             each.cancel()
         await asyncio.wait(both)
         if not task.cancelled():
-            task.exception()  # looked at, so that nobody is told that it was not
+            task.exception()  # retrieved, so that asyncio does not log that it was not
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-class Streamed(Response):
-    """An answer that goes out as it is made. Its first events are there already."""
+class StreamedAnswer(Response):
+    """An answer that is sent while it is generated. Its first events have arrived already."""
 
     def __init__(
         self, events: AsyncGenerator[list[Event]], first: list[Event], encoder: AnswerEncoder, request_id: str
@@ -75,34 +68,34 @@ class Streamed(Response):
         self.init_headers({"cache-control": "no-cache", "content-type": "text/event-stream; charset=utf-8"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, for as long as the client is there."""
+        """Send the answer, as long as the client is connected."""
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await _while_there(receive, asyncio.ensure_future(self._sent(send)))
+            await _wait_while_connected(receive, asyncio.ensure_future(self._send_events(send)))
         finally:
             await self._events.aclose()
 
-    async def _sent(self, send: Send) -> None:
-        async def out(data: bytes, more: bool = True) -> None:
+    async def _send_events(self, send: Send) -> None:
+        async def write(data: bytes, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
-        with suppress(OSError):  # the client has left
+        with suppress(OSError):  # the client has disconnected
             try:
-                await out(self._encoder.start() + self._encoder.feed(joined(self._first)))
+                await write(self._encoder.start() + self._encoder.feed(join_deltas(self._first)))
                 async for batch in self._events:
-                    if data := self._encoder.feed(joined(batch)):
-                        await out(data)
+                    if data := self._encoder.feed(join_deltas(batch)):
+                        await write(data)
             except ToolspeakError as error:
                 log.warning("%s broke off with %s", self._request_id, type(error).__name__)
-                await out(self._encoder.error(f"{error} ({self._request_id})"))
+                await write(self._encoder.error(f"{error} ({self._request_id})"))
             except Exception as error:
                 log_failure(self._request_id, error)
-                await out(self._encoder.error(f"the gateway failed ({self._request_id})"))
-            await out(b"", more=False)
+                await write(self._encoder.error(f"the gateway failed ({self._request_id})"))
+            await write(b"", more=False)
 
 
-def joined(events: list[Event]) -> list[Event]:
-    """Events with neighbouring deltas of one sort made one: what comes together goes out together."""
+def join_deltas(events: list[Event]) -> list[Event]:
+    """Return events with neighbouring deltas of the same kind joined into one."""
     if len(events) < 2:
         return events
     merged: list[Event] = []

@@ -1,4 +1,4 @@
-"""Serving the gateway: uvicorn, with a limit on how long a client may take to say what it wants."""
+"""The server of the gateway: uvicorn, with timeouts for clients that send or receive too slowly."""
 
 import asyncio
 import ipaddress
@@ -10,31 +10,31 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from toolspeak.errors import UsageError
 
-HEAD_SECONDS = 15.0
-"""Seconds for the head of a request."""
+HEAD_TIMEOUT_SECONDS = 15.0
+"""Time for a client to send the head of a request."""
 
-STALLED_SECONDS = 60.0
-"""Seconds after which a client that takes nothing of what it is sent counts as gone."""
+WRITE_TIMEOUT_SECONDS = 60.0
+"""Time after which a client that reads nothing of its answer counts as disconnected."""
 
-IDLE_SECONDS = 30
-GRACE_SECONDS = 3
-"""Seconds that answers have to come to their end when the server is stopped."""
+KEEP_ALIVE_SECONDS = 30
+SHUTDOWN_SECONDS = 3
+"""Time for answers to be completed when the server is stopped."""
 
-MOST_CONNECTIONS = 2_000
+MAX_CONNECTIONS = 2_000
 
 
-class PatientProtocol(H11Protocol):
-    """A connection to a client that is waited for, but not for ever.
+class TimeoutProtocol(H11Protocol):
+    """A connection to a client, with timeouts.
 
-    It is closed if the head of a request does not come in time (not at all, or in drops), and if the client takes
-    nothing of what it is sent.
+    It is closed if the head of a request does not arrive in time (not at all, or too slowly), or if the client does
+    not read its answer.
     """
 
-    head_seconds = HEAD_SECONDS
-    stalled_seconds = STALLED_SECONDS
+    head_timeout = HEAD_TIMEOUT_SECONDS
+    write_timeout = WRITE_TIMEOUT_SECONDS
 
-    _head: asyncio.TimerHandle | None = None
-    _stalled: asyncio.TimerHandle | None = None
+    _head_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         super().connection_made(transport)
@@ -44,32 +44,32 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         if self.cycle is None or self.cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison]  # at first it is None
             self._wait_for_head()
-        elif self._head is not None:
-            self._head.cancel()
-            self._head = None
+        elif self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stalled = self.loop.call_later(self.stalled_seconds, self.transport.abort)
+        self._write_timer = self.loop.call_later(self.write_timeout, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._stalled is not None:
-            self._stalled.cancel()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        for timer in (self._head, self._stalled):
+        for timer in (self._head_timer, self._write_timer):
             if timer is not None:
                 timer.cancel()
 
     def _wait_for_head(self) -> None:
-        if self._head is None:
-            self._head = self.loop.call_later(self.head_seconds, self.transport.close)
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_timeout, self.transport.close)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
+    """Whether a host is reachable only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -77,7 +77,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_exposure(host: str, key: str | None) -> None:
-    """Nobody serves everybody by accident."""
+    """Raise `UsageError` if other machines can reach the gateway and no key is set."""
     if not is_loopback(host) and not key:
         raise UsageError(
             f"--host {host} can be reached by others, so a key is needed: put one into an environment variable and "
@@ -85,8 +85,10 @@ def check_exposure(host: str, key: str | None) -> None:
         )
 
 
-def server(app: Starlette, *, host: str, port: int, protocol: type[H11Protocol] = PatientProtocol) -> uvicorn.Server:
-    """A server for the app, not yet running."""
+def build_server(
+    app: Starlette, *, host: str, port: int, protocol: type[H11Protocol] = TimeoutProtocol
+) -> uvicorn.Server:
+    """Return a server for the app, not yet running."""
     config = uvicorn.Config(
         app,
         host=host,
@@ -97,14 +99,14 @@ def server(app: Starlette, *, host: str, port: int, protocol: type[H11Protocol] 
         access_log=False,
         log_level="warning",
         server_header=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
+    logging.getLogger("uvicorn.error").addFilter(_is_relevant)
     return uvicorn.Server(config)
 
 
-def _is_no_cancellation(record: logging.LogRecord) -> bool:
-    """Whether a log record is worth reading: that answers were cut when the server was stopped is no failure."""
+def _is_relevant(record: logging.LogRecord) -> bool:
+    """Whether a log record is to be kept. Answers that a stop of the server cancels are not failures."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

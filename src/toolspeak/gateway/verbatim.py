@@ -1,4 +1,4 @@
-"""Where no call can be made, what a model says is what the client gets, letter by letter."""
+"""`VERBATIM`: the dialect for answers in which no call is allowed. The client gets the text of the model unchanged."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,16 @@ from toolspeak.spec import ToolSpec
 
 @frozen
 class VerbatimDialect(NativeDialect):
-    """Text that is not read."""
+    """The native dialect, without a search for calls in the text."""
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
-        """A reader that looks for nothing."""
-        return _Unread()
+        """Return a parser that passes text on unchanged."""
+        return _VerbatimParser()
 
 
-class _Unread:
+class _VerbatimParser:
     def feed(self, text: str) -> list[Event]:
         return [TextDelta(text=text)] if text else []
 

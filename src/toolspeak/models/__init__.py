@@ -1,15 +1,19 @@
-"""Endpoints that answer: hosted, on this machine, embedded.
+"""The models that answer: behind an HTTP endpoint, hosted or on this machine, or embedded.
 
-`model.py` is the contract. `http.py` asks an endpoint (`endpoint.py`) in the API that it speaks, over `transport.py`,
-and `hearing.py` hears what it answers; `profiles.py` has what is known of servers and families as data, and `naming.py`
-finds a model by its name. The embedded model is a child process that serves an endpoint (`embedded.py`, `local.py`);
-its weights come by `weights/`.
+- `model.py`: `Model`, the protocol of all models, and `Request`, one question to it.
+- `lookup.py`: finds the model that a user names; `connect` and `resolve_model`.
+- `endpoint.py`: `Endpoint`, an address with its API and key, and `RetryPolicy`. `profiles.py`: what is known of servers
+  and model families, as data.
+- `http.py`: `HttpModel`, which writes a request in the API of its endpoint (`toolspeak.wire`), sends it with
+  `transport.py` (connections, retries, errors) and reads the answer with `answer_reader.py` (bytes → pieces).
+- `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process (`child.py`
+  controls the process, `local_server.py` is its program), `cores.py` chooses the threads, `weights/` has the weights.
 """
 
 from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
-from toolspeak.models.lookup import connect, named
+from toolspeak.models.lookup import connect, resolve_model
 from toolspeak.models.model import Model, Request, Sampling
 from toolspeak.models.profiles import FAMILIES, SERVERS
 
@@ -24,5 +28,5 @@ __all__ = [
     "RetryPolicy",
     "Sampling",
     "connect",
-    "named",
+    "resolve_model",
 ]

@@ -1,88 +1,93 @@
-"""Hearing an answer: bytes in, pieces out, whole or streamed, as the endpoint chose to give it.
+"""`AnswerReader`: reads the bytes of an answer into pieces, whether the answer is streamed or whole.
 
-What was asked for does not decide, nor quite what the answer is labelled: servers stream though nobody asked, give all
-at once though a stream was asked for, and mistake one for the other. Nothing here does I/O.
+What the endpoint sends decides, and not what the request or the content type says: servers stream unasked, send a whole
+answer instead of a stream, and label one as the other. Nothing here does I/O.
 """
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from toolspeak.errors import ModelError, ProviderError
 from toolspeak.pieces import Answer, Piece
-from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire.api import AnswerDecoder
 from toolspeak.wire.sse import SseReader
 
-Decoder: TypeAlias = openai_chat.Decoder | anthropic_messages.Decoder
+STREAM_PREFIXES = ("data:", "event:", ":")
 
-STREAM_BEGINNINGS = ("data:", "event:", ":")
-
-LONGEST_BEGINNING = 80
-"""Characters that are told of an answer that is none."""
+MAX_QUOTED_CHARS = 80
+"""Characters of a body that are quoted in the error if it is not an answer."""
 
 
 class AnswerReader:
-    """Hears one answer.
+    """Reads one answer.
 
     Attributes:
-        begun: Whether something of it was told.
-        ended: Whether all of it is there; only what it took may still be said.
-        failure: What the endpoint reported instead of an answer, or of its rest; what came before it was told.
+        started: Whether a piece of the answer was returned.
+        ended: Whether the answer is complete. Only its token counts may still follow.
+        failure: The error that the endpoint reported in place of the answer or of its rest.
     """
 
-    def __init__(self, decoder: Decoder, read_whole: Callable[[Any], Answer], *, streamed: bool) -> None:
-        self.begun = self.ended = False
+    def __init__(self, decoder: AnswerDecoder, read_response: Callable[[Any], Answer], *, streamed: bool) -> None:
+        """Create a reader.
+
+        Args:
+            decoder: Reads a streamed answer.
+            read_response: Reads the JSON of a whole answer.
+            streamed: Whether the content type says that the answer is streamed.
+        """
+        self.started = self.ended = False
         self.failure: ModelError | None = None
         self._decoder = decoder
-        self._read_whole = read_whole
+        self._read_response = read_response
         self._streamed = streamed
         self._reader = SseReader()
-        self._unheard: list[bytes] = []  # until something was told, it may turn out not to be what it was labelled
+        self._chunks: list[bytes] = []  # all of them until the first piece: the content type may be wrong
 
     def feed(self, chunk: bytes) -> list[Piece]:
-        """More of it has come."""
-        if not self.begun:
-            self._unheard.append(chunk)
-        return self._told(self._reader.feed(chunk)) if self._streamed else []
+        """Read bytes that have arrived."""
+        if not self.started:
+            self._chunks.append(chunk)
+        return self._decode(self._reader.feed(chunk)) if self._streamed else []
 
     def close(self) -> list[Piece]:
-        """No more of it will come. If all of it was there, the last piece is the `Answer`."""
-        body = b"".join(self._unheard)
-        text = "" if self.begun else body.decode("utf-8-sig", "replace").strip()
-        late = self._reader.feed(body) if not self._streamed and text.startswith(STREAM_BEGINNINGS) else []
-        pieces = self._told([*late, *self._reader.close()])
+        """End the answer. If it is complete, the last piece is the `Answer`."""
+        body = b"".join(self._chunks)
+        text = "" if self.started else body.decode("utf-8-sig", "replace").strip()
+        unread = self._reader.feed(body) if not self._streamed and text.startswith(STREAM_PREFIXES) else []
+        pieces = self._decode([*unread, *self._reader.close()])
         if self.failure is not None:
             return pieces
         if self.ended:
             return [*pieces, self._decoder.close()]
-        return pieces if self.begun else self._whole(text)
+        return pieces if self.started else self._read_whole_answer(text)
 
-    def _told(self, payloads: list[str]) -> list[Piece]:
+    def _decode(self, payloads: list[str]) -> list[Piece]:
         try:
             pieces = self._decoder.feed_all(payloads)
         except ModelError as error:
             self.failure = error
-            pieces = self._decoder.feed_all([])  # what came with the error, and before it
+            pieces = self._decoder.feed_all([])  # those that arrived before the error
         if pieces:
-            self.begun = True
+            self.started = True
         self.ended = self._decoder.ended
         return pieces
 
-    def _whole(self, text: str) -> list[Piece]:
+    def _read_whole_answer(self, text: str) -> list[Piece]:
         try:
-            answer = self._read_whole(json.loads(text))
+            answer = self._read_response(json.loads(text))
         except ModelError as error:
             self.failure = error
         except (ValueError, RecursionError):
             if not _may_be_cut(text):
-                start = text if len(text) <= LONGEST_BEGINNING else f"{text[:LONGEST_BEGINNING]}…"
-                self.failure = ProviderError(f"the answer is not JSON: it begins with {start!r}")
+                quoted = text if len(text) <= MAX_QUOTED_CHARS else f"{text[:MAX_QUOTED_CHARS]}…"
+                self.failure = ProviderError(f"the answer is not JSON: it begins with {quoted!r}")
         else:
-            self.begun = self.ended = True
+            self.started = self.ended = True
             return [answer]
         return []
 
 
 def _may_be_cut(text: str) -> bool:
-    """Whether it begins as an answer does."""
-    return any(text.startswith(start) or start.startswith(text) for start in ("{", *STREAM_BEGINNINGS))
+    """Whether a text that could not be read begins like an answer, so that the connection may have cut it."""
+    return any(text.startswith(prefix) or prefix.startswith(text) for prefix in ("{", *STREAM_PREFIXES))

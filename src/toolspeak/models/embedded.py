@@ -1,4 +1,4 @@
-"""`EmbeddedModel`: the model that needs no key. It runs on this machine, and is just another endpoint."""
+"""`EmbeddedModel`: a model that runs on this machine, in a child process, and needs no key."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
-from toolspeak.models.local import CONTEXT, SLOTS, LocalServer, local_server
+from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, get_shared_server
 from toolspeak.models.model import Request
-from toolspeak.models.profiles import SERVERS, best_dialect
+from toolspeak.models.profiles import SERVERS, choose_dialect
 from toolspeak.pieces import Piece
 
 
 class EmbeddedModel:
-    """Weights that are run in a child process, which is started when the model is first asked.
+    """A model from a GGUF file, in a child process that is started with the first request.
 
-    Its answers are the likeliest ones, unless a temperature is asked for.
+    The temperature is 0 unless the request has another.
 
     Attributes:
         weights: The GGUF file.
@@ -30,12 +30,12 @@ class EmbeddedModel:
         name: str | None = None,
         dialect: str | None = None,
         threads: int | None = None,
-        context: int = CONTEXT,
+        context: int = CONTEXT_TOKENS,
         slots: int = SLOTS,
     ) -> None:
         self.weights = weights
         self._name = name or f"local:{weights.name}"
-        self._dialect = dialect or best_dialect(SERVERS["llamacpp"], weights.name)
+        self._dialect = dialect or choose_dialect(SERVERS["llamacpp"], weights.name)
         self._threads = threads
         self._context = context
         self._slots = slots
@@ -53,15 +53,15 @@ class EmbeddedModel:
         return f"EmbeddedModel({self.name!r})"
 
     @property
-    def ready(self) -> bool:
-        """Whether it can be asked without waiting for it to load."""
-        return self._server is not None and self._server.alive
+    def is_ready(self) -> bool:
+        """Whether its weights are loaded."""
+        return self._server is not None and self._server.is_alive
 
     def load(self, on_progress: Callable[[float], None] | None = None) -> LocalServer:
-        """Start it, if it does not run, and wait until it can be asked."""
+        """Start the child process unless it runs, and wait until its weights are loaded."""
         server = self._server
-        if server is None or not server.alive:
-            server = self._server = local_server(
+        if server is None or not server.is_alive:
+            server = self._server = get_shared_server(
                 self.weights,
                 threads=self._threads,
                 context=self._context,
@@ -71,12 +71,12 @@ class EmbeddedModel:
         return server
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Ask it: pieces in batches, as they arrive; the last one is the `Answer`."""
-        server = self._server if self.ready and self._server else await asyncio.to_thread(self.load)
+        """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
+        server = self._server if self.is_ready and self._server else await asyncio.to_thread(self.load)
         endpoint = Endpoint(
             name="local", base_url=server.base_url, key=server.key, quirks=SERVERS["llamacpp"].quirks, vendor="local"
         )
-        if request.sampling.temperature is None:  # a small model calls best when it says what is likeliest
+        if request.sampling.temperature is None:  # small models call tools best without randomness
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))
         async with aclosing(HttpModel(endpoint, self.weights.stem).ask(request)) as answer:
             async for pieces in answer:

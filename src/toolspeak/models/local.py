@@ -1,8 +1,8 @@
-"""The embedded model: llama.cpp in a child process, which serves an OpenAI-compatible endpoint on the loopback.
+"""`LocalServer`: llama.cpp in a child process, with an OpenAI-compatible endpoint on the loopback interface.
 
-A process of its own, so that a crash there is an error here and no more. It is started when it is first needed, reused
-by whoever needs the same weights in the same way, started anew if it died, and gone with the program: it ends when the
-pipe to it is closed. Everything here may be called from any thread, and blocks: weights take seconds to load.
+In a process of its own, a crash is only an error here. The process is started on first use, shared by all models with
+the same weights and options, started again if it died, and ends with the program, because the pipe to it is closed. All
+functions may be called from any thread, and block: weights take seconds to load.
 """
 
 import atexit
@@ -17,20 +17,20 @@ from pathlib import Path
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.models.child import Child
-from toolspeak.models.cores import usable_cores, worthwhile_threads
+from toolspeak.models.cores import choose_threads, count_usable_cores
 
-CONTEXT = 8192
+CONTEXT_TOKENS = 8192
 SLOTS = 1
 CACHE_MIB = 1024
-"""Memory for conversations that wait: one that comes back need not be read again."""
+"""Memory for earlier conversations: one that is continued need not be read again."""
 
-LOADING = 600.0
-"""Seconds that weights may take to load: a large file on a slow disk takes minutes."""
+STARTUP_TIMEOUT_SECONDS = 600.0
+"""Time to load weights: a large file on a slow disk takes minutes."""
 
 
 @frozen
-class Orders:
-    """How a server is to be run; two that ask for the same share one."""
+class ServerOptions:
+    """The options of a server. Models with equal options share one."""
 
     weights: Path
     threads: int
@@ -39,131 +39,136 @@ class Orders:
 
 
 class LocalServer:
-    """A running server. Made by `start` or `local_server`.
+    """A server process, from `start_server` or `get_shared_server`.
 
     Attributes:
-        weights: The file it serves.
+        weights: The GGUF file that it serves.
         base_url: Its address, with `/v1`.
-        key: What a client must send as its key: the loopback is open to every program and web page on the machine.
+        key: The API key that clients must send: every program and web page on this machine can reach the loopback.
     """
 
-    def __init__(self, child: Child, orders: Orders, address: str, key: str) -> None:
+    def __init__(self, child: Child, options: ServerOptions, address: str, key: str) -> None:
         self._child = child
-        self.weights = orders.weights
+        self.weights = options.weights
         self.base_url = f"{address}/v1"
         self.key = key
 
     def __repr__(self) -> str:
-        return f"LocalServer({self.weights.name!r}, {self.base_url!r}, alive={self.alive})"
+        return f"LocalServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether the process is running."""
-        return self._child.alive
+        return self._child.is_alive
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._child.pid
 
     def failure(self) -> str | None:
-        """Why it is no longer running, with the last lines it wrote; None while it runs."""
-        return None if self.alive else self._child.obituary()
+        """Return why it ended, with the last lines of its log; None while it runs."""
+        return None if self.is_alive else self._child.describe_exit()
 
     def stop(self) -> None:
-        """End the process, and wait until it is gone. To stop what is stopped does nothing."""
+        """End the process, and wait until it has ended. Stopping it twice does nothing."""
         self._child.stop()
 
 
-def start(
+def start_server(
     weights: Path,
     *,
     threads: int | None = None,
-    context: int = CONTEXT,
+    context: int = CONTEXT_TOKENS,
     slots: int = SLOTS,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> LocalServer:
-    """Start a server for a GGUF file, and come back when it can be asked.
+    """Start a server for a GGUF file, and wait until its weights are loaded.
 
     Args:
         weights: The file.
-        threads: Threads that compute; by default about one for each core that may be used.
-        context: Tokens that fit into one conversation.
-        slots: Conversations that are answered at the same time.
-        on_progress: Called a few times a second while weights load, with the seconds so far. What it raises ends it.
+        threads: Threads that compute; by default about one for each usable core.
+        context: The most tokens of one conversation.
+        slots: The most conversations that are answered at the same time.
+        on_progress: Called a few times a second while weights load, with the seconds so far. An exception stops the
+            server.
         command: Another program to start in place of the server, for tests.
 
     Raises:
-        UsageError: There is no such file, it is not GGUF, or the extra is not installed.
-        ModelError: The server did not start; the message has the last lines it wrote.
+        UsageError: The file does not exist or is not GGUF, or the extra `local` is not installed.
+        ModelError: The server did not start. The message has the last lines of its log.
     """
-    orders = _orders(weights, threads, context, slots)
-    return _started(orders, on_progress, command)
+    return _launch(_build_options(weights, threads, context, slots), on_progress, command)
 
 
-def local_server(
+def get_shared_server(
     weights: Path,
     *,
     threads: int | None = None,
-    context: int = CONTEXT,
+    context: int = CONTEXT_TOKENS,
     slots: int = SLOTS,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> LocalServer:
-    """The server for a GGUF file: the one that runs, or a new one. It ends with the program.
+    """Return the running server for a GGUF file, or start one. It ends with the program.
 
-    Takes what `start` takes, and raises what it raises.
+    Arguments and errors are those of `start_server`.
     """
-    orders = _orders(weights, threads, context, slots)
-    with _SHARED.lock:
-        place = _SHARED.places.setdefault((os.getpid(), orders, tuple(command or ())), _ServerPlace())
-    with place.lock:  # the second to ask for a model that is loading waits for the first
-        if place.server is None or not place.server.alive:
-            if place.server is not None:
-                place.server.stop()
-            place.server = _started(orders, on_progress, command)
-        return place.server
+    options = _build_options(weights, threads, context, slots)
+    with _registry.lock:
+        shared = _registry.servers.setdefault((os.getpid(), options, tuple(command or ())), _SharedServer())
+    with shared.lock:  # while one thread loads the weights, others wait here
+        if shared.server is None or not shared.server.is_alive:
+            if shared.server is not None:
+                shared.server.stop()
+            shared.server = _launch(options, on_progress, command)
+        return shared.server
 
 
 def stop_all() -> None:
-    """End every server that `local_server` gave to this process."""
-    with _SHARED.lock:
-        mine = [key for key in _SHARED.places if key[0] == os.getpid()]  # a fork has its parent's, and must let them be
-        places = [_SHARED.places.pop(key) for key in mine]
-    for place in places:
-        if place.server is not None:
-            place.server.stop()
+    """End every server that `get_shared_server` started in this process."""
+    with _registry.lock:
+        own = [key for key in _registry.servers if key[0] == os.getpid()]  # a fork must not stop its parent's
+        stopped = [_registry.servers.pop(key) for key in own]
+    for shared in stopped:
+        if shared.server is not None:
+            shared.server.stop()
 
 
-class _ServerPlace:
-    """Room for one server, and a lock so that only one is started."""
+class _SharedServer:
+    """A server that is started at most once at a time, and the lock for that."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.server: LocalServer | None = None
 
 
-class _Shared:
+class _ServerRegistry:
+    """All shared servers, by process id, options and command."""
+
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.places: dict[tuple[int, Orders, tuple[str, ...]], _ServerPlace] = {}
+        self.servers: dict[tuple[int, ServerOptions, tuple[str, ...]], _SharedServer] = {}
 
 
-_SHARED = _Shared()
+_registry = _ServerRegistry()
 atexit.register(stop_all)
 
 
-def _orders(weights: Path, threads: int | None, context: int, slots: int) -> Orders:
+def _build_options(weights: Path, threads: int | None, context: int, slots: int) -> ServerOptions:
     for name, value in (("threads", threads), ("context", context), ("slots", slots)):
         if value is not None and value < 1:
             raise UsageError(f"local.{name} is {value}; it takes a whole number, at least 1")
-    return Orders(
-        weights=_checked(weights), threads=threads or worthwhile_threads(usable_cores()), context=context, slots=slots
+    return ServerOptions(
+        weights=_check_weights(weights),
+        threads=threads or choose_threads(count_usable_cores()),
+        context=context,
+        slots=slots,
     )
 
 
-def _checked(weights: Path) -> Path:
+def _check_weights(weights: Path) -> Path:
     try:
         with weights.expanduser().open("rb") as file:
             magic = file.read(4)
@@ -176,25 +181,27 @@ def _checked(weights: Path) -> Path:
     return weights.expanduser().resolve()
 
 
-def _started(orders: Orders, on_progress: Callable[[float], None] | None, command: Sequence[str] | None) -> LocalServer:
+def _launch(
+    options: ServerOptions, on_progress: Callable[[float], None] | None, command: Sequence[str] | None
+) -> LocalServer:
     key = secrets.token_urlsafe(24)
     child = Child(
-        _own_command() if command is None else command,
+        _server_command() if command is None else command,
         {
-            "weights": str(orders.weights),
-            "threads": orders.threads,
-            "context": orders.context,
-            "slots": orders.slots,
+            "weights": str(options.weights),
+            "threads": options.threads,
+            "context": options.context,
+            "slots": options.slots,
             "cache_mib": CACHE_MIB,
             "key": key,
         },
     )
-    said = child.ready(within=LOADING, on_progress=on_progress)
-    return LocalServer(child, orders, said["address"], key)
+    ready = child.wait_until_ready(timeout=STARTUP_TIMEOUT_SECONDS, on_progress=on_progress)
+    return LocalServer(child, options, ready["address"], key)
 
 
-def _own_command() -> list[str]:
+def _server_command() -> list[str]:
     if importlib.util.find_spec("xllamacpp") is None:
         raise UsageError("the embedded model needs xllamacpp; install it with: pip install 'toolspeak[local]'")
-    # By path and with -P: nothing of toolspeak is loaded, and no file beside it is taken for a module.
+    # By path and with -P: toolspeak is not imported, and the files beside it cannot shadow modules.
     return [sys.executable, "-P", str(Path(__file__).with_name("local_server.py"))]

@@ -1,7 +1,7 @@
-"""The child process in which the embedded model lives: `local.py` starts it by its path, and it knows no toolspeak.
+"""The program of the child process that runs llama.cpp. `local.py` starts it by its path; it imports no toolspeak.
 
-Orders come as one line of JSON on standard input; the address goes out as one line of JSON on standard output. It ends
-when standard input does: so it is gone when the program is, however that came to an end.
+It reads its options as one line of JSON from standard input, and writes its address as one line of JSON to standard
+output. It ends when standard input is closed, and so with its parent, however that ends.
 """
 
 import importlib
@@ -12,58 +12,58 @@ import sys
 import threading
 from typing import Any
 
-PATIENCE = 2.0
-"""Seconds between looks at whether the parent is still the parent."""
+PARENT_CHECK_SECONDS = 2.0
+"""Time between two checks whether the parent still runs."""
 
 
 def main() -> None:
-    """Serve until the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the answer, not for the model
-    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever llama.cpp prints belongs to the log
+    """Serve until the parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the answer, not the server
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what llama.cpp prints goes to the log
     parent = os.getppid()
     line = sys.stdin.readline()
     if not line:
         return
-    gone = threading.Event()
-    threading.Thread(target=_until_closed, args=(gone,), daemon=True).start()
+    closed = threading.Event()
+    threading.Thread(target=_wait_for_close, args=(closed,), daemon=True).start()
     try:
-        server = _serving(json.loads(line))
-    except Exception as error:  # llama.cpp has said why; a traceback would only push that out of sight
+        server = _start_server(json.loads(line))
+    except Exception as error:  # llama.cpp has logged the cause; a traceback would only hide it
         sys.exit(f"{type(error).__name__}: {error}")
-    answer.write(json.dumps({"address": server.listening_address}) + "\n")
-    answer.close()
-    # A pipe can outlive the parent, where somebody else inherited its other end.
-    while not gone.wait(PATIENCE) and os.getppid() == parent:
+    output.write(json.dumps({"address": server.listening_address}) + "\n")
+    output.close()
+    # The pipe outlives the parent if another process inherited its other end.
+    while not closed.wait(PARENT_CHECK_SECONDS) and os.getppid() == parent:
         pass
-    os._exit(0)  # nothing here needs tidying, and llama.cpp may still be in the middle of an answer
+    os._exit(0)  # nothing needs to be cleaned up, and llama.cpp may still be generating
 
 
-def _until_closed(gone: threading.Event) -> None:
+def _wait_for_close(closed: threading.Event) -> None:
     try:
         while sys.stdin.read(4096):
             pass
     finally:
-        gone.set()
+        closed.set()
         os._exit(0)  # also while weights are being loaded
 
 
-def _serving(orders: dict[str, Any]) -> Any:
+def _start_server(options: dict[str, Any]) -> Any:
     xllamacpp: Any = importlib.import_module("xllamacpp")  # it has no types
     params = xllamacpp.CommonParams()
-    params.model.path = orders["weights"]
+    params.model.path = options["weights"]
     params.model_alias = {"local"}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.api_keys = [orders["key"]]
-    params.cors_origins = "null"  # no page in a browser has any business here
+    params.api_keys = [options["key"]]
+    params.cors_origins = "null"  # no web page may use it
     params.ui = False
-    params.endpoint_slots = False  # it would tell what others asked
-    params.n_parallel = orders["slots"]
-    params.n_ctx = orders["context"] * orders["slots"]
-    params.cpuparams.n_threads = orders["threads"]
-    params.cpuparams_batch.n_threads = orders["threads"]
-    params.cache_ram_mib = orders["cache_mib"]
+    params.endpoint_slots = False  # it would show the prompts of other clients
+    params.n_parallel = options["slots"]
+    params.n_ctx = options["context"] * options["slots"]
+    params.cpuparams.n_threads = options["threads"]
+    params.cpuparams_batch.n_threads = options["threads"]
+    params.cache_ram_mib = options["cache_mib"]
     params.verbosity = 2  # warnings and errors
     return xllamacpp.Server(params)
 

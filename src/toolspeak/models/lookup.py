@@ -1,4 +1,4 @@
-"""From what a user writes to a model behind an endpoint: `openai:NAME`, `ollama:NAME`, an address, a client object."""
+"""Finds the model that a user names: as `openai:NAME` or `ollama:NAME`, by an address, or through a client object."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -7,50 +7,54 @@ from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
 from toolspeak.errors import UsageError
-from toolspeak.models.endpoint import Api, Endpoint, RetryPolicy
+from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
-from toolspeak.models.profiles import ELSEWHERE, SERVERS, ServerProfile, best_dialect
+from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, choose_dialect
 from toolspeak.validation import nearest
+from toolspeak.wire.api import ApiName
 
-FORMS = "openai:NAME, anthropic:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, vllm:NAME, https://…/v1#NAME, or local"
+NAME_FORMS = (
+    "openai:NAME, anthropic:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, vllm:NAME, https://…/v1#NAME, or local"
+)
 
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (where a server listens is not where it is asked)
+CLIENT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (nothing listens here)
+"""The host to connect to, where a variable has the one that the server listens on."""
 
-NOT_THE_USERS = ("x-stainless-", "accept", "content-type", "user-agent", "anthropic-version")
-"""Headers of a client object that are about the client, or about the API as that client speaks it."""
+CLIENT_HEADERS = ("x-stainless-", "accept", "content-type", "user-agent", "anthropic-version")
+"""Prefixes of the headers that a client object sends about itself or the API. They are not taken over."""
 
 KEY_HEADERS = {"authorization", "x-api-key"}
 
 
-def named(
+def resolve_model(
     name: str,
     *,
     environ: Mapping[str, str] | None = None,
-    patience: RetryPolicy | None = None,
-    others: Iterable[str] = (),
+    retry: RetryPolicy | None = None,
+    other_endpoints: Iterable[str] = (),
 ) -> HttpModel:
-    """The model of that name. Nothing is asked of it yet, and no key is shown.
+    """Return the model of that name. No request is sent.
 
     Args:
-        name: In one of the forms that `Agent` takes.
-        environ: Where addresses and keys are looked up.
-        patience: How long the endpoint is waited for.
-        others: Endpoints that there are too, to be named in an error.
+        name: The name, in one of the forms of `Agent`.
+        environ: The environment with addresses and keys; by default the program's.
+        retry: How long to wait for the endpoint, and how often to try again.
+        other_endpoints: Further names of endpoints that an error may suggest.
 
     Example:
-        >>> named("ollama:gemma3", environ={})
+        >>> resolve_model("ollama:gemma3", environ={})
         HttpModel('ollama:gemma3', 'http://127.0.0.1:11434/v1')
     """
     environ = os.environ if environ is None else environ
     if name.startswith(("http://", "https://")):
-        return _at_address(name, environ, patience)
+        return _at_address(name, environ, retry)
     where, colon, model = name.partition(":")
     if where in SERVERS and model:
-        return _on_server(where, SERVERS[where], model, environ, patience)
+        return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
         raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
-    similar = nearest(where, (*SERVERS, *others)) if colon else None
-    cure = f"did you mean {similar}:{model or 'NAME'}?" if similar else f"write {FORMS}"
+    similar = nearest(where, (*SERVERS, *other_endpoints)) if colon else None
+    cure = f"did you mean {similar}:{model or 'NAME'}?" if similar else f"write {NAME_FORMS}"
     raise UsageError(f"{name!r} names no endpoint that is known; {cure}")
 
 
@@ -58,34 +62,34 @@ def connect(
     name: str,
     *,
     at: Any = None,
-    api: Api | None = None,
+    api: ApiName | None = None,
     key: str | None = None,
     headers: Mapping[str, str] | None = None,
     dialect: str | None = None,
-    patience: RetryPolicy | None = None,
+    retry: RetryPolicy | None = None,
 ) -> HttpModel:
-    """A model behind an endpoint, said in full.
+    """Return a model behind an endpoint of your choice. No request is sent.
 
     Args:
-        name: As `Agent` takes it; with `at`, the model's own name alone.
+        name: The name, in one of the forms of `Agent`; with `at`, only the model's own name.
         at: An address that ends in `/v1`, or an `openai` or `anthropic` client whose address, key and headers are used.
-        api: The API that is spoken there, where it is not the one that the name or the address says.
-        key: The key, instead of the one in the environment.
+        api: The API of the endpoint, if it differs from the one that the name or the address implies.
+        key: The API key, instead of the one in the environment.
         headers: Headers to send with each request.
-        dialect: The dialect that `"auto"` stands for.
-        patience: How long the endpoint is waited for.
+        dialect: The dialect to use for `"auto"`.
+        retry: How long to wait for the endpoint, and how often to try again.
 
     Example:
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")
         HttpModel('127.0.0.1:9000:gemma3', 'http://127.0.0.1:9000/v1')
     """
     if at is None:
-        made = named(name, patience=patience)
+        found = resolve_model(name, retry=retry)
     elif isinstance(at, str):
-        made = named(f"{at}#{name}", patience=patience)
+        found = resolve_model(f"{at}#{name}", retry=retry)
     else:
-        made = _of_client(at, name, key, patience)
-    endpoint = made.endpoint
+        found = _from_client(at, name, key, retry)
+    endpoint = found.endpoint
     if key is not None or headers is not None or api is not None:
         endpoint = replace(
             endpoint,
@@ -93,11 +97,11 @@ def connect(
             key=(key or "").strip() or endpoint.key,
             headers={**endpoint.headers, **(headers or {})},
         )
-    return HttpModel(endpoint, made.model, dialect or made.dialect)
+    return HttpModel(endpoint, found.model, dialect or found.dialect)
 
 
-def _on_server(
-    where: str, server: ServerProfile, model: str, environ: Mapping[str, str], patience: RetryPolicy | None
+def _on_known_server(
+    where: str, server: ServerProfile, model: str, environ: Mapping[str, str], retry: RetryPolicy | None
 ) -> HttpModel:
     endpoint = Endpoint(
         name=where,
@@ -107,10 +111,10 @@ def _on_server(
         key_variable=server.key_variable,
         quirks=server.quirks,
         rules=server.rules,
-        patience=patience or RetryPolicy(),
+        retry=retry or RetryPolicy(),
         vendor=where,
     )
-    return HttpModel(endpoint, model, best_dialect(server, model))
+    return HttpModel(endpoint, model, choose_dialect(server, model))
 
 
 def _key(variable: str | None, environ: Mapping[str, str]) -> str | None:
@@ -118,17 +122,17 @@ def _key(variable: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 def _base_url(server: ServerProfile, environ: Mapping[str, str]) -> str:
-    """Where the environment says that a server is, in any of the forms in which such variables are written."""
+    """Return the address of a server. The environment variable for it may be written in many forms."""
     variable = server.url_variable
-    said = environ.get(variable, "").strip().rstrip("/") if variable else ""
-    if not said:
+    given = environ.get(variable, "").strip().rstrip("/") if variable else ""
+    if not given:
         return server.base_url
     usual = urlsplit(server.base_url)
-    bare = "://" not in said  # a host, a port, or both
-    if bare and said.count(":") > 1 and not said.startswith("["):
-        said = f"[{said}]"
-    parts = _parts(f"{usual.scheme}://{said}" if bare else said, f"{variable}={said}")
-    host = ANY_ADDRESS.get(parts.hostname or "", parts.hostname) or usual.hostname or ""
+    bare = "://" not in given  # a host, a port, or both
+    if bare and given.count(":") > 1 and not given.startswith("["):
+        given = f"[{given}]"
+    parts = _split_address(f"{usual.scheme}://{given}" if bare else given, f"{variable}={given}")
+    host = CLIENT_HOSTS.get(parts.hostname or "", parts.hostname) or usual.hostname or ""
     port = parts.port or (usual.port if bare else None)
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
     path = parts.path.rstrip("/")
@@ -137,32 +141,33 @@ def _base_url(server: ServerProfile, environ: Mapping[str, str]) -> str:
     return f"{parts.scheme}://{netloc}{path}"
 
 
-def _parts(address: str, said: str) -> SplitResult:
+def _split_address(address: str, given: str) -> SplitResult:
+    """Split an http address. Errors quote `given`, as the user wrote it."""
     try:
         parts = urlsplit(address)
-        known = parts.scheme in ("http", "https") and (parts.port is None or parts.port)
-    except ValueError:  # half an IPv6 address, or a port that is none
-        known = False
+        is_valid = parts.scheme in ("http", "https") and (parts.port is None or parts.port)
+    except ValueError:  # half an IPv6 address, or a port that is not a number
+        is_valid = False
     else:
-        if parts.username or parts.password or parts.query:  # which would be told in errors
+        if parts.username or parts.password or parts.query:  # which errors would show
             raise UsageError(
                 "the address holds a password or a query; give the key with connect(…, key=…) or in the environment"
             )
-        if known:
+        if is_valid:
             return parts
-    raise UsageError(f"{said!r} is not an address; write https://HOST/v1")
+    raise UsageError(f"{given!r} is not an address; write https://HOST/v1")
 
 
-def _at_address(name: str, environ: Mapping[str, str], patience: RetryPolicy | None) -> HttpModel:
+def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None) -> HttpModel:
     address, _, model = name.partition("#")
-    parts = _parts(address, address)
+    parts = _split_address(address, address)
     if not parts.hostname:
         raise UsageError(f"{name!r} is not an address; write https://HOST/v1#MODEL")
     base_url = address.rstrip("/") if parts.path.rstrip("/") else f"{parts.scheme}://{parts.netloc}/v1"
-    # Scheme and all: a key that is meant for https is not sent in the clear.
+    # The scheme is compared, too: a key for https must not be sent unencrypted.
     where, server = next(
         ((where, each) for where, each in SERVERS.items() if _origin(each.base_url) == _origin(address)),
-        (parts.netloc, ELSEWHERE),
+        (parts.netloc, UNKNOWN_SERVER),
     )
     variable = server.key_variable or "TOOLSPEAK_API_KEY"
     endpoint = Endpoint(
@@ -173,10 +178,10 @@ def _at_address(name: str, environ: Mapping[str, str], patience: RetryPolicy | N
         key_variable=variable,
         quirks=server.quirks,
         rules=server.rules,
-        patience=patience or RetryPolicy(),
+        retry=retry or RetryPolicy(),
         vendor=where,
     )
-    return HttpModel(endpoint, model or "default", best_dialect(server, model))
+    return HttpModel(endpoint, model or "default", choose_dialect(server, model))
 
 
 def _origin(address: str) -> tuple[str, str]:
@@ -184,26 +189,26 @@ def _origin(address: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc.lower()
 
 
-def _of_client(client: Any, model: str, key: str | None, patience: RetryPolicy | None) -> HttpModel:
-    """A model behind a client of another library. The library itself is not loaded: the client tells what it knows."""
+def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | None) -> HttpModel:
+    """Return a model with the address, key and headers of an SDK client. The SDK itself is not imported."""
     library = _library(client)
     address = str(client.base_url).rstrip("/")
     if library == "anthropic" and not address.endswith("/v1"):
         address += "/v1"
     if getattr(client, "default_query", None):
-        raise UsageError("the client adds a query to its addresses, which cannot be kept; give the address with at=…")
-    # The user's own headers, the organisation, and whatever says who asks.
+        raise UsageError("the client adds a query to its addresses, which is not supported; give the address with at=…")
+    # The user's own headers, the organisation, and the key.
     headers = {
         name.lower(): value
         for name, value in {**client.auth_headers, **client.default_headers}.items()
-        if isinstance(value, str) and not name.lower().startswith(NOT_THE_USERS)
+        if isinstance(value, str) and not name.lower().startswith(CLIENT_HEADERS)
     }
     if key:
         headers = {name: value for name, value in headers.items() if name not in KEY_HEADERS}
     elif not headers.keys() & KEY_HEADERS:
         raise UsageError("the client does not hold its key itself; give the key with key=…")
     server = next((each for each in SERVERS.values() if (each.base_url, each.api) == (address, library)), None)
-    server = server or (SERVERS["anthropic"] if library == "anthropic" else ELSEWHERE)
+    server = server or (SERVERS["anthropic"] if library == "anthropic" else UNKNOWN_SERVER)
     endpoint = Endpoint(
         name=library,
         base_url=address,
@@ -211,20 +216,20 @@ def _of_client(client: Any, model: str, key: str | None, patience: RetryPolicy |
         headers=headers,
         quirks=server.quirks,
         rules=server.rules,
-        patience=patience or RetryPolicy(),
+        retry=retry or RetryPolicy(),
     )
-    return HttpModel(endpoint, model, best_dialect(server, model))
+    return HttpModel(endpoint, model, choose_dialect(server, model))
 
 
-def _library(client: Any) -> Api:
-    """Whose client it is, or whose a class of the user's is made from."""
+def _library(client: Any) -> ApiName:
+    """Return the SDK of a client, which may be an instance of a subclass."""
     for each in cast("type[Any]", type(client)).__mro__:
-        library, _, room = each.__module__.partition(".")
+        library, _, module = each.__module__.partition(".")
         if library in ("openai", "anthropic"):
-            if room not in ("", "_client"):
+            if module not in ("", "_client"):
                 raise UsageError(
-                    f"{each.__name__} asks its cloud in a way of its own; give an address that speaks the API of "
-                    f"{library} as it is, with at=… and key=…"
+                    f"{each.__name__} reaches its cloud in a way of its own; give an address that serves the API "
+                    f"of {library} unchanged, with at=… and key=…"
                 )
             return library
     raise UsageError(f"at={type(client).__name__} is no address and no openai or anthropic client")

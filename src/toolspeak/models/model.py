@@ -1,4 +1,4 @@
-"""What a model is to the rest of the system: something that can be asked, and answers in pieces."""
+"""`Model`: what the rest of the package needs of a model. It is asked with a `Request`, and answers in pieces."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -10,15 +10,15 @@ from toolspeak.pieces import Piece
 
 @frozen
 class Sampling:
-    """How an answer is drawn. What is None is left to the endpoint.
+    """How the tokens of an answer are chosen. A setting that is None is left to the endpoint.
 
     Attributes:
         max_tokens: The most tokens of an answer.
-        temperature: 0 is the likeliest answer each time.
-        top_p: The share of the likeliest tokens that is drawn from.
-        seed: Makes an answer repeatable, where the endpoint honours it.
+        temperature: 0 gives the likeliest answer each time.
+        top_p: The share of probability, from the likeliest token down, that tokens are sampled from.
+        seed: Makes an answer repeatable, where the endpoint supports it.
         stop: Texts that end an answer.
-        extra: Fields of the request body that only this endpoint knows.
+        extra: Further fields of the request body, which only this endpoint knows.
     """
 
     max_tokens: int | None = None
@@ -36,8 +36,8 @@ class Request:
     Attributes:
         shown: The conversation and the tools, as the dialect shows them.
         dialect: The dialect in which the answer is expected.
-        stream: Whether the answer is wanted as it is made; a whole answer at once costs less.
-        sampling: How the answer is drawn.
+        stream: Whether the answer is streamed while it is generated; a whole answer costs less to read.
+        sampling: How the tokens of the answer are chosen.
     """
 
     shown: Shown
@@ -48,21 +48,21 @@ class Request:
 
 @runtime_checkable
 class Model(Protocol):
-    """Something that answers. The library's own speak HTTP; a test brings its own."""
+    """A model that can be asked. `HttpModel` and `EmbeddedModel` are two; any class with these members is one."""
 
     @property
     def name(self) -> str:
-        """What it is called in outcomes, logs and errors."""
+        """Its name in outcomes, logs and errors."""
         ...
 
     @property
     def dialect(self) -> str:
-        """The dialect that is best for it."""
+        """The dialect in which it calls tools best."""
         ...
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Ask it: pieces in batches, as they arrive; the last one is the `Answer`.
+        """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`.
 
-        Closing the generator ends the answer and frees what it held. Raises `ModelError` when the endpoint fails.
+        Closing the generator stops the answer and frees its connection. Raises `ModelError` when the endpoint fails.
         """
         ...

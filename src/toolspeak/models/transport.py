@@ -1,7 +1,7 @@
-"""HTTP: one pool of connections for each event loop, tries and waits, and errors that name the endpoint.
+"""HTTP: one pool of connections for each event loop, retries and waits, and errors that name the endpoint.
 
-A request is sent again only while nothing of an answer has come: after that, half of an answer is somebody's already.
-No error of ours holds one of aiohttp's that holds the request, for the key is in it.
+A request is sent again only as long as nothing of an answer has arrived: after that, the caller has half of an answer.
+No exception of ours holds one of aiohttp's that holds the request, because the key is in it.
 """
 
 import asyncio
@@ -19,59 +19,68 @@ from weakref import WeakKeyDictionary
 import aiohttp
 
 from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted
-from toolspeak.models.endpoint import Endpoint
-from toolspeak.wire.faults import read_error
+from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.wire.api import WIRES
+from toolspeak.wire.api_errors import read_error_body
 
-MOST_CONNECTIONS = 1000
-AGAIN = frozenset({408, 429, 500, 502, 503, 504, 529})
-"""Statuses after which the same request may well be answered."""
+MAX_CONNECTIONS = 1000
 
-LARGEST_ERROR = 65_536
-"""Bytes of an error's body that are read."""
+RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
+"""Statuses after which the same request may succeed."""
 
-ERROR_PATIENCE = 5.0
-"""Seconds for the body of an error, whose status has said most of it."""
+MAX_ERROR_BYTES = 65_536
+"""Bytes of the body of an error response that are read."""
 
-HINTS = {
-    400: "the request was not understood; the model may not take all that was asked for",
+ERROR_BODY_TIMEOUT_SECONDS = 5.0
+"""Time to read the body of an error response; its status alone is enough for an error."""
+
+STATUS_HINTS = {
+    400: "the request was not accepted; the model may not support all of its fields",
     401: "the key was refused",
-    403: "the key may not use this",
+    403: "the key has no access to this",
     404: "is the address right, and the name of the model?",
-    413: "the conversation is too long for it",
+    413: "the conversation is too long",
 }
 
-BROKEN = (aiohttp.ClientError, OSError)
-"""What reading an answer raises when the connection is no more, or says nothing for too long."""
+CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
+"""What aiohttp raises when a connection fails or times out."""
 
 
 class Retryable(Exception):
-    """Nothing of an answer has come; it may be tried again."""
+    """A request failed before anything of an answer arrived.
 
-    def __init__(self, error: ModelError, wait: float | None = None, *, again: bool = True) -> None:
+    Attributes:
+        error: The error to raise if the request is not sent again.
+        wait: Seconds that the endpoint asks to wait; None if it does not say.
+        can_retry: Whether the same request may succeed later.
+    """
+
+    def __init__(self, error: ModelError, wait: float | None = None, *, can_retry: bool = True) -> None:
         super().__init__(str(error))
         self.error = error
         self.wait = wait
-        self.again = again
+        self.can_retry = can_retry
 
 
 class Pool:
-    """The connections of one event loop, closed with it."""
+    """The connections of one event loop, which are closed with it."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
-        self._keeper: AsyncGenerator[None] | None = None
+        self._closer: AsyncGenerator[None] | None = None
 
     async def session(self) -> aiohttp.ClientSession:
+        """Return the session, which is created on first use."""
         if self._session is None or self._session.closed:
-            connector = aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=60)
+            connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS, keepalive_timeout=60)
             self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
             # An event loop that shuts down closes its async generators; this one closes the connections.
-            self._keeper = _closed_at_the_end(self._session)
-            await anext(self._keeper)
+            self._closer = _close_with_loop(self._session)
+            await anext(self._closer)
         return self._session
 
 
-async def _closed_at_the_end(session: aiohttp.ClientSession) -> AsyncGenerator[None]:
+async def _close_with_loop(session: aiohttp.ClientSession) -> AsyncGenerator[None]:
     try:
         yield
     finally:
@@ -89,51 +98,51 @@ def _pool() -> Pool:
     return pool
 
 
-class Tries:
-    """How often it was tried, and when it is tried again."""
+class RetrySchedule:
+    """Counts the attempts at one request, and waits between them."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._patience = endpoint.patience
-        self._number = 0
+    def __init__(self, policy: RetryPolicy) -> None:
+        self._policy = policy
+        self._attempts = 0
 
-    async def again(self, unreached: Retryable, deadline: float | None) -> None:
-        """Wait before the next try, or give up with an error that says how often it was tried."""
-        self._number += 1
-        wait = self._wait(unreached.wait)
-        over = deadline is not None and asyncio.get_running_loop().time() + wait >= deadline
-        if not unreached.again or over or self._number >= self._patience.tries:
-            often = f" ({self._number} tries)" if self._number > 1 else ""
-            raise type(unreached.error)(f"{unreached.error}{often}") from unreached.__cause__
-        await asyncio.sleep(wait)
+    async def wait(self, failure: Retryable, deadline: float | None) -> None:
+        """Wait before the next attempt. After the last one, raise the error, with the number of attempts."""
+        self._attempts += 1
+        seconds = self._wait_seconds(failure.wait)
+        late = deadline is not None and asyncio.get_running_loop().time() + seconds >= deadline
+        if not failure.can_retry or late or self._attempts >= self._policy.attempts:
+            count = f" ({self._attempts} tries)" if self._attempts > 1 else ""
+            raise type(failure.error)(f"{failure.error}{count}") from failure.__cause__
+        await asyncio.sleep(seconds)
 
-    def _wait(self, asked: float | None) -> float:
-        """What the endpoint asks for, within reason; else longer each time, and never the same for two callers."""
-        patience = self._patience
-        own = patience.first_wait * 2 ** (self._number - 1) * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
-        return min(own if asked is None else asked, patience.longest_wait)
+    def _wait_seconds(self, asked: float | None) -> float:
+        """Return what the endpoint asks for, else about twice the last wait; random, so that clients spread out."""
+        policy = self._policy
+        own = policy.first_wait * 2 ** (self._attempts - 1) * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
+        return min(own if asked is None else asked, policy.max_wait)
 
 
 @asynccontextmanager
-async def posted(
+async def post(
     endpoint: Endpoint, path: str, body: bytes, deadline: float | None = None
 ) -> AsyncGenerator[aiohttp.ClientResponse]:
-    """The answer to a request: its headers are there, and its status is good. Raises `Unreached`."""
+    """Send a request and yield its response, once the headers have arrived with a good status. Raises `Retryable`."""
     try:
         async with asyncio.timeout_at(deadline):
-            response = await _sent(endpoint, path, body)
+            response = await _send(endpoint, path, body)
     except TimeoutError as error:
-        late = f"{endpoint.where} had {endpoint.patience.total:g} s for an answer and was not done"
-        raise Retryable(ProviderError(late), again=False) from error
+        message = f"{endpoint.label} {_late(endpoint)}"
+        raise Retryable(ProviderError(message), can_retry=False) from error
     try:
         yield response
     finally:
-        _let_go(response)
+        _release(response)
 
 
-async def _sent(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientResponse:
+async def _send(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientResponse:
     session = await _pool().session()
-    patience = endpoint.patience
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=patience.connect, sock_read=patience.silence)
+    policy = endpoint.retry
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=policy.connect_timeout, sock_read=policy.read_timeout)
     try:
         response = await session.post(
             endpoint.base_url + path,
@@ -143,119 +152,130 @@ async def _sent(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientRes
             proxy=_proxy(endpoint.base_url),
             allow_redirects=False,  # a key is for the address that it was given for
         )
-    except (*BROKEN, ValueError) as error:
-        unreached = _unsent(endpoint, error)
+    except (*CONNECTION_ERRORS, ValueError) as error:
+        failure = _connection_failure(endpoint, error)
     else:
         if 200 <= response.status < 300:
             return response
-        unreached = await _refused(endpoint, response)
-    raise unreached
+        failure = await _status_failure(endpoint, response)
+    raise failure  # outside of the except block, so that aiohttp's exception is not kept
 
 
-def _let_go(response: aiohttp.ClientResponse) -> None:
+def _release(response: aiohttp.ClientResponse) -> None:
     if response.content.at_eof():
         response.release()
-    else:  # what has not been read is not waited for; closing the connection tells the endpoint to stop
+    else:  # the rest is not waited for; closing the connection makes the endpoint stop
         response.close()
 
 
-def _unsent(endpoint: Endpoint, error: Exception) -> Retryable:
-    """What kept a request from being answered."""
-    again, patience = True, endpoint.patience
+def _late(endpoint: Endpoint) -> str:
+    return f"had {endpoint.retry.total_timeout:g} s for an answer and was not done"
+
+
+def _connection_failure(endpoint: Endpoint, error: Exception) -> Retryable:
+    """Return the failure of a request that got no response."""
+    can_retry, policy = True, endpoint.retry
     match error:
         case aiohttp.ConnectionTimeoutError():
-            why = f"gave no connection within {patience.connect:g} s"
+            problem = f"gave no connection within {policy.connect_timeout:g} s"
         case TimeoutError():
-            why, again = f"took the request and said nothing for {patience.silence:g} s", False
+            problem, can_retry = f"took the request and sent nothing for {policy.read_timeout:g} s", False
         case aiohttp.ClientConnectorCertificateError(certificate_error=cause):
-            why, again = f"shows a certificate that is not trusted: {cause}", False
+            problem, can_retry = f"shows a certificate that is not trusted: {cause}", False
         case aiohttp.ClientSSLError(os_error=cause):
-            why, again = f"cannot be spoken to over TLS ({cause}); is it https?", False
+            problem, can_retry = f"cannot be reached over TLS ({cause}); is it https?", False
         case aiohttp.ClientConnectorDNSError():
-            why = "cannot be reached: there is no such host; is the address right?"
+            problem = "cannot be reached: there is no such host; is the address right?"
         case aiohttp.ClientConnectorError(os_error=cause):
-            why = f"cannot be reached ({cause}); is it running?"
+            problem = f"cannot be reached ({cause}); is it running?"
         case aiohttp.InvalidURL():
-            why, again = "cannot be asked: that is not an address", False
+            problem, can_retry = "cannot be asked: that is not an address", False
         case ValueError():
-            why, again = f"cannot be asked: {error}", False
-        case aiohttp.ClientResponseError(message=said):
-            why = f"broke the connection (not HTTP: {said})"
+            problem, can_retry = f"cannot be asked: {error}", False
+        case aiohttp.ClientResponseError(message=message):
+            problem = f"broke the connection (not HTTP: {message})"
         case _:
-            why = f"broke the connection ({type(error).__name__}: {error})"
-    return Retryable(ProviderError(f"{endpoint.where} {endpoint.without_key(why)}"), again=again)
+            problem = f"broke the connection ({type(error).__name__}: {error})"
+    return Retryable(ProviderError(f"{endpoint.label} {endpoint.redact(problem)}"), can_retry=can_retry)
 
 
 @cache
 def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for an address. aiohttp would look it up in a thread, each time."""
+    """Return the proxy for an address from the environment. aiohttp would look it up in a thread for each request."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
-    here = host in ("", "localhost", "::1") or host.startswith("127.")  # no proxy knows the way to this machine
-    if here or urllib.request.proxy_bypass(parts.netloc):
+    is_local = host in ("", "localhost", "::1") or host.startswith("127.")  # a proxy cannot reach this machine
+    if is_local or urllib.request.proxy_bypass(parts.netloc):
         return None
-    named = urllib.request.getproxies().get(parts.scheme)
-    return f"http://{named}" if named and "://" not in named else named
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    headers = {"content-type": "application/json"}
-    if endpoint.api == "anthropic":
-        headers["anthropic-version"] = "2023-06-01"
-    if endpoint.key and endpoint.api == "anthropic":
-        headers["x-api-key"] = endpoint.key
-    elif endpoint.key:
-        headers["authorization"] = f"Bearer {endpoint.key}"
-    return headers | {name.lower(): value for name, value in endpoint.headers.items()}
+    return {
+        "content-type": "application/json",
+        **WIRES[endpoint.api].request_headers(endpoint.key),
+        **{name.lower(): value for name, value in endpoint.headers.items()},
+    }
 
 
-async def _refused(endpoint: Endpoint, response: aiohttp.ClientResponse) -> Retryable:
-    status, hint = response.status, HINTS.get(response.status, "")
+async def _status_failure(endpoint: Endpoint, response: aiohttp.ClientResponse) -> Retryable:
+    """Return the failure of a request that got an error status."""
+    status, hint = response.status, STATUS_HINTS.get(response.status, "")
     try:
-        # The key is taken out first, before a long cause is cut, and once more, for JSON may have hidden it.
-        cause = endpoint.without_key(read_error(status, endpoint.without_key(await _error_body(response))))
+        # The key is removed before a long cause is cut, and once more, because it may have been escaped in JSON.
+        cause = endpoint.redact(read_error_body(status, endpoint.redact(await _read_body(response))))
     finally:
-        _let_go(response)
+        _release(response)
     if status in (401, 403) and endpoint.key_variable:
         hint += f"; is {endpoint.key_variable} right?" if endpoint.key else f"; {endpoint.key_variable} is not set"
     if moved := response.headers.get("location"):
-        hint = f"it has moved to {endpoint.without_key(moved)}; if that is right, give that address"
-    text = f"{endpoint.where} answered {status}: {cause}" + (f" ({hint})" if hint else "")
+        hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
+    text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     error = RateLimited(text) if status in (429, 529) else ProviderError(text)
-    return Retryable(error, _asked_to_wait(response), again=status in AGAIN)
+    return Retryable(error, _retry_after(response), can_retry=status in RETRYABLE_STATUSES)
 
 
-async def _error_body(response: aiohttp.ClientResponse) -> str:
-    """As much of it as comes."""
+async def _read_body(response: aiohttp.ClientResponse) -> str:
+    """Read the body of an error response, as much of it as arrives in time."""
     body = b""
-    with suppress(*BROKEN):
-        async with asyncio.timeout(ERROR_PATIENCE):
-            while len(body) < LARGEST_ERROR and (chunk := await response.content.readany()):
+    with suppress(*CONNECTION_ERRORS):
+        async with asyncio.timeout(ERROR_BODY_TIMEOUT_SECONDS):
+            while len(body) < MAX_ERROR_BYTES and (chunk := await response.content.readany()):
                 body += chunk
     return body.decode("utf-8", "replace")
 
 
-def _asked_to_wait(response: aiohttp.ClientResponse) -> float | None:
-    """Seconds, as a number or as a date."""
-    said = response.headers.get("retry-after", "").strip()
+def _retry_after(response: aiohttp.ClientResponse) -> float | None:
+    """Return the seconds of the header `retry-after`, which is a number or a date; None without it."""
+    header = response.headers.get("retry-after", "").strip()
     seconds = math.nan
     with suppress(ValueError):
-        seconds = float(said)
+        seconds = float(header)
     if math.isnan(seconds):
         with suppress(ValueError, OverflowError):
-            seconds = parsedate_to_datetime(said).timestamp() - time.time()
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
     return None if math.isnan(seconds) else max(seconds, 0.0)
 
 
-def broken_off(endpoint: Endpoint, error: BaseException | None, *, begun: bool, late: bool) -> Exception:
-    """An answer has ended before its end. While nothing of it was there, it may be asked for again."""
+def interruption(endpoint: Endpoint, error: BaseException | None, *, started: bool, late: bool) -> Exception:
+    """Return the exception for an answer that was cut.
+
+    Args:
+        endpoint: The endpoint.
+        error: The error of the connection; None if the endpoint closed it.
+        started: Whether a part of the answer was read. Only before that, the request may be sent again.
+        late: Whether the time for the answer was over.
+    """
     if late:
-        why = f"had {endpoint.patience.total:g} s for an answer and was not done"
+        problem = _late(endpoint)
     elif isinstance(error, TimeoutError):
-        why = f"said nothing more for {endpoint.patience.silence:g} s"
+        problem = f"sent nothing more for {endpoint.retry.read_timeout:g} s"
     elif error is None:
-        why = "ended the connection"
+        problem = "ended the connection"
     else:
-        why = f"broke the connection ({type(error).__name__})"
-    interrupted = StreamInterrupted(f"{endpoint.where} {why} {'in the middle of' if begun else 'before'} an answer")
-    return interrupted if begun or late else Retryable(interrupted, again=not isinstance(error, TimeoutError))
+        problem = f"broke the connection ({type(error).__name__})"
+    interrupted = StreamInterrupted(
+        f"{endpoint.label} {problem} {'in the middle of' if started else 'before'} an answer"
+    )
+    return interrupted if started or late else Retryable(interrupted, can_retry=not isinstance(error, TimeoutError))

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from toolspeak.errors import UsageError
-from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, named
-from toolspeak.models.profiles import ELSEWHERE, best_dialect
-from toolspeak.models.weights import QWEN_CODER, found
+from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
+from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
+from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.settings import EndpointSettings, Settings, cache_folder, remembered_dialect, settings
 
 
@@ -16,7 +16,7 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
     An endpoint in the settings wins over a known one of the same name.
     """
     if name is not None and name.startswith(("http://", "https://")):
-        return _with_measured_dialect(named(name))  # an address needs no settings
+        return _with_measured_dialect(resolve_model(name))  # an address needs no settings
     configured = configured or settings()
     name = configured.model if name is None else name
     where, _, rest = name.partition(":")
@@ -24,7 +24,7 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
         return _embedded_model(rest, configured)
     if where in configured.endpoints:
         return _http_model(configured.endpoints[where], rest)
-    return _with_measured_dialect(named(name, others=configured.endpoints))
+    return _with_measured_dialect(resolve_model(name, other_endpoints=configured.endpoints))
 
 
 def _embedded_model(path: str, configured: Settings) -> EmbeddedModel:
@@ -34,7 +34,7 @@ def _embedded_model(path: str, configured: Settings) -> EmbeddedModel:
         if not weights.is_file():
             raise UsageError(f"local:{path}: there is no such file; give the path of a GGUF file")
     else:
-        downloaded = found(QWEN_CODER, weights_folder())
+        downloaded = find_weights(QWEN_CODER, weights_folder())
         if downloaded is None:
             raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
         weights, name = downloaded, "local"
@@ -54,7 +54,7 @@ def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
     model = model or configured.model or ""
     if not model:
         raise UsageError(f"{name!r} names an endpoint and no model; write {name}:MODEL, or set endpoints.{name}.model")
-    server = next((each for each in SERVERS.values() if each.base_url == configured.base_url), ELSEWHERE)
+    server = next((each for each in SERVERS.values() if each.base_url == configured.base_url), UNKNOWN_SERVER)
     endpoint = Endpoint(
         name=name,
         base_url=configured.base_url,
@@ -67,7 +67,7 @@ def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
     )
     if configured.dialect:  # the user's choice wins over what was measured
         return HttpModel(endpoint, model, configured.dialect)
-    return _with_measured_dialect(HttpModel(endpoint, model, best_dialect(server, model)))
+    return _with_measured_dialect(HttpModel(endpoint, model, choose_dialect(server, model)))
 
 
 def _with_measured_dialect(model: HttpModel) -> HttpModel:

@@ -1,7 +1,22 @@
-"""How APIs lay things out on the wire, in both directions: as a client of theirs, and as a server of the same kind.
+"""The HTTP APIs of models, each as a client and as a server. No I/O and no clock: bytes and JSON in, values out.
 
-`openai_chat` and `anthropic_messages` have the same names, so that whoever holds one need not know which: on the client
-side `PATH`, `VENDOR`, `tool_definitions`, `request_body`, `Decoder`, `read_response` and `read_error`; on the server
-side `read_request`, `Encoder` and `error_body`. Nothing here does I/O or looks at a clock: bytes and JSON go in, nouns
-come out, and the other way round.
+An API is a package with four modules and the same exports, which `api.Wire` lists and the type checker demands:
+
+    client_request.py   ChatRequest → headers and body of a request
+    client_answer.py    stream or body of an answer → pieces and an `Answer`
+    server_request.py   body of a request → ChatRequest
+    server_answer.py    events of a turn → stream or body of an answer
+
+`chat_request.py` has the request that all APIs share, `quirks.py` and `schemas.py` what an endpoint may not support of
+its API. The rest is shared work: `sse.py` (server-sent events), `fields.py` (reads requests and reports wrong fields),
+`json_data.py` (JSON of unknown shape), `api_errors.py`, `media.py`, `piece_buffer.py`.
+
+To add an API:
+
+1. Make a package beside `openai_chat`, with these four modules and an `__init__.py` that exports what `Wire` lists.
+2. Add its name to `ApiName` and its package to `WIRES`, both in `api.py`. Clients (`models/`) and the gateway take it
+   from there: the route, the ids and the headers follow from what the package exports.
+3. Add the name to `settings` (`values.py`, `keys.py`), and the servers that use the API to `models/profiles.py`.
+4. Add a recorded stream to `tests/wire/streams/`. `tests/wire/test_joined.py` joins the client side and the server side
+   of every API in `WIRES`.
 """

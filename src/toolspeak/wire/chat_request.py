@@ -1,4 +1,8 @@
-"""What a client asks of a server of ours, whichever API it speaks."""
+"""`ChatRequest`: one request to a model, independent of the API that carries it.
+
+As a client, an API's package writes it into a request body (`request_body`); as a server, it reads it out of one
+(`read_request`).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,27 +10,29 @@ from typing import Any
 from toolspeak._frozen import frozen
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Message
-from toolspeak.spec import ToolSpec
+from toolspeak.spec import Schema, ToolSpec
 
 
 @frozen
 class ChatRequest:
-    """A request, understood.
+    """One request to a model. A setting that is None or empty is left to the server.
 
     Attributes:
-        model: The name of the model, as the client says it.
+        model: The model's name, as the server knows it.
         messages: The conversation.
-        tools: The client's tools; it runs them itself.
-        choice: Which of them may or must be called.
+        tools: The tools that the model may call. The client runs them, not the server.
+        choice: Which tools may or must be called.
         parallel: Whether one answer may hold several calls.
-        stream: Whether the answer is wanted as it is made.
+        stream: Whether the answer is streamed while it is generated.
+        include_usage: Whether a streamed answer ends with its token counts.
         max_tokens: The most tokens of the answer.
-        temperature: 0 is the likeliest answer each time.
-        top_p: The share of the likeliest tokens that is drawn from.
-        seed: Makes an answer repeatable.
+        temperature: The sampling temperature; 0 gives the likeliest answer each time.
+        top_p: The share of probability, from the likeliest token down, that tokens are sampled from.
+        seed: The seed of the sampling, which makes an answer repeatable.
         stop: Texts that end the answer.
-        include_usage: Whether a stream is to end with its usage.
-        extra: All other fields, as they came; under `tools` those that only the API's maker can run.
+        json_schema: A schema that the answer must match. Only clients set it: a server finds it in `extra`.
+        grammar: A GBNF grammar that the answer must match. Only clients set it.
+        extra: All other fields of the body, unchanged. `tools` in it are the vendor's own tools, which its servers run.
     """
 
     model: str
@@ -35,10 +41,12 @@ class ChatRequest:
     choice: ToolChoice = AUTO
     parallel: bool = True
     stream: bool = False
+    include_usage: bool = False
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
-    include_usage: bool = False
+    json_schema: Schema | None = None
+    grammar: str | None = None
     extra: Mapping[str, Any] | None = None

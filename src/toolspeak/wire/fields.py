@@ -1,4 +1,4 @@
-"""Reading a request field by field. What is wrong is said with the path of the field, as APIs say it.
+"""Reads the body of a request field by field. An error names the path of the field, as in `messages[0].role`.
 
 A field that is null counts as left out: clients write both.
 """
@@ -9,7 +9,7 @@ from typing import Any
 from toolspeak.errors import UsageError
 from toolspeak.spec import ToolSpec
 
-_KINDS = {
+_KIND_NAMES = {
     dict: "an object",
     list: "a list",
     str: "text",
@@ -20,123 +20,123 @@ _KINDS = {
 
 
 class Fields:
-    """An object of a request and the path to it."""
+    """A JSON object within a request, and its path."""
 
     def __init__(self, data: Any, path: str = "") -> None:
         self.path = path
-        self.data: dict[str, Any] = checked(data, dict, path or "the request")
+        self.data: dict[str, Any] = check_kind(data, dict, path or "the request")
 
-    def at(self, name: str) -> str:
-        """The path of a field."""
+    def path_of(self, name: str) -> str:
+        """Return the path of a field."""
         return f"{self.path}.{name}" if self.path else name
 
     def value(self, name: str) -> Any:
-        """A field of any type; None if it is left out."""
+        """Return a field of any type, or None if it is left out."""
         return self.data.get(name)
 
     def text(self, name: str) -> str:
-        """Text that must be there."""
-        return checked(self._required(name), str, self.at(name))
+        """Return a required text."""
+        return check_kind(self._required(name), str, self.path_of(name))
 
-    def maybe_text(self, name: str) -> str:
-        """Text, or nothing."""
+    def optional_text(self, name: str) -> str:
+        """Return a text, or an empty one if it is left out."""
         value = self.value(name)
-        return "" if value is None else checked(value, str, self.at(name))
+        return "" if value is None else check_kind(value, str, self.path_of(name))
 
     def flag(self, name: str, default: bool) -> bool:
-        """True or false."""
+        """Return true or false, or `default` if the field is left out."""
         value = self.value(name)
-        return default if value is None else checked(value, bool, self.at(name))
+        return default if value is None else check_kind(value, bool, self.path_of(name))
 
-    def whole(self, name: str, *, least: int | None = None) -> int | None:
-        """A whole number, or nothing."""
+    def integer(self, name: str, *, minimum: int | None = None) -> int | None:
+        """Return a whole number, or None if it is left out."""
         value = self.value(name)
         if value is None:
             return None
-        number: int = checked(value, int, self.at(name))
-        if least is not None and number < least:
-            raise UsageError(f"{self.at(name)}: must be at least {least}, not {number}")
+        number: int = check_kind(value, int, self.path_of(name))
+        if minimum is not None and number < minimum:
+            raise self.error(name, f"must be at least {minimum}, not {number}")
         return number
 
-    def number(self, name: str, *, most: float) -> float | None:
-        """A number from 0 to `most`, or nothing."""
+    def number(self, name: str, *, maximum: float) -> float | None:
+        """Return a number from 0 to `maximum`, or None if it is left out."""
         value = self.value(name)
         if value is None:
             return None
-        number: float = checked(value, float, self.at(name))
-        if not 0 <= number <= most:
-            raise UsageError(f"{self.at(name)}: must be from 0 to {most:g}, not {number:g}")
+        number: float = check_kind(value, float, self.path_of(name))
+        if not 0 <= number <= maximum:
+            raise self.error(name, f"must be from 0 to {maximum:g}, not {number:g}")
         return number
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts; one text stands for a list of one."""
+        """Return a list of texts. A single text stands for a list of one."""
         value = self.value(name)
         if isinstance(value, str):
             return (value,)
-        items: list[Any] = [] if value is None else checked(value, list, self.at(name))
-        return tuple(checked(item, str, f"{self.at(name)}[{index}]") for index, item in enumerate(items))
+        items: list[Any] = [] if value is None else check_kind(value, list, self.path_of(name))
+        return tuple(check_kind(item, str, f"{self.path_of(name)}[{index}]") for index, item in enumerate(items))
 
     def object(self, name: str) -> "Fields":
-        """An object that must be there."""
-        return Fields(self._required(name), self.at(name))
+        """Return a required object."""
+        return Fields(self._required(name), self.path_of(name))
 
-    def maybe_object(self, name: str) -> "Fields | None":
-        """An object, or nothing."""
+    def optional_object(self, name: str) -> "Fields | None":
+        """Return an object, or None if it is left out."""
         return None if self.value(name) is None else self.object(name)
 
     def objects(self, name: str, *, required: bool = False) -> "Iterator[Fields]":
-        """The objects of a list."""
+        """Yield the objects of a list."""
         value = self._required(name) if required else self.value(name)
-        items: list[Any] = [] if value is None else checked(value, list, self.at(name))
+        items: list[Any] = [] if value is None else check_kind(value, list, self.path_of(name))
         for index, item in enumerate(items):
-            yield Fields(item, f"{self.at(name)}[{index}]")
+            yield Fields(item, f"{self.path_of(name)}[{index}]")
 
-    def refuse(self, name: str, why: str) -> UsageError:
-        """The error for a field."""
-        return UsageError(f"{self.at(name)}: {why}")
+    def error(self, name: str, problem: str) -> UsageError:
+        """Return the error for a field."""
+        return UsageError(f"{self.path_of(name)}: {problem}")
 
-    def others(self, known: Collection[str]) -> dict[str, Any]:
-        """The fields that are none of `known`."""
+    def other_fields(self, known: Collection[str]) -> dict[str, Any]:
+        """Return the fields whose names are not in `known`."""
         return {name: value for name, value in self.data.items() if name not in known and value is not None}
 
     def _required(self, name: str) -> Any:
         value = self.value(name)
         if value is None:
-            raise self.refuse(name, "is missing")
+            raise self.error(name, "is missing")
         return value
 
 
-def checked(value: Any, kind: type[Any], path: str) -> Any:
-    """`value`, if it is of the kind that belongs at `path`."""
+def check_kind(value: Any, kind: type[Any], path: str) -> Any:
+    """Return `value` if it has the type `kind`. Otherwise raise `UsageError` with the path."""
     if type(value) is kind or (kind is float and type(value) is int):
         return value
-    raise UsageError(f"{path}: expected {_KINDS[kind]}, found {_KINDS.get(value.__class__, 'nothing')}")
+    raise UsageError(f"{path}: expected {_KIND_NAMES[kind]}, found {_KIND_NAMES.get(value.__class__, 'nothing')}")
 
 
 def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
-    """A tool of the client's."""
+    """Read the definition of a tool; `schema_name` is the field with the schema of its parameters."""
     name = fields.text("name")
     if not name:
-        raise fields.refuse("name", "is empty")
+        raise fields.error("name", "is empty")
     schema = fields.value(schema_name)
-    parameters: dict[str, Any] = {} if schema is None else checked(schema, dict, fields.at(schema_name))
+    parameters: dict[str, Any] = {} if schema is None else check_kind(schema, dict, fields.path_of(schema_name))
     if parameters.get("type") not in (None, "object"):
-        raise fields.refuse(f"{schema_name}.type", "must be object")
+        raise fields.error(f"{schema_name}.type", "must be object")
     if parameters.get("properties") is not None:
-        checked(parameters["properties"], dict, fields.at(f"{schema_name}.properties"))
-    return ToolSpec(name=name, description=fields.maybe_text("description"), parameters=parameters)
+        check_kind(parameters["properties"], dict, fields.path_of(f"{schema_name}.properties"))
+    return ToolSpec(name=name, description=fields.optional_text("description"), parameters=parameters)
 
 
-def check_unique(tools: Collection[ToolSpec]) -> None:
-    """No two tools may share a name."""
+def check_unique_names(tools: Collection[ToolSpec]) -> None:
+    """Raise `UsageError` if two tools share a name."""
     names = [tool.name for tool in tools]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"tools: the name {name!r} is given twice")
 
 
-def check_names(names: Collection[str], tools: Collection[ToolSpec], path: str) -> None:
-    """A choice may name only tools that there are."""
+def check_known_names(names: Collection[str], tools: Collection[ToolSpec], path: str) -> None:
+    """Raise `UsageError` if a tool choice at `path` names a tool that is not in `tools`."""
     known = {tool.name for tool in tools}
     for name in names:
         if name not in known:

@@ -1,6 +1,6 @@
-"""JSON from strangers: read without trust in its shape, and arguments of calls written as JSON.
+"""Reads JSON whose shape is not known, and writes the arguments of calls as JSON.
 
-What a server sends may have any shape, so a value of the wrong type reads as an empty one and never as a crash.
+A server may send any shape. So a value of the wrong type is read as an empty value, and never raises.
 """
 
 import json
@@ -13,9 +13,9 @@ _raw_decode = json.JSONDecoder().raw_decode
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """A JSON object, or None if the text is anything else."""
+    """Return the JSON object in `text`, or None if the text is anything else."""
     try:
-        value, end = _raw_decode(text)  # spares the two searches for white space that `json.loads` makes
+        value, end = _raw_decode(text)  # saves the two searches for white space of `json.loads`
         if end != len(text):
             value = json.loads(text)
     except (ValueError, RecursionError):
@@ -28,66 +28,66 @@ def _parse_padded(text: str) -> dict[str, Any] | None:
     return parse_object(stripped) if stripped != text and stripped.startswith("{") else None
 
 
-def object_in(value: Any) -> dict[str, Any]:
-    """`value` if it is an object, else an empty one."""
+def as_object(value: Any) -> dict[str, Any]:
+    """Return `value` if it is an object, else an empty object."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def list_in(value: Any) -> list[Any]:
-    """`value` if it is a list, else an empty one."""
+def as_list(value: Any) -> list[Any]:
+    """Return `value` if it is a list, else an empty list."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
-def text_in(value: Any) -> str:
-    """`value` if it is text, else an empty one."""
+def as_text(value: Any) -> str:
+    """Return `value` if it is text, else an empty text."""
     return value if isinstance(value, str) else ""
 
 
-def count_in(value: Any) -> int:
-    """`value` if it counts something, else 0."""
+def as_count(value: Any) -> int:
+    """Return `value` if it is a positive number, else 0."""
     return int(value) if isinstance(value, int | float) and value > 0 and value < 1e18 else 0
 
 
-def compact(value: Any) -> str:
-    """`value` as JSON in ASCII without spaces; half a surrogate pair survives as an escape."""
+def dump_compact(value: Any) -> str:
+    """Return `value` as JSON in ASCII, without spaces. An unpaired surrogate is kept, as an escape."""
     return json.dumps(value, separators=(",", ":"))
 
 
-def arguments_text(value: Any) -> str:
-    """Arguments as an API gave them, as text: some servers send an object where text belongs."""
+def arguments_as_text(value: Any) -> str:
+    """Return the arguments that a server sent as text: some servers send an object instead."""
     if isinstance(value, str):
         return value
-    return "" if value is None else spelled_arguments(value)
+    return "" if value is None else encode_arguments(value)
 
 
-def spelled_arguments(value: Any) -> str:
-    """Arguments as JSON for a model's eyes: references written out, letters as they are.
+def encode_arguments(value: Any) -> str:
+    """Return arguments as JSON for a model to read: references are written as objects, letters are not escaped.
 
-    Unlike `codec.encode_argument` this leaves keys that begin with `$` as they are: nobody reads this back by tags, and
-    a model must see its own call as it said it.
+    Unlike `codec.encode_argument` this leaves keys that begin with `$` unchanged: the text is never decoded again, and
+    a model must see its own call as it wrote it.
     """
-    return _encoded_arguments(value)
+    return _encode_arguments(value)
 
 
-# Made once: `json.dumps` makes an encoder each time that it is told how to write.
-_encoded_arguments = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=encode_argument).encode
+# Built once: `json.dumps` builds an encoder at each call with options.
+_encode_arguments = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=encode_argument).encode
 
 
-def plain_arguments(value: Any) -> Any:
-    """Arguments as `spelled_arguments` spells them, as data."""
+def encode_references(value: Any) -> Any:
+    """Return arguments as plain JSON data, with the same content as `encode_arguments`."""
     try:
-        return _plain(value)
-    except RecursionError:  # nested deeper than Python calls may be, but not than JSON can be
-        return json.loads(spelled_arguments(value))
+        return _encode_references(value)
+    except RecursionError:  # nested deeper than Python's call stack allows, which JSON may be
+        return json.loads(encode_arguments(value))
 
 
-def _plain(value: Any) -> Any:
+def _encode_references(value: Any) -> Any:
     match value:
         case Ref() | Concat():
             return encode_argument(value)
         case dict():
-            return {key: _plain(each) for key, each in cast("dict[str, Any]", value).items()}
+            return {key: _encode_references(each) for key, each in cast("dict[str, Any]", value).items()}
         case list():
-            return [_plain(each) for each in cast("list[Any]", value)]
+            return [_encode_references(each) for each in cast("list[Any]", value)]
         case _:
             return value

@@ -1,4 +1,4 @@
-"""Bytes of images, sounds and documents, as APIs write them."""
+"""Converts images, sounds and documents between bytes and the forms that APIs use: base64, URLs, text."""
 
 import base64
 import binascii
@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from toolspeak.messages import Media
 
-_IMAGES = {
+_IMAGE_TYPES = {
     "png": "image/png",
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
@@ -15,49 +15,49 @@ _IMAGES = {
 }
 
 
-def base64_of(media: Media) -> str:
-    """The bytes in base64."""
+def to_base64(media: Media) -> str:
+    """Return the bytes of `media` in base64."""
     return base64.b64encode(media.data or b"").decode()
 
 
-def url_of(media: Media) -> str:
-    """Its address; bytes become an address that holds them."""
+def to_url(media: Media) -> str:
+    """Return the URL of `media`; a data URL if it is given as bytes."""
     if media.data is None and media.url is not None:
         return media.url
-    return f"data:{media.mime};base64,{base64_of(media)}"
+    return f"data:{media.mime};base64,{to_base64(media)}"
 
 
-def bytes_from_base64(text: str) -> bytes | None:
-    """The bytes that `text` holds, or None if it is not base64."""
+def decode_base64(text: str) -> bytes | None:
+    """Return the bytes that `text` encodes, or None if it is not base64."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
 
 
-def from_data_url(url: str) -> tuple[str, bytes] | None:
-    """The type and the bytes that an address holds, or None if it holds none."""
+def decode_data_url(url: str) -> tuple[str, bytes] | None:
+    """Return the MIME type and the bytes of a data URL, or None if `url` is not a valid one."""
     head, comma, body = url.partition(",")
     if not comma or not head.startswith("data:"):
         return None
     mime, *options = head.removeprefix("data:").split(";")
-    data = bytes_from_base64(body) if "base64" in options else unquote_to_bytes(body)
+    data = decode_base64(body) if "base64" in options else unquote_to_bytes(body)
     return None if data is None else (mime or "text/plain", data)
 
 
-def mime_of(url: str, otherwise: str) -> str:
-    """The type of an image that an address names, as far as the address tells."""
+def guess_image_type(url: str, default: str) -> str:
+    """Return the MIME type that the ending of an image's URL implies, or `default`."""
     ending = urlsplit(url).path.rpartition(".")[2].lower()
-    return _IMAGES.get(ending, otherwise)
+    return _IMAGE_TYPES.get(ending, default)
 
 
-def text_of(media: Media) -> str | None:
-    """The text of a text file, or None if it is something else."""
+def decode_text(media: Media) -> str | None:
+    """Return the text of a text file, or None if `media` is not a text file or only a URL."""
     if media.data is None or not media.mime.startswith("text/"):
         return None
     return media.data.decode("utf-8", "replace")
 
 
-def mentioned(media: Media) -> str:
-    """Words for media that an API cannot hold, so that the model knows there was something."""
+def describe_media(media: Media) -> str:
+    """Return a text in place of media that an API cannot carry, so that the model knows of it."""
     return f"[{media.mime}: {media.url}]" if media.url else f"[{media.mime}, which cannot be shown here]"

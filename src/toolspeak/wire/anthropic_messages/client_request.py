@@ -1,110 +1,112 @@
-"""Requests: messages, tools and settings as the API wants them.
+"""Writes a `ChatRequest` as the headers and the body of a request.
 
-The API is particular. System messages stand outside the conversation; results of tools are the beginning of a user
-message; text without a visible character is refused, and so is white space at the end of an answer that is to be
-continued; ids have an alphabet. Blocks go back in the order in which they came, reasoning with its signature or not at
-all.
+The API is strict. System messages are a field of their own; results are the first blocks of a user message; blank text
+is refused, and so is white space at the end of an assistant message that the model continues; ids are limited to 64
+letters, digits, `_` and `-`. Blocks of an answer are sent back in their order, reasoning only with its signature.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolspeak.events import AUTO, ToolChoice
+from toolspeak.events import ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking
-from toolspeak.spec import Schema, ToolSpec
-from toolspeak.wire.anthropic_messages.names import IMAGES, VENDOR
-from toolspeak.wire.json_data import list_in, object_in, plain_arguments
-from toolspeak.wire.media import base64_of, mentioned, text_of
+from toolspeak.spec import ToolSpec
+from toolspeak.wire.anthropic_messages.names import IMAGE_TYPES, VENDOR
+from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.json_data import as_list, as_object, encode_references
+from toolspeak.wire.media import decode_text, describe_media, to_base64
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
-from toolspeak.wire.schemas import PLAIN, SchemaRules, fitted
+from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 
-PATH = "/messages"
-"""Where requests go, behind the base address (which ends in `/v1`)."""
+PATH: str = "/messages"
+"""The path of requests behind the base address, which ends in `/v1`."""
 
-MAX_TOKENS = 4096
-"""The limit of an answer where none is given: the API wants one."""
+API_VERSION = "2023-06-01"
 
-_LONGEST_ID = 64
+DEFAULT_MAX_TOKENS = 4096
+"""The limit of an answer if the request has none: the API requires one."""
 
-_FOREIGN_TO_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_ID_CHARS = 64
 
-_REASONING = ("thinking", "redacted_thinking")
+_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+
+_REASONING_TYPES = ("thinking", "redacted_thinking")
+
+
+def request_headers(key: str | None) -> dict[str, str]:
+    """Return the headers that the API requires, with the key if there is one."""
+    version = {"anthropic-version": API_VERSION}
+    return {**version, "x-api-key": key} if key else version
 
 
 def request_body(
-    *,
-    model: str,
-    messages: Sequence[Message],
-    tools: Sequence[ToolSpec] = (),
-    choice: ToolChoice = AUTO,
-    parallel: bool = True,
-    stream: bool = False,
-    max_tokens: int | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,  # the API has none
-    stop: Sequence[str] = (),
-    extra: Mapping[str, Any] | None = None,
-    json_schema: Schema | None = None,
-    grammar: str | None = None,  # the API has none
-    rules: SchemaRules = PLAIN,
-    quirks: Quirks = NO_QUIRKS,
-    vendor: str = VENDOR,
+    request: ChatRequest, *, quirks: Quirks = NO_QUIRKS, rules: SchemaRules = NO_CHANGES, vendor: str = VENDOR
 ) -> dict[str, Any]:
-    """The body of a request.
+    """Return the body of a request. The API has neither a seed nor grammars: both are left out.
 
-    `vendor` is who the endpoint is: only its own extras go back to it. `extra` is laid over the body, but tools in it,
-    which only the endpoint knows, are added to ours.
+    Args:
+        request: The request.
+        quirks: What the endpoint supports of the API.
+        rules: How the endpoint needs schemas changed.
+        vendor: The vendor of the endpoint. `extra` data of other vendors is not sent.
     """
-    given = extra or {}
-    body: dict[str, Any] = {"model": model, "max_tokens": MAX_TOKENS if max_tokens is None else max_tokens}
-    if system := _system(messages, vendor):
+    extra = request.extra or {}
+    max_tokens = DEFAULT_MAX_TOKENS if request.max_tokens is None else request.max_tokens
+    body: dict[str, Any] = {"model": request.model, "max_tokens": max_tokens}
+    if system := _system(request.messages, vendor):
         body["system"] = system
-    body["messages"] = _Conversation(quirks, vendor).lay_out(messages)
-    body |= _tool_fields(tools, choice, parallel, rules, quirks, thinks=_thinks(given))
-    if stream:
+    body["messages"] = _BlockWriter(quirks, vendor).write(request.messages)
+    body |= _tool_fields(request, rules, quirks, thinks=_thinks(extra))
+    if request.stream:
         body["stream"] = True
-    if json_schema is not None and quirks.response_format:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": fitted(json_schema, rules)[0]}}
-    settings = {"temperature": temperature, "top_p": top_p, "stop_sequences": [text for text in stop if text.strip()]}
-    body |= {name: value for name, value in settings.items() if value is not None and value != []}
-    body |= given
-    if more := list_in(given.get("tools")):
-        body["tools"] = [*_definitions(tools, rules), *more]
+    if request.json_schema is not None and quirks.response_format:
+        schema, _ = fit_schema(request.json_schema, rules)
+        body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    stop = [text for text in request.stop if text.strip()]  # the API refuses blank texts
+    settings = {"temperature": request.temperature, "top_p": request.top_p, "stop_sequences": stop or None}
+    body |= {name: value for name, value in settings.items() if value is not None}
+    body |= extra
+    if vendor_tools := as_list(extra.get("tools")):
+        body["tools"] = [*_definitions(request.tools, rules), *vendor_tools]
     return body
 
 
 def tool_definitions(
-    specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = PLAIN
+    specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = NO_CHANGES
 ) -> list[dict[str, Any]]:
-    """The `tools` parameter of a request. A tool that has no strict variant is given as it is."""
+    """Return the `tools` field of a request. A tool without a strict variant is sent with its schema unchanged.
+
+    Args:
+        specs: The tools.
+        strict: Whether schemas are made strict. Then `rules` is not used.
+        rules: How the endpoint needs schemas changed.
+    """
     return _definitions(specs, SchemaRules(strict=True) if strict else rules)
 
 
 def _definitions(specs: Iterable[ToolSpec], rules: SchemaRules) -> list[dict[str, Any]]:
-    return [_tool(spec, rules) for spec in specs]
+    return [_definition(spec, rules) for spec in specs]
 
 
-def _tool(spec: ToolSpec, rules: SchemaRules) -> dict[str, Any]:
-    schema, strict = fitted(spec.parameters, rules)
+def _definition(spec: ToolSpec, rules: SchemaRules) -> dict[str, Any]:
+    schema, strict = fit_schema(spec.parameters, rules)
     tool: dict[str, Any] = {"name": spec.name, "description": spec.description}
     return {**tool, "strict": True, "input_schema": schema} if strict else {**tool, "input_schema": schema}
 
 
 def _thinks(extra: Mapping[str, Any]) -> bool:
-    return object_in(extra.get("thinking")).get("type") in ("enabled", "adaptive")
+    return as_object(extra.get("thinking")).get("type") in ("enabled", "adaptive")
 
 
-def _tool_fields(
-    tools: Sequence[ToolSpec], choice: ToolChoice, parallel: bool, rules: SchemaRules, quirks: Quirks, *, thinks: bool
-) -> dict[str, Any]:
-    if not tools or not quirks.tools or (choice.mode == "none" and not quirks.tool_choice):
+def _tool_fields(request: ChatRequest, rules: SchemaRules, quirks: Quirks, *, thinks: bool) -> dict[str, Any]:
+    choice = request.choice
+    if not request.tools or not quirks.tools or (choice.mode == "none" and not quirks.tool_choice):
         return {}
-    fields: dict[str, Any] = {"tools": _definitions(tools, rules)}
+    fields: dict[str, Any] = {"tools": _definitions(request.tools, rules)}
     if quirks.tool_choice:
         chosen = _choice(choice, quirks, thinks=thinks)
-        if not parallel and quirks.parallel_tool_calls and chosen["type"] != "none":
+        if not request.parallel and quirks.parallel_tool_calls and chosen["type"] != "none":
             chosen["disable_parallel_tool_use"] = True
         if chosen != {"type": "auto"}:
             fields["tool_choice"] = chosen
@@ -115,7 +117,7 @@ def _choice(choice: ToolChoice, quirks: Quirks, *, thinks: bool) -> dict[str, An
     if choice.mode in ("auto", "none"):
         return {"type": choice.mode}
     if thinks:
-        return {"type": "auto"}  # the API refuses to force a call of a model that thinks first
+        return {"type": "auto"}  # with reasoning on, the API refuses a forced call
     if choice.mode == "named" and len(choice.names) == 1 and quirks.named_choice:
         return {"type": "tool", "name": choice.names[0]}
     return {"type": "any"}
@@ -129,17 +131,17 @@ def _system(messages: Sequence[Message], vendor: str) -> str | list[dict[str, An
         for part in message.parts
         if isinstance(part, Text) and part.text.strip()
     ]
-    if any(_own(text.extra, vendor) for text in texts):
-        return [{"type": "text", "text": text.text, **_own(text.extra, vendor)} for text in texts]
+    if any(_vendor_data(text.extra, vendor) for text in texts):
+        return [{"type": "text", "text": text.text, **_vendor_data(text.extra, vendor)} for text in texts]
     return "\n\n".join(text.text for text in texts)
 
 
-def _own(extra: Extra | None, vendor: str) -> dict[str, Any]:
-    return object_in(extra.data) if extra is not None and extra.vendor == vendor else {}
+def _vendor_data(extra: Extra | None, vendor: str) -> dict[str, Any]:
+    return as_object(extra.data) if extra is not None and extra.vendor == vendor else {}
 
 
-class _Conversation:
-    """Lays out the messages of one request: what is said of a call and of its result must agree."""
+class _BlockWriter:
+    """Writes the messages of one request as blocks. A call and its result get the same id."""
 
     def __init__(self, quirks: Quirks, vendor: str) -> None:
         self._vendor = vendor
@@ -147,95 +149,97 @@ class _Conversation:
         self._ids: dict[str, str] = {}
         self._taken: set[str] = set()
 
-    def lay_out(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        laid_out: list[dict[str, Any]] = []
+    def write(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        written: list[dict[str, Any]] = []
         for message in messages:
             if message.role == "system":
                 continue
             role = "assistant" if message.role == "assistant" else "user"
-            blocks = self._assistant(message) if role == "assistant" else self._user(message)
+            blocks = self._assistant_blocks(message) if role == "assistant" else self._user_blocks(message)
             if not blocks:
                 continue
-            if laid_out and role == "user" and laid_out[-1]["role"] == "user":
-                together = [*laid_out[-1]["content"], *blocks]
-                laid_out[-1]["content"] = sorted(together, key=lambda block: block["type"] != "tool_result")
+            if written and role == "user" and written[-1]["role"] == "user":
+                together = [*written[-1]["content"], *blocks]
+                written[-1]["content"] = sorted(together, key=lambda block: block["type"] != "tool_result")
             else:
-                laid_out.append({"role": role, "content": blocks})
-        if laid_out and laid_out[-1]["role"] == "assistant":
-            _trim_end(laid_out[-1]["content"])
-        for message in laid_out:
-            message["content"] = _shortened(message["content"])
-        return laid_out
+                written.append({"role": role, "content": blocks})
+        if written and written[-1]["role"] == "assistant":
+            _trim_end(written[-1]["content"])
+        for message in written:
+            message["content"] = _shorten(message["content"])
+        return written
 
-    def _assistant(self, message: Message) -> list[dict[str, Any]]:
+    def _assistant_blocks(self, message: Message) -> list[dict[str, Any]]:
         blocks: list[dict[str, Any]] = []
         for part in message.parts:
             match part:
                 case Text(text=text, extra=extra) if text.strip():
-                    blocks.append({"type": "text", "text": text, **_own(extra, self._vendor)})
+                    blocks.append({"type": "text", "text": text, **_vendor_data(extra, self._vendor)})
                 case Thinking(text=text, extra=extra):
-                    own = _own(extra, self._vendor)
-                    if self._echo and own.get("signature"):
-                        blocks.append({"type": "thinking", "thinking": text, **own})
+                    data = _vendor_data(extra, self._vendor)
+                    if self._echo and data.get("signature"):
+                        blocks.append({"type": "thinking", "thinking": text, **data})
                 case Call(call=call, extra=extra):
-                    said = {"type": "tool_use", "id": self._id(call.id), "name": call.name}
-                    blocks.append({**said, "input": plain_arguments(call.arguments), **_own(extra, self._vendor)})
+                    block: dict[str, Any] = {"type": "tool_use", "id": self._id(call.id), "name": call.name}
+                    block["input"] = encode_references(call.arguments)
+                    blocks.append(block | _vendor_data(extra, self._vendor))
                 case Opaque(data=data) if part.vendor == self._vendor:
-                    blocks.append(object_in(data))
+                    blocks.append(as_object(data))
                 case _:
-                    pass  # what another vendor made is of no use here
-        return [] if all(block.get("type") in _REASONING for block in blocks) else blocks
+                    pass  # blank text, or the opaque data of another vendor
+        return [] if all(block.get("type") in _REASONING_TYPES for block in blocks) else blocks
 
-    def _user(self, message: Message) -> list[dict[str, Any]]:
-        results = [self._result(part) for part in message.parts if isinstance(part, Result)]
-        return [*results, *self._shown(message.parts)]
+    def _user_blocks(self, message: Message) -> list[dict[str, Any]]:
+        results = [self._result_block(part) for part in message.parts if isinstance(part, Result)]
+        return [*results, *self._content_blocks(message.parts)]
 
-    def _result(self, result: Result) -> dict[str, Any]:
+    def _result_block(self, result: Result) -> dict[str, Any]:
         block: dict[str, Any] = {"type": "tool_result", "tool_use_id": self._id(result.call_id)}
-        if content := self._shown(result.content):
-            block["content"] = _shortened(content)
+        if content := self._content_blocks(result.content):
+            block["content"] = _shorten(content)
         if result.is_error:
             block["is_error"] = True
-        return {**block, **_own(result.extra, self._vendor)}
+        return {**block, **_vendor_data(result.extra, self._vendor)}
 
-    def _shown(self, parts: Iterable[Part]) -> list[dict[str, Any]]:
+    def _content_blocks(self, parts: Iterable[Part]) -> list[dict[str, Any]]:
         blocks: list[dict[str, Any]] = []
         for part in parts:
             if isinstance(part, Media):
-                blocks.append({**_media(part), **_own(part.extra, self._vendor)})
+                blocks.append({**_media_block(part), **_vendor_data(part.extra, self._vendor)})
             elif isinstance(part, Text) and part.text.strip():
-                blocks.append({"type": "text", "text": part.text, **_own(part.extra, self._vendor)})
+                blocks.append({"type": "text", "text": part.text, **_vendor_data(part.extra, self._vendor)})
             elif isinstance(part, Opaque) and part.vendor == self._vendor:
-                blocks.append(object_in(part.data))
+                blocks.append(as_object(part.data))
         return blocks
 
-    def _id(self, said: str) -> str:
-        """An id that the API takes: the same for the same id, and another for another."""
-        if said not in self._ids:
-            fit = fresh = _FOREIGN_TO_IDS.sub("_", said)[:_LONGEST_ID] or "call"
+    def _id(self, call_id: str) -> str:
+        """Return an id that the API accepts: always the same for one `call_id`, and different for two."""
+        if call_id not in self._ids:
+            allowed = unique = _NOT_IN_IDS.sub("_", call_id)[:_MAX_ID_CHARS] or "call"
             number = 2
-            while fresh in self._taken:
+            while unique in self._taken:
                 end = f"_{number}"
-                fresh = fit[: _LONGEST_ID - len(end)] + end
+                unique = allowed[: _MAX_ID_CHARS - len(end)] + end
                 number += 1
-            self._taken.add(fresh)
-            self._ids[said] = fresh
-        return self._ids[said]
+            self._taken.add(unique)
+            self._ids[call_id] = unique
+        return self._ids[call_id]
 
 
-def _media(media: Media) -> dict[str, Any]:
+def _media_block(media: Media) -> dict[str, Any]:
     is_image = media.mime.startswith("image/")
     if media.data is None and media.url is not None and (is_image or media.mime == "application/pdf"):
         return {"type": "image" if is_image else "document", "source": {"type": "url", "url": media.url}}
-    if media.data is not None and (media.mime in IMAGES or media.mime == "application/pdf"):
-        source = {"type": "base64", "media_type": media.mime, "data": base64_of(media)}
+    if media.data is not None and (media.mime in IMAGE_TYPES or media.mime == "application/pdf"):
+        source = {"type": "base64", "media_type": media.mime, "data": to_base64(media)}
         return {"type": "image" if is_image else "document", "source": source}
-    if text := (text_of(media) or "").strip():
+    if text := (decode_text(media) or "").strip():
         return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
-    return {"type": "text", "text": mentioned(media)}
+    return {"type": "text", "text": describe_media(media)}
 
 
-def _shortened(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+def _shorten(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """Return a single block of plain text as text."""
     return blocks[0]["text"] if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} else blocks
 
 

@@ -1,20 +1,26 @@
-"""What both sides call things."""
+"""Names and values of the API that its client side and its server side share."""
 
 from toolspeak.events import FinishReason
 
-VENDOR = "anthropic"
-"""Whose data an extra is, unless the endpoint goes by another name."""
+VENDOR: str = "anthropic"
+"""The vendor of `extra` data, unless the endpoint has a vendor name of its own."""
 
-IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-"""Images that the API takes as bytes."""
+ID_PREFIX: str = "msg_"
+"""The beginning of the ids of answers."""
 
-FINISHES: dict[str, FinishReason] = {
+SAMPLING_FIELDS: frozenset[str] = frozenset({"top_k"})
+"""Fields beyond `ChatRequest` that only control sampling."""
+
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+"""The types of images that the API accepts as bytes."""
+
+FINISH_REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_use": "tool_calls",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
-    # A turn with the API's own tools that must be sent back to go on: what was said is not all there is to say.
+    # A turn with the API's own tools that is paused: the client must send it back for the rest, so it is cut short.
     "pause_turn": "length",
     "refusal": "refused",
 }

@@ -1,9 +1,9 @@
-"""Answers, as a server gives them: the other side of `client_answer`.
+"""Writes answers as a server, streamed or whole: the reverse of `client_answer`.
 
-A stream is a list of blocks. A block of text or reasoning is closed when another begins; a block of a call when the
-call is ready, so that calls which are said at the same time may be open side by side. The signature of reasoning is
-known only when the message has ended: it is sent then, to the block that it belongs to. Opaque blocks go out in a plain
-answer only, for in a stream their place is past when they are known.
+A stream is a list of blocks. A block of text or reasoning is closed when another block starts; the block of a call when
+the call is ready, so that the blocks of interleaved calls may be open at the same time. The signature of reasoning is
+known only at the end of the message: it is sent then, for the block that it belongs to. Opaque blocks are sent only in
+a whole answer, because in a stream they are known too late for their place.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from toolspeak.events import (
 )
 from toolspeak.messages import Call, Extra, Message, Opaque, Part, Text, Thinking
 from toolspeak.wire.anthropic_messages.names import VENDOR
-from toolspeak.wire.json_data import compact, object_in, plain_arguments, spelled_arguments, text_in
-from toolspeak.wire.sse import encode
+from toolspeak.wire.json_data import as_object, as_text, dump_compact, encode_arguments, encode_references
+from toolspeak.wire.sse import encode_event
 
-_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "refusal"}
+_STOP_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "refusal"}
 
-_KINDS = {
+_ERROR_TYPES = {
     401: "authentication_error",
     402: "billing_error",
     403: "permission_error",
@@ -40,113 +40,113 @@ _KINDS = {
 
 
 class Encoder:
-    """Makes one answer, streamed or plain.
+    """Writes one answer, streamed or whole.
 
-    `created` and `include_usage` are what the other API's encoder needs: this API has no times and always tells usage.
+    `created` and `include_usage` are not used: this API has no times, and always sends token counts.
     """
 
     def __init__(self, model: str, *, id: str, created: int = 0, include_usage: bool = True) -> None:
         self._whole: dict[str, Any] = {"id": id, "type": "message", "role": "assistant", "model": model}
         self._blocks = 0
         self._open: tuple[int, Literal["text", "thinking", ""]] = (0, "")
-        self._thoughts: list[int] = []
-        self._calls: dict[str, int] = {}  # blocks of calls by the ids of the calls
+        self._thinking_blocks: list[int] = []
+        self._calls: dict[str, int] = {}  # index of a call's block, by the id of the call
         self._unready: set[str] = set()
         self._has_arguments: set[str] = set()
 
     def start(self) -> bytes:
-        """What a stream begins with."""
-        begun: dict[str, Any] = {
+        """Return the beginning of a stream."""
+        message: dict[str, Any] = {
             **self._whole,
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": _usage(Usage()),
+            "usage": _encode_usage(Usage()),
         }
-        return _sse({"type": "message_start", "message": begun})
+        return _sse({"type": "message_start", "message": message})
 
     def feed(self, events: Sequence[Event]) -> bytes:
-        """What has happened, as far as this API tells it. `TurnEnded` ends the stream.
+        """Return the part of a stream that represents `events`. `TurnEnded` ends the stream.
 
-        A malformed call is not told, nor that something told was reasoning: what is sent cannot be taken back.
+        An event that has no counterpart in the API gives no bytes.
         """
-        return b"".join(map(self._event, events))
+        return b"".join(map(self._encode, events))
 
     def error(self, message: str, kind: str = "api_error") -> bytes:
-        """The end of a stream that failed."""
+        """Return the end of a stream that failed."""
         return _sse({"type": "error", "error": {"type": kind, "message": message}})
 
     def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
-        """A plain answer."""
-        blocks = [block for part in message.parts if (block := _block(part)) is not None]
-        reason = _reason(finish, bool(message.calls))
-        ended = {"stop_reason": reason, "stop_sequence": None, "usage": _usage(usage or Usage())}
+        """Return the body of a whole answer."""
+        blocks = [block for part in message.parts if (block := _encode_part(part)) is not None]
+        reason = _stop_reason(finish, bool(message.calls))
+        ended = {"stop_reason": reason, "stop_sequence": None, "usage": _encode_usage(usage or Usage())}
         return {**self._whole, "content": blocks, **ended}
 
-    def _event(self, event: Event) -> bytes:
+    def _encode(self, event: Event) -> bytes:
         match event:
             case TextDelta(text=text) if text:
-                return self._said("text", {"type": "text_delta", "text": text})
+                return self._add_delta("text", {"type": "text_delta", "text": text})
             case ThinkingDelta(text=text) if text:
-                return self._said("thinking", {"type": "thinking_delta", "thinking": text})
+                return self._add_delta("thinking", {"type": "thinking_delta", "thinking": text})
             case CallStarted(call_id=call_id, name=name):
-                return self._started(call_id, name)
+                return self._start_call(call_id, name)
             case ArgsDelta(call_id=call_id, text=text) if call_id in self._unready and text:
                 self._has_arguments.add(call_id)
                 return _delta(self._calls[call_id], {"type": "input_json_delta", "partial_json": text})
             case CallReady():
-                return self._ready(event)
+                return self._complete_call(event)
             case TurnEnded():
-                return self._ended(event)
+                return self._end(event)
             case _:
                 return b""
 
-    def _said(self, sort: Literal["text", "thinking"], delta: dict[str, Any]) -> bytes:
-        begun = b""
-        if self._open[1] != sort:
-            fresh = {"type": "text", "text": ""} if sort == "text" else _thinking("", None)
-            begun = self._closed() + self._begun(fresh)
-            self._open = (self._blocks - 1, sort)
-            if sort == "thinking":
-                self._thoughts.append(self._open[0])
-        return begun + _delta(self._open[0], delta)
+    def _add_delta(self, kind: Literal["text", "thinking"], delta: dict[str, Any]) -> bytes:
+        start = b""
+        if self._open[1] != kind:
+            empty = {"type": "text", "text": ""} if kind == "text" else _thinking_block("", None)
+            start = self._close_open_block() + self._start_block(empty)
+            self._open = (self._blocks - 1, kind)
+            if kind == "thinking":
+                self._thinking_blocks.append(self._open[0])
+        return start + _delta(self._open[0], delta)
 
-    def _started(self, call_id: str, name: str) -> bytes:
-        closed = self._closed()
+    def _start_call(self, call_id: str, name: str) -> bytes:
+        closed = self._close_open_block()
         self._calls[call_id] = self._blocks
         self._unready.add(call_id)
-        return closed + self._begun({"type": "tool_use", "id": call_id, "name": name, "input": {}})
+        return closed + self._start_block({"type": "tool_use", "id": call_id, "name": name, "input": {}})
 
-    def _ready(self, ready: CallReady) -> bytes:
+    def _complete_call(self, ready: CallReady) -> bytes:
         call = ready.call
-        told = b"" if call.id in self._calls else self._started(call.id, call.name)
+        data = b"" if call.id in self._calls else self._start_call(call.id, call.name)
         if call.id not in self._has_arguments:
-            told += self._event(ArgsDelta(call_id=call.id, text=spelled_arguments(call.arguments)))
-        return told + self._call_closed(call.id)
+            data += self._encode(ArgsDelta(call_id=call.id, text=encode_arguments(call.arguments)))
+        return data + self._close_call(call.id)
 
-    def _ended(self, ended: TurnEnded) -> bytes:
-        told = self._closed() + b"".join(self._call_closed(call_id) for call_id in self._calls)
+    def _end(self, ended: TurnEnded) -> bytes:
+        data = self._close_open_block() + b"".join(self._close_call(call_id) for call_id in self._calls)
         thoughts = [part for part in ended.message.parts if isinstance(part, Thinking) and part.text]
-        if len(thoughts) == len(self._thoughts):  # else it is not known which signature belongs where
-            for index, part in zip(self._thoughts, thoughts, strict=True):
-                if signature := text_in(_own(part.extra).get("signature")):
-                    told += _delta(index, {"type": "signature_delta", "signature": signature})
-        delta = {"stop_reason": _reason(ended.finish, bool(self._calls)), "stop_sequence": None}
-        told += _sse({"type": "message_delta", "delta": delta, "usage": _usage(ended.usage)})
-        return told + _sse({"type": "message_stop"})
+        if len(thoughts) == len(self._thinking_blocks):  # otherwise the block of a signature is not known
+            for index, part in zip(self._thinking_blocks, thoughts, strict=True):
+                if signature := as_text(_vendor_data(part.extra).get("signature")):
+                    data += _delta(index, {"type": "signature_delta", "signature": signature})
+        delta = {"stop_reason": _stop_reason(ended.finish, bool(self._calls)), "stop_sequence": None}
+        data += _sse({"type": "message_delta", "delta": delta, "usage": _encode_usage(ended.usage)})
+        return data + _sse({"type": "message_stop"})
 
-    def _begun(self, block: dict[str, Any]) -> bytes:
-        begun = _sse({"type": "content_block_start", "index": self._blocks, "content_block": block})
+    def _start_block(self, block: dict[str, Any]) -> bytes:
+        start = _sse({"type": "content_block_start", "index": self._blocks, "content_block": block})
         self._blocks += 1
-        return begun
+        return start
 
-    def _closed(self) -> bytes:
-        """The end of the block of text or reasoning that is open."""
-        index, sort = self._open
+    def _close_open_block(self) -> bytes:
+        """Close the block of text or reasoning, if one is open."""
+        index, kind = self._open
         self._open = (0, "")
-        return _sse({"type": "content_block_stop", "index": index}) if sort else b""
+        return _sse({"type": "content_block_stop", "index": index}) if kind else b""
 
-    def _call_closed(self, call_id: str) -> bytes:
+    def _close_call(self, call_id: str) -> bytes:
         if call_id not in self._unready:
             return b""
         self._unready.remove(call_id)
@@ -154,48 +154,48 @@ class Encoder:
 
 
 def error_body(status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """The body of a refusal. `kind` is what this API calls it, unless the status says it."""
-    by_status = _KINDS.get(status, "invalid_request_error" if 400 <= status < 500 else "api_error")
+    """Return the body of an answer with an error status. `kind` overrides the type that follows from `status`."""
+    by_status = _ERROR_TYPES.get(status, "invalid_request_error" if 400 <= status < 500 else "api_error")
     return {"type": "error", "error": {"type": kind or by_status, "message": message}}
 
 
 def _sse(data: dict[str, Any]) -> bytes:
-    return encode(compact(data), data["type"])
+    return encode_event(dump_compact(data), data["type"])
 
 
 def _delta(index: int, delta: dict[str, Any]) -> bytes:
     return _sse({"type": "content_block_delta", "index": index, "delta": delta})
 
 
-def _block(part: Part) -> dict[str, Any] | None:
+def _encode_part(part: Part) -> dict[str, Any] | None:
     match part:
         case Text(text=text, extra=extra) if text:
-            return {"type": "text", "text": text, **_own(extra)}
+            return {"type": "text", "text": text, **_vendor_data(extra)}
         case Thinking(text=text, extra=extra):
-            return _thinking(text, extra)
+            return _thinking_block(text, extra)
         case Call(call=call, extra=extra):
-            said = {"type": "tool_use", "id": call.id, "name": call.name, "input": plain_arguments(call.arguments)}
-            return {**said, **_own(extra)}
+            block = {"type": "tool_use", "id": call.id, "name": call.name, "input": encode_references(call.arguments)}
+            return {**block, **_vendor_data(extra)}
         case Opaque(data=data) if part.vendor == VENDOR:
-            return object_in(data)
+            return as_object(data)
         case _:
             return None
 
 
-def _thinking(text: str, extra: Extra | None) -> dict[str, Any]:
-    return {"type": "thinking", "thinking": text, "signature": "", **_own(extra)}
+def _thinking_block(text: str, extra: Extra | None) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": text, "signature": "", **_vendor_data(extra)}
 
 
-def _own(extra: Extra | None) -> dict[str, Any]:
-    return object_in(extra.data) if extra is not None and extra.vendor == VENDOR else {}
+def _vendor_data(extra: Extra | None) -> dict[str, Any]:
+    return as_object(extra.data) if extra is not None and extra.vendor == VENDOR else {}
 
 
-def _reason(finish: FinishReason, has_calls: bool) -> str:
-    return _REASONS.get(finish) or ("tool_use" if has_calls else "end_turn")
+def _stop_reason(finish: FinishReason, has_calls: bool) -> str:
+    return _STOP_REASONS.get(finish) or ("tool_use" if has_calls else "end_turn")
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
-    """Tokens. Here `input_tokens` are those that no cache held."""
+def _encode_usage(usage: Usage) -> dict[str, Any]:
+    """Write the token counts. `input_tokens` of the API leaves out tokens that a cache had."""
     return {
         "input_tokens": max(0, usage.input_tokens - usage.cached_tokens),
         "cache_creation_input_tokens": 0,

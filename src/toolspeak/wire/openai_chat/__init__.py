@@ -1,21 +1,22 @@
-"""OpenAI's chat completions API, and the many servers that speak it."""
+"""OpenAI's chat completions API, also that of the many servers that are compatible with it."""
 
-from toolspeak.wire.faults import read_error
 from toolspeak.wire.openai_chat.client_answer import Decoder, read_response
-from toolspeak.wire.openai_chat.client_request import PATH, request_body, tool_definitions
-from toolspeak.wire.openai_chat.names import VENDOR
+from toolspeak.wire.openai_chat.client_request import PATH, request_body, request_headers, tool_definitions
+from toolspeak.wire.openai_chat.names import ID_PREFIX, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.openai_chat.server_answer import Encoder, error_body
 from toolspeak.wire.openai_chat.server_request import read_request
 
 __all__ = [
+    "ID_PREFIX",
     "PATH",
+    "SAMPLING_FIELDS",
     "VENDOR",
     "Decoder",
     "Encoder",
     "error_body",
-    "read_error",
     "read_request",
     "read_response",
     "request_body",
+    "request_headers",
     "tool_definitions",
 ]

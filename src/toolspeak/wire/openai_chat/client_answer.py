@@ -1,8 +1,8 @@
-"""Answers, streamed and plain. A plain answer is read as a stream of one chunk, so both give the same.
+"""Reads answers, streamed or whole. A whole answer is read as a stream of one chunk, so that both give the same parts.
 
 A message of this API is a set of fields, not a list: reasoning, text and calls have no order among each other. So the
 parts of an answer are always reasoning, text, refusal, calls. Servers differ most in how they stream calls; the rules
-for that are in `SpokenCalls`.
+for that are in `PartialCalls`.
 """
 
 from typing import Any
@@ -11,23 +11,23 @@ from toolspeak.errors import ProviderError
 from toolspeak.events import FinishReason, Usage
 from toolspeak.messages import Extra, Part, Text, Thinking
 from toolspeak.pieces import Answer, ApiCall, Piece
-from toolspeak.wire.faults import fault
-from toolspeak.wire.json_data import count_in, list_in, object_in, parse_object, text_in
-from toolspeak.wire.openai_chat.names import DONE, FINISHES, REASONING_DETAILS, REASONING_FIELDS, VENDOR
+from toolspeak.wire.api_errors import build_error
+from toolspeak.wire.json_data import as_count, as_list, as_object, as_text, parse_object
+from toolspeak.wire.openai_chat.names import DONE, FINISH_REASONS, REASONING_DETAILS, REASONING_FIELDS, VENDOR
 from toolspeak.wire.openai_chat.partial_calls import PartialCalls
 from toolspeak.wire.piece_buffer import PieceBuffer
 
-_KEPT_OF_MESSAGE = ("annotations", "extra_content")
-"""Fields of a message that belong to its text."""
+_TEXT_EXTRA_FIELDS = ("annotations", "extra_content")
+"""Fields of a message that are kept as the `extra` of its text."""
 
 
 class Decoder:
     """Reads one streamed answer.
 
     Attributes:
-        ended: Whether the API said that the message is over; if not, it was cut.
-        reason: How the API said it ended, in its own word.
-        skipped: How much of what came was not an object of the API at all.
+        ended: Whether the API has marked the end of the message. Otherwise the stream was cut.
+        reason: The API's own word for why the message ended; empty until the API gave it.
+        skipped: The number of events that were not JSON objects, and so were skipped.
     """
 
     def __init__(self, vendor: str = VENDOR) -> None:
@@ -50,14 +50,14 @@ class Decoder:
         return self.feed_all([data])
 
     def feed_all(self, payloads: list[str]) -> list[Piece]:
-        """Read the data of events that came together; neighbouring pieces of a sort are told as one.
+        """Read the data of events that arrived together; neighbouring pieces of one kind are joined.
 
-        Raises `ModelError` when the API reports an error; `close` still tells all that came before it.
+        Raises `ModelError` when the API reports an error; `close` still returns what arrived before it.
         """
         for data in payloads:
             chunk = parse_object(data)
             if chunk is not None:
-                self._read(chunk)
+                self._read_chunk(chunk)
             elif data.strip() == DONE:
                 self.ended = True
                 self._calls.end()
@@ -66,88 +66,88 @@ class Decoder:
         return self._out.take()
 
     def close(self) -> Answer:
-        """All of the message, as far as it came."""
-        calls = self._calls.spoken(self._vendor)
-        parts: list[Part | ApiCall] = [*self._parts(), *calls]
-        return Answer(parts=tuple(parts), finish=self._finish(bool(calls)), usage=self._usage)
+        """Return the whole message, as far as it arrived."""
+        calls = self._calls.build(self._vendor)
+        parts: list[Part | ApiCall] = [*self._build_parts(), *calls]
+        return Answer(parts=tuple(parts), finish=self._finish_reason(bool(calls)), usage=self._usage)
 
-    def read_whole(self, body: dict[str, Any]) -> None:
-        """Read a message that came in one piece."""
-        choices = [dict(object_in(choice)) for choice in list_in(body.get("choices"))[:1]]
+    def read_body(self, body: dict[str, Any]) -> None:
+        """Read the body of a whole answer."""
+        choices = [dict(as_object(choice)) for choice in as_list(body.get("choices"))[:1]]
         for choice in choices:
-            message = object_in(choice.get("message"))
-            calls = map(object_in, list_in(message.get("tool_calls")))
-            # Here the place in the list is the index, whatever the ids are.
+            message = as_object(choice.get("message"))
+            calls = map(as_object, as_list(message.get("tool_calls")))
+            # In a whole answer the position in the list is the index.
             numbered = [{**call, "index": index} for index, call in enumerate(calls)]
             choice["message"] = {**message, "tool_calls": numbered}
-        self._read({**body, "choices": choices})
+        self._read_chunk({**body, "choices": choices})
         if not choices:
             raise ProviderError("the answer is not a chat completion: it has no choices")
         self.ended = True
         self._calls.end()
 
-    def _read(self, chunk: dict[str, Any]) -> None:
+    def _read_chunk(self, chunk: dict[str, Any]) -> None:
         if error := chunk.get("error"):
-            raise fault(error)
-        if usage := object_in(chunk.get("usage")):
-            self._usage = _usage(usage)
-        choices = list_in(chunk.get("choices"))
+            raise build_error(error)
+        if usage := as_object(chunk.get("usage")):
+            self._usage = _read_usage(usage)
+        choices = as_list(chunk.get("choices"))
         if not choices:
             if chunk.get("object") == "error":
-                raise fault(chunk)
+                raise build_error(chunk)
             return
-        choice = object_in(choices[0])
-        delta = object_in(choice.get("delta") or choice.get("message"))
+        choice = as_object(choices[0])
+        delta = as_object(choice.get("delta") or choice.get("message"))
         content = delta.get("content")
         if content:
             if type(content) is str:
                 self._text.append(content)
-                self._out.text(content)
+                self._out.add_text(content)
             else:
                 self._read_blocks(content)
         if len(delta) > 1 or not content:
-            self._read_others(delta)
-        if reason := text_in(choice.get("finish_reason")):
+            self._read_other_fields(delta)
+        if reason := as_text(choice.get("finish_reason")):
             self.ended, self.reason = True, reason
             self._calls.end()
 
     def _read_blocks(self, content: Any) -> None:
-        """Text as a list of blocks, some of them reasoning, as Mistral sends it."""
-        for block in map(object_in, list_in(content)):
-            if text := text_in(block.get("text")):
+        """Read content that is a list of blocks, some of them reasoning, as Mistral sends it."""
+        for block in map(as_object, as_list(content)):
+            if text := as_text(block.get("text")):
                 self._text.append(text)
-                self._out.text(text)
-            for thought in map(object_in, list_in(block.get("thinking"))):
-                self._think(REASONING_FIELDS[0], text_in(thought.get("text")))
+                self._out.add_text(text)
+            for thought in map(as_object, as_list(block.get("thinking"))):
+                self._add_thinking(REASONING_FIELDS[0], as_text(thought.get("text")))
 
-    def _read_others(self, delta: dict[str, Any]) -> None:
-        """All but the text: what most chunks do not have."""
-        details = list_in(delta.get(REASONING_DETAILS))
+    def _read_other_fields(self, delta: dict[str, Any]) -> None:
+        """Read everything but the text. Most chunks have only text."""
+        details = as_list(delta.get(REASONING_DETAILS))
         for field in REASONING_FIELDS:
-            if thought := text_in(delta.get(field)):
-                self._think(field, thought)
+            if thought := as_text(delta.get(field)):
+                self._add_thinking(field, thought)
                 break
         else:
-            for detail in map(object_in, details):
-                self._think("", text_in(detail.get("text")) or text_in(detail.get("summary")))
-        for detail in map(object_in, details):
+            for detail in map(as_object, details):
+                self._add_thinking("", as_text(detail.get("text")) or as_text(detail.get("summary")))
+        for detail in map(as_object, details):
             self._add_detail(detail)
-        if refusal := text_in(delta.get("refusal")):
+        if refusal := as_text(delta.get("refusal")):
             self._refusal.append(refusal)
-            self._out.text(refusal)
-        for call in list_in(delta.get("tool_calls")):
-            self._calls.read(object_in(call))
+            self._out.add_text(refusal)
+        for call in as_list(delta.get("tool_calls")):
+            self._calls.read(as_object(call))
         if legacy := delta.get("function_call"):
             self._calls.read({"index": 0, "function": legacy})
-        for field in _KEPT_OF_MESSAGE:
-            if kept := delta.get(field):
-                self._keep(field, kept)
+        for field in _TEXT_EXTRA_FIELDS:
+            if value := delta.get(field):
+                self._add_text_extra(field, value)
 
-    def _think(self, field: str, text: str) -> None:
+    def _add_thinking(self, field: str, text: str) -> None:
         if text:
             self._thinking_field = self._thinking_field or field
             self._thinking.append(text)
-            self._out.thinking(text)
+            self._out.add_thinking(text)
 
     def _add_detail(self, detail: dict[str, Any]) -> None:
         last = self._details[-1] if self._details else {}
@@ -160,13 +160,13 @@ class Decoder:
             elif value is not None:
                 last[key] = value
 
-    def _keep(self, field: str, value: Any) -> None:
+    def _add_text_extra(self, field: str, value: Any) -> None:
         kept = self._text_extra.get(field)
         if isinstance(kept, list):
-            value = [*list_in(kept), *list_in(value)]
+            value = [*as_list(kept), *as_list(value)]
         self._text_extra[field] = value
 
-    def _parts(self) -> list[Part]:
+    def _build_parts(self) -> list[Part]:
         parts: list[Part] = []
         if self._thinking or self._details:
             data: dict[str, Any] = {"field": self._thinking_field} if self._thinking_field else {}
@@ -180,28 +180,28 @@ class Decoder:
             parts.append(Text(text="".join(self._refusal), extra=extra))
         return parts
 
-    def _finish(self, has_calls: bool) -> FinishReason:
+    def _finish_reason(self, has_calls: bool) -> FinishReason:
         if not self.ended:
             return "error"
-        finish = FINISHES.get(self.reason.lower(), "stop")
+        finish = FINISH_REASONS.get(self.reason.lower(), "stop")
         if finish not in ("stop", "tool_calls"):
             return finish
         if self._refusal:
             return "refused"
-        return "tool_calls" if has_calls else "stop"  # not all servers say which
+        return "tool_calls" if has_calls else "stop"  # some servers give the same reason for both
 
 
 def read_response(body: Any, vendor: str = VENDOR) -> Answer:
-    """Read a plain answer. Raises `ModelError` when it is none."""
+    """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
     decoder = Decoder(vendor)
-    decoder.read_whole(object_in(body))
+    decoder.read_body(as_object(body))
     return decoder.close()
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
-    details = object_in(usage.get("prompt_tokens_details"))
+def _read_usage(usage: dict[str, Any]) -> Usage:
+    details = as_object(usage.get("prompt_tokens_details"))
     return Usage(
-        input_tokens=count_in(usage.get("prompt_tokens")),
-        output_tokens=count_in(usage.get("completion_tokens")),
-        cached_tokens=count_in(details.get("cached_tokens")) or count_in(usage.get("prompt_cache_hit_tokens")),
+        input_tokens=as_count(usage.get("prompt_tokens")),
+        output_tokens=as_count(usage.get("completion_tokens")),
+        cached_tokens=as_count(details.get("cached_tokens")) or as_count(usage.get("prompt_cache_hit_tokens")),
     )

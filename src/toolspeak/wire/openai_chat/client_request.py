@@ -1,81 +1,86 @@
-"""Requests: messages, tools and settings as the API wants them.
+"""Writes a `ChatRequest` as the headers and the body of a request.
 
-A message of ours may be several of the API's: each result is a `tool` message of its own, and since those hold only
-text, media of results follow in a user message, with the note. Texts of one message are joined into one text: every
-server takes that, and not all take a list.
+A `Message` may become several messages of the API: each result is a `tool` message, and since those hold only text, the
+media of results follow in a user message, together with the rest of the `Message`. The texts of one message are joined
+into one: every server accepts a text, and not all accept a list.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from toolspeak.events import AUTO, ToolChoice
+from toolspeak.events import ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking
 from toolspeak.spec import Schema, ToolSpec
-from toolspeak.wire.json_data import list_in, object_in, spelled_arguments, text_in
-from toolspeak.wire.media import base64_of, mentioned, text_of, url_of
+from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.json_data import as_list, as_object, as_text, encode_arguments
+from toolspeak.wire.media import decode_text, describe_media, to_base64, to_url
 from toolspeak.wire.openai_chat.names import REASONING_DETAILS, REASONING_FIELDS, VENDOR
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
-from toolspeak.wire.schemas import PLAIN, SchemaRules, fitted
+from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 
-PATH = "/chat/completions"
-"""Where requests go, behind the base address (which ends in `/v1`)."""
+PATH: str = "/chat/completions"
+"""The path of requests behind the base address, which ends in `/v1`."""
 
-_SAYS_NOTHING = {"role", "content", "extra_content", REASONING_DETAILS, *REASONING_FIELDS}
+_FIELDS_WITHOUT_CONTENT = {"role", "content", "extra_content", REASONING_DETAILS, *REASONING_FIELDS}
+"""Fields that do not count as content: the API refuses an assistant message without text, calls or a refusal."""
 
-_SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_SOUND_FORMATS = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
+
+
+def request_headers(key: str | None) -> dict[str, str]:
+    """Return the headers that the API requires, with the key if there is one."""
+    return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def request_body(
-    *,
-    model: str,
-    messages: Sequence[Message],
-    tools: Sequence[ToolSpec] = (),
-    choice: ToolChoice = AUTO,
-    parallel: bool = True,
-    stream: bool = False,
-    max_tokens: int | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,
-    stop: Sequence[str] = (),
-    extra: Mapping[str, Any] | None = None,
-    json_schema: Schema | None = None,
-    grammar: str | None = None,
-    rules: SchemaRules = PLAIN,
-    quirks: Quirks = NO_QUIRKS,
-    vendor: str = VENDOR,
+    request: ChatRequest, *, quirks: Quirks = NO_QUIRKS, rules: SchemaRules = NO_CHANGES, vendor: str = VENDOR
 ) -> dict[str, Any]:
-    """The body of a request.
+    """Return the body of a request.
 
-    `vendor` is who the endpoint is: only its own extras go back to it. `extra` is laid over the body, but tools in it,
-    which only the endpoint knows, are added to ours.
+    Args:
+        request: The request.
+        quirks: What the endpoint supports of the API.
+        rules: How the endpoint needs schemas changed.
+        vendor: The vendor of the endpoint. `extra` data of other vendors is not sent.
     """
-    body: dict[str, Any] = {"model": model, "messages": _messages(messages, quirks, vendor)}
-    body |= _tool_fields(tools, choice, parallel, rules, quirks)
-    if stream:
+    body: dict[str, Any] = {"model": request.model, "messages": _messages(request.messages, quirks, vendor)}
+    body |= _tool_fields(request, rules, quirks)
+    if request.stream:
         body["stream"] = True
-        if quirks.stream_options:
+        if request.include_usage and quirks.stream_options:
             body["stream_options"] = {"include_usage": True}
-    body |= _held_to(json_schema, grammar, rules, quirks)
+    body |= _answer_format(request.json_schema, request.grammar, rules, quirks)
     settings = {
-        "max_completion_tokens" if quirks.max_completion_tokens else "max_tokens": max_tokens,
-        "temperature": temperature,
-        "top_p": top_p,
-        "seed": seed if quirks.seed else None,
-        "stop": list(stop) or None,
+        "max_completion_tokens" if quirks.max_completion_tokens else "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "seed": request.seed if quirks.seed else None,
+        "stop": list(request.stop) or None,
     }
     body |= {name: value for name, value in settings.items() if value is not None}
-    if extra:
-        body |= extra
-        if more := list_in(extra.get("tools")):
-            body["tools"] = [*_definitions(tools, rules), *more]
+    if request.extra:
+        body |= request.extra
+        if vendor_tools := as_list(request.extra.get("tools")):
+            body["tools"] = [*_definitions(request.tools, rules), *vendor_tools]
     return body
 
 
 def tool_definitions(
-    specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = PLAIN
+    specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = NO_CHANGES
 ) -> list[dict[str, Any]]:
-    """The `tools` parameter of a request. A tool that has no strict variant is given as it is."""
+    """Return the `tools` field of a request. A tool without a strict variant is sent with its schema unchanged.
+
+    Args:
+        specs: The tools.
+        strict: Whether schemas are made strict. Then `rules` is not used.
+        rules: How the endpoint needs schemas changed.
+    """
     return _definitions(specs, SchemaRules(strict=True) if strict else rules)
 
 
@@ -84,21 +89,20 @@ def _definitions(specs: Iterable[ToolSpec], rules: SchemaRules) -> list[dict[str
 
 
 def _function(spec: ToolSpec, rules: SchemaRules) -> dict[str, Any]:
-    parameters, strict = fitted(spec.parameters, rules)
+    parameters, strict = fit_schema(spec.parameters, rules)
     function: dict[str, Any] = {"name": spec.name, "description": spec.description}
     return {**function, "strict": True, "parameters": parameters} if strict else {**function, "parameters": parameters}
 
 
-def _tool_fields(
-    tools: Sequence[ToolSpec], choice: ToolChoice, parallel: bool, rules: SchemaRules, quirks: Quirks
-) -> dict[str, Any]:
-    if not tools or not quirks.tools or (choice.mode == "none" and not quirks.tool_choice):
-        return {}  # the API takes neither choice nor parallel without tools
-    fields: dict[str, Any] = {"tools": _definitions(tools, rules)}
+def _tool_fields(request: ChatRequest, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
+    choice = request.choice
+    if not request.tools or not quirks.tools or (choice.mode == "none" and not quirks.tool_choice):
+        return {}  # without tools the API refuses `tool_choice` and `parallel_tool_calls`
+    fields: dict[str, Any] = {"tools": _definitions(request.tools, rules)}
     if quirks.tool_choice and choice.mode != "auto":
         fields["tool_choice"] = _choice(choice, quirks)
-    if quirks.parallel_tool_calls and (not parallel or quirks.parallel_said_always):
-        fields["parallel_tool_calls"] = parallel
+    if quirks.parallel_tool_calls and (not request.parallel or quirks.parallel_always_sent):
+        fields["parallel_tool_calls"] = request.parallel
     return fields
 
 
@@ -113,41 +117,41 @@ def _choice(choice: ToolChoice, quirks: Quirks) -> Any:
     return "required"
 
 
-def _held_to(schema: Schema | None, grammar: str | None, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
-    # One or the other: llama.cpp, which takes both, refuses them together.
+def _answer_format(schema: Schema | None, grammar: str | None, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
+    # Only one of the two: llama.cpp, which supports both, refuses them together.
     if schema is not None and quirks.response_format:
-        form, strict = fitted(schema, rules)
-        held = {"name": "answer", "schema": form, **({"strict": True} if strict else {})}
-        return {"response_format": {"type": "json_schema", "json_schema": held}}
+        fitted, strict = fit_schema(schema, rules)
+        form = {"name": "answer", "schema": fitted, **({"strict": True} if strict else {})}
+        return {"response_format": {"type": "json_schema", "json_schema": form}}
     return {"grammar": grammar} if grammar is not None and quirks.grammar else {}
 
 
 # Messages
 
 
-def _messages(messages: Sequence[Message], quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
-    laid_out: list[dict[str, Any]] = []
+def _messages(messages: Iterable[Message], quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = []
     for message in messages:
         match message.role:
             case "system":
                 role = "developer" if quirks.developer_role else "system"
-                laid_out.append({"role": role, "content": message.text})
+                written.append({"role": role, "content": message.text})
             case "user":
-                laid_out.append({"role": "user", "content": _content(message.parts, vendor)})
+                written.append({"role": "user", "content": _content(message.parts, vendor)})
             case "assistant":
-                laid_out += _assistant(message, quirks, vendor)
+                written += _assistant_messages(message, quirks, vendor)
             case "tool":
-                laid_out += _results(message, vendor)
-    return laid_out
+                written += _result_messages(message, vendor)
+    return written
 
 
 def _content(parts: Iterable[Part], vendor: str) -> str | list[dict[str, Any]]:
-    said = [part for part in parts if isinstance(part, Text | Media)]
-    if not any(isinstance(part, Media) for part in said):
-        return "".join(part.text for part in said if isinstance(part, Text))
+    shown = [part for part in parts if isinstance(part, Text | Media)]
+    if not any(isinstance(part, Media) for part in shown):
+        return "".join(part.text for part in shown if isinstance(part, Text))
     return [
         _media(part, vendor) if isinstance(part, Media) else _text(part.text)
-        for part in said
+        for part in shown
         if isinstance(part, Media) or part.text
     ]
 
@@ -157,53 +161,52 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _media(media: Media, vendor: str) -> dict[str, Any]:
-    own = _own(media.extra, vendor)
+    own = _vendor_data(media.extra, vendor)
     if media.mime.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": url_of(media), **own}}
+        return {"type": "image_url", "image_url": {"url": to_url(media), **own}}
     if media.data is None:
-        return _text(mentioned(media))
-    if sound := _SOUNDS.get(media.mime):
-        return {"type": "input_audio", "input_audio": {"data": base64_of(media), "format": sound}}
-    if (text := text_of(media)) is not None:
+        return _text(describe_media(media))
+    if sound := _SOUND_FORMATS.get(media.mime):
+        return {"type": "input_audio", "input_audio": {"data": to_base64(media), "format": sound}}
+    if (text := decode_text(media)) is not None:
         return _text(text)
     name = f"file.{media.mime.rpartition('/')[2]}"
-    return {"type": "file", "file": {"filename": name, "file_data": url_of(media), **own}}
+    return {"type": "file", "file": {"filename": name, "file_data": to_url(media), **own}}
 
 
-def _assistant(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
-    said: dict[str, Any] = {"role": "assistant", "content": None}
+def _assistant_messages(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
+    fields: dict[str, Any] = {"role": "assistant", "content": None}
     for part in message.parts:
         match part:
             case Text(text=text, extra=extra):
-                own = _own(extra, vendor)
+                own = _vendor_data(extra, vendor)
                 field = "refusal" if own.get("refusal") is True else "content"
-                said[field] = (said.get(field) or "") + text
+                fields[field] = (fields.get(field) or "") + text
                 if "extra_content" in own:
-                    said["extra_content"] = own["extra_content"]
+                    fields["extra_content"] = own["extra_content"]
             case Thinking() if quirks.echo_reasoning:
-                _add_reasoning(said, part, vendor)
+                _add_reasoning(fields, part, vendor)
             case Call(call=call, extra=extra):
-                function = {"name": call.name, "arguments": spelled_arguments(call.arguments)}
-                laid_out = {"id": call.id, "type": "function", "function": function, **_own(extra, vendor)}
-                said.setdefault("tool_calls", []).append(laid_out)
+                function = {"name": call.name, "arguments": encode_arguments(call.arguments)}
+                written = {"id": call.id, "type": "function", "function": function, **_vendor_data(extra, vendor)}
+                fields.setdefault("tool_calls", []).append(written)
             case Opaque(data=data) if part.vendor == vendor:
-                said |= object_in(data)
+                fields |= as_object(data)
             case _:
-                pass  # what another vendor made is of no use here
-    # The API refuses a message that says nothing, and reasoning alone is nothing said.
-    return [said] if said["content"] or said.keys() - _SAYS_NOTHING else []
+                pass  # the opaque data of another vendor, or reasoning that the endpoint does not take back
+    return [fields] if fields["content"] or fields.keys() - _FIELDS_WITHOUT_CONTENT else []
 
 
-def _add_reasoning(said: dict[str, Any], part: Thinking, vendor: str) -> None:
-    own = _own(part.extra, vendor)
-    if (field := text_in(own.get("field"))) in REASONING_FIELDS and part.text:
-        said[field] = said.get(field, "") + part.text
-    if details := list_in(own.get(REASONING_DETAILS)):
-        said[REASONING_DETAILS] = [*said.get(REASONING_DETAILS, ()), *details]
+def _add_reasoning(fields: dict[str, Any], part: Thinking, vendor: str) -> None:
+    own = _vendor_data(part.extra, vendor)
+    if (field := as_text(own.get("field"))) in REASONING_FIELDS and part.text:
+        fields[field] = fields.get(field, "") + part.text
+    if details := as_list(own.get(REASONING_DETAILS)):
+        fields[REASONING_DETAILS] = [*fields.get(REASONING_DETAILS, ()), *details]
 
 
-def _results(message: Message, vendor: str) -> list[dict[str, Any]]:
-    laid_out: list[dict[str, Any]] = []
+def _result_messages(message: Message, vendor: str) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = []
     shown: list[Part] = []
     for part in message.parts:
         if isinstance(part, Result):
@@ -212,12 +215,12 @@ def _results(message: Message, vendor: str) -> list[dict[str, Any]]:
             if media:
                 texts.append("[what cannot be shown here follows below]")
                 shown += [Text(text=f"From the result of {part.call_id}:"), *media]
-            laid_out.append({"role": "tool", "tool_call_id": part.call_id, "content": "\n".join(texts)})
+            written.append({"role": "tool", "tool_call_id": part.call_id, "content": "\n".join(texts)})
     shown += [part for part in message.parts if not isinstance(part, Result)]
     if content := _content(shown, vendor):
-        laid_out.append({"role": "user", "content": content})
-    return laid_out
+        written.append({"role": "user", "content": content})
+    return written
 
 
-def _own(extra: Extra | None, vendor: str) -> dict[str, Any]:
-    return object_in(extra.data) if extra is not None and extra.vendor == vendor else {}
+def _vendor_data(extra: Extra | None, vendor: str) -> dict[str, Any]:
+    return as_object(extra.data) if extra is not None and extra.vendor == vendor else {}

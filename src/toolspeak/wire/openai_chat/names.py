@@ -1,25 +1,34 @@
-"""What both sides call things."""
+"""Names and values of the API that its client side and its server side share."""
 
 from toolspeak.events import FinishReason
 
-VENDOR = "openai"
-"""Whose data an extra is, unless the endpoint goes by another name."""
+VENDOR: str = "openai"
+"""The vendor of `extra` data, unless the endpoint has a vendor name of its own."""
+
+ID_PREFIX: str = "chatcmpl-"
+"""The beginning of the ids of answers."""
+
+SAMPLING_FIELDS: frozenset[str] = frozenset(
+    "top_k min_p presence_penalty frequency_penalty repeat_penalty repetition_penalty logit_bias "
+    "chat_template_kwargs".split()
+)
+"""Fields beyond `ChatRequest` that only control sampling, as OpenAI or compatible servers know them."""
 
 DONE = "[DONE]"
 """The data of the last event of a stream."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""Where servers put reasoning, which the API itself has no field for. Only the first that is there is read."""
+"""Fields in which servers put reasoning: the API itself has none. Only the first field that is present is read."""
 
 REASONING_DETAILS = "reasoning_details"
-"""Reasoning in blocks, with signatures, which must go back as they came."""
+"""The field for reasoning in blocks, some of them signed, which must be sent back unchanged."""
 
-FINISHES: dict[str, FinishReason] = {
+FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_calls",
     "content_filter": "refused",
-    # What servers say beside the API:
+    # Values of servers, which are not in the API:
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
     "max_tokens": "length",

@@ -1,20 +1,20 @@
-"""The calls of an answer, put together from what servers make of the API."""
+"""Puts the calls of a streamed answer together from pieces, which servers number and name in different ways."""
 
 import json
 from typing import Any
 
 from toolspeak.messages import Extra
 from toolspeak.pieces import ApiCall
-from toolspeak.wire.json_data import arguments_text, object_in, text_in
+from toolspeak.wire.json_data import arguments_as_text, as_object, as_text
 from toolspeak.wire.piece_buffer import PieceBuffer
 
-_KNOWN = frozenset({"index", "id", "type", "function"})
+_KNOWN_FIELDS = frozenset({"index", "id", "type", "function"})
 
 
 class PartialCall:
-    """A call that is being said."""
+    """A call of which pieces are still arriving. `is_emitted` once its id and name have been handed on."""
 
-    __slots__ = ("arguments", "extra", "id", "index", "name", "told")
+    __slots__ = ("arguments", "extra", "id", "index", "is_emitted", "name")
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -22,10 +22,11 @@ class PartialCall:
         self.name = ""
         self.arguments: list[str] = []
         self.extra: dict[str, Any] = {}
-        self.told = False
+        self.is_emitted = False
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
+        """Whether the arguments are complete JSON."""
         if not self.arguments or not self.arguments[-1].rstrip().endswith("}"):
             return False
         try:
@@ -38,10 +39,10 @@ class PartialCall:
 class PartialCalls:
     """The calls of a message.
 
-    A piece belongs to the call with its `index`; without one, to the call with its id; without either, to the last one.
-    It begins a new call all the same where a server numbers every call 0 or gives no ids: if it brings a name that the
-    call found cannot have any more. A name may come in pieces or be said again in each: it is told with the first
-    arguments, when it can grow no more.
+    A piece belongs to the call with the same `index`; without an index, to the call with the same id; without both, to
+    the last call. But where a server numbers every call 0 or gives no ids, a piece starts a new call if it brings a
+    name that does not fit the call that was found. A name may arrive in pieces, or be repeated in each piece. So a call
+    is emitted with its first arguments, when its name is complete.
     """
 
     def __init__(self, out: PieceBuffer) -> None:
@@ -50,28 +51,30 @@ class PartialCalls:
         self._by_index: dict[int, PartialCall] = {}
 
     def read(self, piece: dict[str, Any]) -> None:
-        function = object_in(piece.get("function"))
-        call_id, name = text_in(piece.get("id")), text_in(function.get("name"))
-        call = self._find(piece.get("index"), call_id, name)
+        """Read one piece of a call, and emit it."""
+        function = as_object(piece.get("function"))
+        call_id, name = as_text(piece.get("id")), as_text(function.get("name"))
+        call = self._find_call(piece.get("index"), call_id, name)
         call.id = call.id or call_id
         if name != call.name:
             call.name += name
-        if not piece.keys() <= _KNOWN:
-            call.extra |= {key: value for key, value in piece.items() if key not in _KNOWN and value is not None}
-        if arguments := arguments_text(function.get("arguments")):
+        if not piece.keys() <= _KNOWN_FIELDS:
+            call.extra |= {key: value for key, value in piece.items() if key not in _KNOWN_FIELDS and value is not None}
+        if arguments := arguments_as_text(function.get("arguments")):
             call.arguments.append(arguments)
-            if call.told:
-                self._out.call(call.index, "", "", arguments)
+            if call.is_emitted:
+                self._out.add_call(call.index, "", "", arguments)
             else:
-                self._tell(call, arguments)
+                self._emit(call, arguments)
 
     def end(self) -> None:
-        """No more will come: tell the calls that have no arguments."""
+        """End the message: emit the calls that have no arguments."""
         for call in self._calls:
-            if not call.told:
-                self._tell(call, "")
+            if not call.is_emitted:
+                self._emit(call, "")
 
-    def spoken(self, vendor: str) -> list[ApiCall]:
+    def build(self, vendor: str) -> list[ApiCall]:
+        """Return the calls, as far as they arrived."""
         return [
             ApiCall(
                 index=call.index,
@@ -83,31 +86,31 @@ class PartialCalls:
             for call in self._calls
         ]
 
-    def _tell(self, call: PartialCall, arguments: str) -> None:
-        call.told = True
-        self._out.call(call.index, call.id, call.name, arguments)
+    def _emit(self, call: PartialCall, arguments: str) -> None:
+        call.is_emitted = True
+        self._out.add_call(call.index, call.id, call.name, arguments)
 
-    def _find(self, index: Any, call_id: str, name: str) -> PartialCall:
+    def _find_call(self, index: Any, call_id: str, name: str) -> PartialCall:
         if isinstance(index, int):
             call = self._by_index.get(index)
-            if call is None or (name and self._is_another(call, call_id, name)):
-                call = self._by_index[index] = self._new()
+            if call is None or (name and self._is_other_call(call, call_id, name)):
+                call = self._by_index[index] = self._add_call()
             return call
         if call_id:
             known = next((call for call in self._calls if call.id == call_id), None)
-            return known or self._new()
+            return known or self._add_call()
         if not self._calls:
-            return self._new()
+            return self._add_call()
         last = self._calls[-1]
-        return self._new() if name and (self._is_another(last, "", name) or last.is_whole) else last
+        return self._add_call() if name and (self._is_other_call(last, "", name) or last.is_complete) else last
 
-    def _is_another(self, call: PartialCall, call_id: str, name: str) -> bool:
-        """Whether a piece with a name cannot be of `call`."""
+    def _is_other_call(self, call: PartialCall, call_id: str, name: str) -> bool:
+        """Whether a piece with this id and name cannot belong to `call`."""
         if call_id and call.id and call_id != call.id:
             return True
         return bool(call.arguments) and name != call.name
 
-    def _new(self) -> PartialCall:
+    def _add_call(self) -> PartialCall:
         call = PartialCall(len(self._calls))
         self._calls.append(call)
         return call

@@ -1,4 +1,4 @@
-"""Requests, as a server reads them: the other side of `client_request`."""
+"""Reads the body of a request as a server: the reverse of `client_request`."""
 
 import json
 from collections.abc import Callable
@@ -9,225 +9,224 @@ from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
 from toolspeak.spec import ToolSpec
 from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.fields import Fields, check_names, check_unique, checked, read_tool
-from toolspeak.wire.media import bytes_from_base64, from_data_url, mime_of
+from toolspeak.wire.fields import Fields, check_kind, check_known_names, check_unique_names, read_tool
+from toolspeak.wire.media import decode_base64, decode_data_url, guess_image_type
 from toolspeak.wire.openai_chat.names import REASONING_DETAILS, REASONING_FIELDS, VENDOR
 
-_KNOWN = frozenset(
+_KNOWN_FIELDS = frozenset(
     "model messages tools tool_choice parallel_tool_calls stream stream_options max_tokens max_completion_tokens "
     "temperature top_p seed stop n".split()
 )
 
-_SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+_SOUND_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def read_request(body: Any) -> ChatRequest:
-    """What a client asks. Raises `UsageError` that names the field, in words for the client."""
+    """Read the body of a request. Raises `UsageError` that names the wrong field."""
     fields = Fields(body)
-    if fields.whole("n") not in (None, 1):
-        raise fields.refuse("n", "only one answer can be asked for")
+    if fields.integer("n") not in (None, 1):
+        raise fields.error("n", "only one answer can be asked for")
     for legacy, now in (("functions", "tools"), ("function_call", "tool_choice")):
         if fields.value(legacy) is not None:
-            raise fields.refuse(legacy, f"is not supported; use {now}")
-    tools = _tools(fields)
-    tools, choice = _choice(fields, tools)
-    options = fields.maybe_object("stream_options")
+            raise fields.error(legacy, f"is not supported; use {now}")
+    tools, choice = _read_choice(fields, _read_tools(fields))
+    options = fields.optional_object("stream_options")
     return ChatRequest(
         model=fields.text("model"),
-        messages=_Conversation().read(fields),
+        messages=_ChatReader().read(fields),
         tools=tools,
         choice=choice,
         parallel=fields.flag("parallel_tool_calls", True),
         stream=fields.flag("stream", False),
-        max_tokens=fields.whole("max_completion_tokens", least=1) or fields.whole("max_tokens", least=1),
-        temperature=fields.number("temperature", most=2),
-        top_p=fields.number("top_p", most=1),
-        seed=fields.whole("seed"),
+        max_tokens=fields.integer("max_completion_tokens", minimum=1) or fields.integer("max_tokens", minimum=1),
+        temperature=fields.number("temperature", maximum=2),
+        top_p=fields.number("top_p", maximum=1),
+        seed=fields.integer("seed"),
         stop=fields.texts("stop"),
         include_usage=options is not None and options.flag("include_usage", False),
-        extra=fields.others(_KNOWN) or None,
+        extra=fields.other_fields(_KNOWN_FIELDS) or None,
     )
 
 
-def _tools(fields: Fields) -> tuple[ToolSpec, ...]:
+def _read_tools(fields: Fields) -> tuple[ToolSpec, ...]:
     tools: list[ToolSpec] = []
     for tool in fields.objects("tools"):
         if tool.text("type") != "function":
-            raise tool.refuse("type", f"only function tools are supported, not {tool.text('type')!r}")
+            raise tool.error("type", f"only function tools are supported, not {tool.text('type')!r}")
         tools.append(read_tool(tool.object("function"), "parameters"))
-    check_unique(tools)
+    check_unique_names(tools)
     return tuple(tools)
 
 
-def _choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
-    """The choice, and the tools that it leaves."""
+def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
+    """Return the tools that the choice allows, and the choice."""
     value = fields.value("tool_choice")
     if value is None:
         return tools, AUTO
     if value in ("auto", "none", "required"):
         if value == "required" and not tools:
-            raise fields.refuse("tool_choice", "a call is required, but there are no tools")
+            raise fields.error("tool_choice", "a call is required, but there are no tools")
         return tools, ToolChoice(mode=value)
     if isinstance(value, str):
-        raise fields.refuse("tool_choice", f"{value!r} is none of auto, none, required")
+        raise fields.error("tool_choice", f"{value!r} is none of auto, none, required")
     chosen = fields.object("tool_choice")
     match chosen.text("type"):
         case "function":
             name = chosen.object("function").text("name")
-            check_names([name], tools, "tool_choice.function.name")
+            check_known_names([name], tools, "tool_choice.function.name")
             return tools, ToolChoice(mode="named", names=(name,))
         case "allowed_tools":
-            return _allowed(chosen.object("allowed_tools"), tools)
+            return _read_allowed_tools(chosen.object("allowed_tools"), tools)
         case other:
-            raise chosen.refuse("type", f"{other!r} is not supported")
+            raise chosen.error("type", f"{other!r} is not supported")
 
 
-def _allowed(allowed: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
-    # The API wants one or more of these called; a choice of ours that names several wants all of them. So the others
-    # are left out, and any call will do.
+def _read_allowed_tools(allowed: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
+    # The API requires a call of at least one of these tools. A `ToolChoice` that names several requires all of them.
+    # So the other tools are left out, and a call of any remaining tool is required.
     names = [tool.object("function").text("name") for tool in allowed.objects("tools", required=True)]
-    check_names(names, tools, allowed.at("tools"))
+    check_known_names(names, tools, allowed.path_of("tools"))
     mode = allowed.text("mode")
     if mode not in ("auto", "required"):
-        raise allowed.refuse("mode", f"{mode!r} is none of auto, required")
-    left = tuple(tool for tool in tools if tool.name in names)
-    return left, ToolChoice(mode="required") if mode == "required" else AUTO
+        raise allowed.error("mode", f"{mode!r} is none of auto, required")
+    remaining = tuple(tool for tool in tools if tool.name in names)
+    return remaining, ToolChoice(mode="required") if mode == "required" else AUTO
 
 
-class _Conversation:
-    """Reads the messages. Results that follow each other are one message, in the order of their calls."""
+class _ChatReader:
+    """Reads the messages. Consecutive results become one message, in the order of their calls."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
         self._results: list[Result] = []
-        self._order: list[str] = []  # ids of the calls of the last answer
+        self._order: list[str] = []  # ids of the calls in the last assistant message
 
     def read(self, fields: Fields) -> tuple[Message, ...]:
         for message in fields.objects("messages", required=True):
             role = message.text("role")
             if role == "tool":
-                self._results.append(self._result(message))
+                self._results.append(self._read_result(message))
                 continue
-            self._end_results()
-            self._messages.append(self._message(role, message))
-        self._end_results()
+            self._flush_results()
+            self._messages.append(self._read_message(role, message))
+        self._flush_results()
         if not self._messages:
-            raise fields.refuse("messages", "is empty")
+            raise fields.error("messages", "is empty")
         return tuple(self._messages)
 
-    def _message(self, role: str, message: Fields) -> Message:
+    def _read_message(self, role: str, message: Fields) -> Message:
         match role:
             case "system" | "developer":
-                return Message(role="system", parts=_content(message, _text_part))
+                return Message(role="system", parts=_read_content(message, _read_text_part))
             case "user":
-                return Message(role="user", parts=_content(message, _user_part))
+                return Message(role="user", parts=_read_content(message, _read_user_part))
             case "assistant":
-                said = _assistant(message)
-                self._order = [call.id for call in said.calls]
-                return said
+                assistant = _read_assistant(message)
+                self._order = [call.id for call in assistant.calls]
+                return assistant
             case other:
-                raise message.refuse("role", f"{other!r} is none of system, developer, user, assistant, tool")
+                raise message.error("role", f"{other!r} is none of system, developer, user, assistant, tool")
 
-    def _result(self, message: Fields) -> Result:
+    def _read_result(self, message: Fields) -> Result:
         call_id = message.text("tool_call_id")
         if call_id not in self._order:
-            raise message.refuse("tool_call_id", f"the message before has no call {call_id!r}")
+            raise message.error("tool_call_id", f"the message before has no call {call_id!r}")
         if any(result.call_id == call_id for result in self._results):
-            raise message.refuse("tool_call_id", f"{call_id!r} has a result already")
-        return Result(call_id=call_id, content=_content(message, _text_part))
+            raise message.error("tool_call_id", f"{call_id!r} has a result already")
+        return Result(call_id=call_id, content=_read_content(message, _read_text_part))
 
-    def _end_results(self) -> None:
+    def _flush_results(self) -> None:
         if self._results:
             in_order = sorted(self._results, key=lambda result: self._order.index(result.call_id))
             self._messages.append(Message(role="tool", parts=tuple(in_order)))
             self._results.clear()
 
 
-def _content(message: Fields, read: Callable[[Fields], Any]) -> tuple[Any, ...]:
+def _read_content(message: Fields, read_part: Callable[[Fields], Any]) -> tuple[Any, ...]:
     content = message.value("content")
     if isinstance(content, str):
         return (Text(text=content),)
-    return tuple(read(part) for part in message.objects("content", required=True))
+    return tuple(read_part(part) for part in message.objects("content", required=True))
 
 
-def _text_part(part: Fields) -> Text:
+def _read_text_part(part: Fields) -> Text:
     if part.text("type") == "refusal":
         return Text(text=part.text("refusal"), extra=Extra(vendor=VENDOR, data={"refusal": True}))
     if part.text("type") != "text":
-        raise part.refuse("type", f"{part.text('type')!r} cannot stand here; only text can")
+        raise part.error("type", f"{part.text('type')!r} is not allowed here; only text is")
     return Text(text=part.text("text"))
 
 
-def _user_part(part: Fields) -> Text | Media:
+def _read_user_part(part: Fields) -> Text | Media:
     match part.text("type"):
         case "image_url":
             image = part.object("image_url")
-            extra = _extra(image.others({"url"}))
-            return _from_url(image.text("url"), image.at("url"), extra)
+            extra = _build_extra(image.other_fields({"url"}))
+            return _read_url(image.text("url"), image.path_of("url"), extra)
         case "input_audio":
             sound = part.object("input_audio")
             form = sound.text("format")
-            if form not in _SOUNDS:
-                raise sound.refuse("format", f"{form!r} is none of {', '.join(_SOUNDS)}")
-            if (data := bytes_from_base64(sound.text("data"))) is None:
-                raise sound.refuse("data", "not base64")
-            return Media(mime=_SOUNDS[form], data=data)
+            if form not in _SOUND_TYPES:
+                raise sound.error("format", f"{form!r} is none of {', '.join(_SOUND_TYPES)}")
+            if (data := decode_base64(sound.text("data"))) is None:
+                raise sound.error("data", "not base64")
+            return Media(mime=_SOUND_TYPES[form], data=data)
         case "file":
             file = part.object("file")
-            extra = _extra(file.others({"file_data"}))
-            return _from_url(file.text("file_data"), file.at("file_data"), extra)
+            extra = _build_extra(file.other_fields({"file_data"}))
+            return _read_url(file.text("file_data"), file.path_of("file_data"), extra)
         case _:
-            return _text_part(part)
+            return _read_text_part(part)
 
 
-def _from_url(url: str, path: str, extra: Extra | None) -> Media:
+def _read_url(url: str, path: str, extra: Extra | None) -> Media:
     if not url.startswith("data:"):
-        return Media(mime=mime_of(url, "image/*"), url=url, extra=extra)
-    if (held := from_data_url(url)) is None:
-        raise UsageError(f"{path}: not a data address that can be read")
-    mime, data = held
+        return Media(mime=guess_image_type(url, "image/*"), url=url, extra=extra)
+    if (decoded := decode_data_url(url)) is None:
+        raise UsageError(f"{path}: not a valid data URL")
+    mime, data = decoded
     return Media(mime=mime, data=data, extra=extra)
 
 
-def _extra(data: dict[str, Any]) -> Extra | None:
+def _build_extra(data: dict[str, Any]) -> Extra | None:
     return Extra(vendor=VENDOR, data=data) if data else None
 
 
-def _assistant(message: Fields) -> Message:
-    parts: list[Part] = [*_reasoning(message)]
+def _read_assistant(message: Fields) -> Message:
+    parts: list[Part] = [*_read_reasoning(message)]
     if message.value("content") is not None:
-        extra = _extra(message.others(message.data.keys() - {"extra_content"}))
-        said = [part for part in _content(message, _text_part) if part.text]
-        parts += [Text(text=text.text, extra=extra) for text in said] if extra else said
-    if refusal := message.maybe_text("refusal"):
+        extra = _build_extra(message.other_fields(message.data.keys() - {"extra_content"}))
+        texts = [part for part in _read_content(message, _read_text_part) if part.text]
+        parts += [Text(text=text.text, extra=extra) for text in texts] if extra else texts
+    if refusal := message.optional_text("refusal"):
         parts.append(Text(text=refusal, extra=Extra(vendor=VENDOR, data={"refusal": True})))
-    parts += [_call(call) for call in message.objects("tool_calls")]
+    parts += [_read_call(call) for call in message.objects("tool_calls")]
     return Message(role="assistant", parts=tuple(parts))
 
 
-def _reasoning(message: Fields) -> list[Thinking]:
+def _read_reasoning(message: Fields) -> list[Thinking]:
     data: dict[str, Any] = {}
     text = ""
     for field in REASONING_FIELDS:
-        if text := message.maybe_text(field):
+        if text := message.optional_text(field):
             data["field"] = field
             break
     if (details := message.value(REASONING_DETAILS)) is not None:
-        data[REASONING_DETAILS] = checked(details, list, message.at(REASONING_DETAILS))
+        data[REASONING_DETAILS] = check_kind(details, list, message.path_of(REASONING_DETAILS))
     return [Thinking(text=text, extra=Extra(vendor=VENDOR, data=data))] if data else []
 
 
-def _call(call: Fields) -> Call:
+def _read_call(call: Fields) -> Call:
     if call.value("type") not in (None, "function"):
-        raise call.refuse("type", "only function calls are supported")
+        raise call.error("type", "only function calls are supported")
     function = call.object("function")
-    said = function.maybe_text("arguments")
+    encoded = function.optional_text("arguments")
     try:
-        arguments: Any = json.loads(said) if said.strip() else {}
+        arguments: Any = json.loads(encoded) if encoded.strip() else {}
     except (ValueError, RecursionError):
-        raise function.refuse("arguments", "not JSON") from None
-    checked(arguments, dict, function.at("arguments"))
+        raise function.error("arguments", "not JSON") from None
+    check_kind(arguments, dict, function.path_of("arguments"))
     return Call(
         call=ToolCall(id=call.text("id"), name=function.text("name"), arguments=arguments),
-        extra=_extra(call.others({"id", "type", "function", "index"})),
+        extra=_build_extra(call.other_fields({"id", "type", "function", "index"})),
     )

@@ -1,0 +1,123 @@
+"""`Wire`: what the package of an API must export, and `WIRES`: the APIs there are.
+
+The type checker holds each package in `WIRES` to `Wire`. See the package docstring for how to add an API.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
+
+from toolspeak.events import Event, FinishReason, Usage
+from toolspeak.messages import Message
+from toolspeak.pieces import Answer, Piece
+from toolspeak.spec import ToolSpec
+from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.quirks import Quirks
+from toolspeak.wire.schemas import SchemaRules
+
+ApiName: TypeAlias = Literal["openai", "anthropic"]
+"""The names of the APIs, as endpoints and settings use them."""
+
+
+class AnswerDecoder(Protocol):
+    """Reads one streamed answer into pieces.
+
+    Attributes:
+        ended: Whether the API has marked the end of the message. Otherwise the stream was cut.
+        reason: The API's own word for why the message ended; empty until the API gave it.
+        skipped: The number of events that were not JSON objects, and so were skipped.
+    """
+
+    ended: bool
+    reason: str
+    skipped: int
+
+    def feed_all(self, payloads: list[str]) -> list[Piece]:
+        """Read the data of events that arrived together. Raises `ModelError` when the API reports an error."""
+        ...
+
+    def close(self) -> Answer:
+        """Return the whole message, as far as it arrived."""
+        ...
+
+
+class AnswerEncoder(Protocol):
+    """Writes one answer of a server, streamed (`start`, `feed`, `error`) or whole (`response`)."""
+
+    def start(self) -> bytes:
+        """Return the beginning of a stream."""
+        ...
+
+    def feed(self, events: Sequence[Event]) -> bytes:
+        """Return the part of a stream that represents `events`. `TurnEnded` ends the stream."""
+        ...
+
+    def error(self, message: str) -> bytes:
+        """Return the end of a stream that failed."""
+        ...
+
+    def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
+        """Return the body of a whole answer."""
+        ...
+
+
+class Wire(Protocol):
+    """The exports of an API's package.
+
+    Attributes:
+        PATH: The path of requests behind the base address, which ends in `/v1`.
+        VENDOR: The vendor of `extra` data, unless the endpoint has a vendor name of its own.
+        ID_PREFIX: The beginning of the ids of answers.
+        SAMPLING_FIELDS: Fields beyond `ChatRequest` that only control sampling, so that a gateway may forward them to
+            this API from any other.
+    """
+
+    PATH: str
+    VENDOR: str
+    ID_PREFIX: str
+    SAMPLING_FIELDS: frozenset[str]
+
+    # The client side
+
+    def request_headers(self, key: str | None) -> dict[str, str]:
+        """Return the headers that the API requires, with the key if there is one."""
+        ...
+
+    def request_body(
+        self, request: ChatRequest, *, quirks: Quirks = ..., rules: SchemaRules = ..., vendor: str = ...
+    ) -> dict[str, Any]:
+        """Return the body of a request."""
+        ...
+
+    def tool_definitions(
+        self, specs: Iterable[ToolSpec], *, strict: bool = False, rules: SchemaRules = ...
+    ) -> list[dict[str, Any]]:
+        """Return the `tools` field of a request."""
+        ...
+
+    def Decoder(self, vendor: str = ...) -> AnswerDecoder:  # noqa: N802 (a class)
+        """Create the reader of a streamed answer."""
+        ...
+
+    def read_response(self, body: Any, vendor: str = ...) -> Answer:
+        """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
+        ...
+
+    # The server side
+
+    def read_request(self, body: Any) -> ChatRequest:
+        """Read the body of a request. Raises `UsageError` that names the wrong field."""
+        ...
+
+    def Encoder(  # noqa: N802 (a class)
+        self, model: str, *, id: str, created: int, include_usage: bool = ...
+    ) -> AnswerEncoder:
+        """Create the writer of an answer. `created` is its time in seconds since 1970, where the API has one."""
+        ...
+
+    def error_body(self, status: int, message: str, kind: str = "") -> dict[str, Any]:
+        """Return the body of an answer with an error status. `kind` overrides the type that follows from `status`."""
+        ...
+
+
+WIRES: Mapping[ApiName, Wire] = {"openai": openai_chat, "anthropic": anthropic_messages}

@@ -1,0 +1,69 @@
+"""Errors that an API reports, as one line of text and as an exception. All APIs are read in the same way."""
+
+import json
+import re
+from http import HTTPStatus
+from typing import Any
+
+from toolspeak.errors import ModelError, ProviderError, RateLimited
+from toolspeak.wire.json_data import as_list, as_object, as_text
+
+MAX_CAUSE_CHARS = 500
+"""Characters of a cause that are kept; some servers answer with a page of HTML."""
+
+_RATE_LIMIT_WORDS = ("rate_limit", "ratelimit", "too_many_requests", "overloaded", "engine_busy")
+
+_RATE_LIMIT_CODES = (429, 529, "429", "529")
+
+_HTML_MARKUP = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+
+def build_error(error: Any) -> ModelError:
+    """Return the exception for an error object in a stream or in an answer."""
+    fields = as_object(error)
+    label = f"{fields.get('type')} {fields.get('code')}".lower()
+    is_rate_limit = fields.get("code") in _RATE_LIMIT_CODES or any(word in label for word in _RATE_LIMIT_WORDS)
+    error_class = RateLimited if is_rate_limit else ProviderError
+    return error_class(read_cause(error) or "the endpoint reported an error without a cause")
+
+
+def read_cause(error: Any, depth: int = 4) -> str:
+    """Return the message of an error object as one line; empty if no message is found within `depth` levels."""
+    if isinstance(error, str):
+        return _one_line(error)
+    if isinstance(error, list):
+        return _one_line(
+            "; ".join(filter(None, (read_cause(each, depth - 1) for each in as_list(error)[:20] if depth)))
+        )
+    fields = as_object(error)
+    message = as_text(fields.get("message")) or as_text(fields.get("msg")) or as_text(fields.get("detail"))
+    if not message:
+        inner = [fields[key] for key in ("error", "detail", "errors") if key in fields and depth]
+        return next(filter(None, (read_cause(each, depth - 1) for each in inner)), "")
+    if place := ".".join(str(step) for step in as_list(fields.get("loc"))):
+        message = f"{place}: {message}"
+    upstream = as_text(as_object(fields.get("metadata")).get("raw"))  # the message of the provider behind a router
+    kind = as_text(fields.get("type")) or as_text(fields.get("code"))
+    return _one_line(" ".join(filter(None, (message, upstream, f"({kind})" if kind and kind not in message else ""))))
+
+
+def read_error_body(status: int, body_text: str) -> str:
+    """Return the cause in the body of an error response as one line; without a cause, the name of the status."""
+    try:
+        body: Any = json.loads(body_text)
+    except (ValueError, RecursionError):
+        body = _HTML_MARKUP.sub(" ", body_text)
+    fields = as_object(body)
+    return read_cause(fields["error"] if fields.get("error") else body) or _status_name(status)
+
+
+def _status_name(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Overloaded" if status == 529 else "no cause was given"
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_CAUSE_CHARS else line[: MAX_CAUSE_CHARS - 1] + "…"
