@@ -22,7 +22,7 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.loop import begin, decide, reduce
+from toolspeak.loop import decide, initial_state, reduce
 from toolspeak.messages import Call, Message, ToolCall, ToolResult, user
 from toolspeak.run.driver import Driver
 from toolspeak.spec import ToolSpec
@@ -58,7 +58,7 @@ def time_turn(length):
     prepared = [facts_of(turn) for turn in range(1, length + 1)]
     spent = 0.0
     for _ in range(TURNS // length):
-        state = reduce(begin([SPEC]), started)
+        state = reduce(initial_state([SPEC]), started)
         start = process_time()
         for turn in prepared:
             for fact in turn:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.coercion import ENUM_NAMES, coerce, coerce_arguments, decoded
+from toolspeak.coercion import ENUM_NAMES, coerce, coerce_arguments, decode_text
 from toolspeak.messages import Concat, Ref
 
 ROOT = {
@@ -160,7 +160,7 @@ def test_references_are_left_alone(reference: Any, kind: str):
     ],
 )
 def test_only_arrays_objects_and_strings_are_opened(text: str, value: Any):
-    assert decoded(text) == value
+    assert decode_text(text) == value
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from toolspeak.coercion import coerce_arguments
 from toolspeak.dialects import DIALECTS, Dialect, read
 from toolspeak.messages import user
 from toolspeak.spec import ToolSpec, map_subschemas, object_schema, strict_schema
-from toolspeak.validation import problems
+from toolspeak.validation import find_problems
 from toolspeak.wire import anthropic_messages, openai_chat
 
 EMPTY = {"type": "object", "properties": {}}
@@ -76,8 +76,8 @@ def test_arguments_of_loose_schemas_are_coerced_and_checked():
     assert coerce_arguments(SAID, forecast) == MEANT
     assert coerce_arguments({"arguments": SAID}, forecast) == MEANT
     assert coerce_arguments(None, now) == {}
-    assert list(problems(MEANT, forecast, forecast)) == []
-    wrong = list(problems({"place": 3, "tags": []}, forecast, forecast))
+    assert list(find_problems(MEANT, forecast, forecast)) == []
+    wrong = list(find_problems({"place": 3, "tags": []}, forecast, forecast))
     assert wrong == ["place: got 3; needs object with keys id", "tags: got []; needs object"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from toolspeak.messages import Concat, Ref
 from toolspeak.spec import resolve_reference
-from toolspeak.validation import SHOWN, describe, fits, nearest, problems, shown, spelled
+from toolspeak.validation import MAX_VALUE_CHARS, describe, find_problems, format_key, format_value, is_valid, nearest
 
 ROOT = {
     "$defs": {
@@ -62,8 +62,8 @@ NODE = {"$ref": "#/$defs/Node"}
     ],
 )
 def test_what_fits(schema: Any, value: Any):
-    assert fits(value, schema, ROOT)
-    assert list(problems(value, schema, ROOT, "x")) == []
+    assert is_valid(value, schema, ROOT)
+    assert list(find_problems(value, schema, ROOT, "x")) == []
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_what_fits(schema: Any, value: Any):
     ],
 )
 def test_what_does_not_fit_is_said_one_line_each(schema: Any, value: Any, lines: list[str]):
-    assert list(problems(value, schema, ROOT, "x")) == lines
-    assert fits(value, schema, ROOT) == (not lines)
+    assert list(find_problems(value, schema, ROOT, "x")) == lines
+    assert is_valid(value, schema, ROOT) == (not lines)
 
 
 def test_without_a_path_the_arguments_are_meant():
-    assert list(problems(3, {"type": "object"}, ROOT)) == ["arguments: got 3; needs object"]
-    assert list(problems({"value": "a"}, NODE, ROOT)) == ['value: got "a"; needs integer']
+    assert list(find_problems(3, {"type": "object"}, ROOT)) == ["arguments: got 3; needs object"]
+    assert list(find_problems({"value": "a"}, NODE, ROOT)) == ['value: got "a"; needs integer']
 
 
 @pytest.mark.parametrize(
@@ -154,25 +154,25 @@ def test_a_recursive_schema_is_described_all_the_same():
     ],
 )
 def test_a_value_is_shown_as_json_on_one_line(value: Any, text: str):
-    assert shown(value) == text
+    assert format_value(value) == text
 
 
 @pytest.mark.parametrize("value", ["a" * 1000, ["a"] * 1000, {"a" * 1000: 1}, "\u2028" * 1000])
 def test_a_long_value_is_cut(value: Any):
-    assert len(shown(value)) == SHOWN
-    assert shown(value).endswith("…")
+    assert len(format_value(value)) == MAX_VALUE_CHARS
+    assert format_value(value).endswith("…")
 
 
 def test_a_value_without_end_is_named_by_its_type():
     around: list[Any] = []
     around.append(around)
-    assert shown(around) == "list"
+    assert format_value(around) == "list"
 
 
 def test_a_key_is_shown_as_it_is_unless_it_cannot_be():
-    assert spelled("city name") == "city name"
-    assert spelled("a\nb") == '"a\\nb"'
-    assert len(spelled("a" * 1000)) == SHOWN
+    assert format_key("city name") == "city name"
+    assert format_key("a\nb") == '"a\\nb"'
+    assert len(format_key("a" * 1000)) == MAX_VALUE_CHARS
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""How the nouns of layer 0 are made: frozen, slotted, keyword-only dataclasses.
+"""`frozen`: the decorator of all value classes. They are frozen, slotted, keyword-only dataclasses.
 
-One decorator instead of thirty spellings of the same three flags. A noun that travels (a part, a message, an event) has
-a `kind`: a class variable, so that it costs nothing to construct and still names the class in saved JSON.
+One decorator instead of thirty repetitions of the same three flags. A class whose values are saved or sent (a part, a
+message, an event) has a `kind`: a class variable, which costs nothing to construct and names the class in saved JSON.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""What happens: one vocabulary from the parser through the loop to every surface.
+"""Events: one vocabulary from the readers through the loop to every surface.
 
-Events are a closed union of two sorts. **Deltas** are for eyes only: never folded, logged or kept. **Facts** are the
-run: the loop is a fold over them, and a run is resumed from them. A thing that is started (`TurnStarted`,
-`ToolStarted`) is a fact before it is launched.
+Events are a closed union of two sorts. **Deltas** are for display only: never folded, logged or kept. **Facts** are the
+run itself: the loop is a fold over them, and a run is resumed from them. A start (`TurnStarted`, `ToolStarted`) is
+recorded as a fact before the request is sent or the tool is run.
 """
 
 from typing import ClassVar, Literal, TypeAlias
@@ -12,20 +12,20 @@ from toolspeak.messages import Message, ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
-"""How a message ended. `closed`: we closed the stream ourselves, having heard enough; it counts as ended well."""
+"""How a message ended. `closed`: toolspeak closed the stream, since the message was complete enough."""
 
 ENDED_WELL: frozenset[FinishReason] = frozenset({"stop", "tool_calls", "closed"})
-"""Ways in which a message ends well."""
+"""The ways in which a message ends well, so that its calls may run."""
 
 Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
-"""How much of a call had to be mended, from nothing to a reading of its shape."""
+"""How much of a call had to be repaired to be read, from nothing to its whole shape."""
 
 StopReason: TypeAlias = Literal["answered", "length", "refused", "limit", "loop", "cancelled", "error"]
 
 
 @frozen
 class Usage:
-    """Tokens of a turn or of a run. `estimated` marks figures that the endpoint did not give."""
+    """The tokens of a turn or of a run. `estimated` marks numbers that the endpoint did not send."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -43,15 +43,15 @@ class Usage:
 
 @frozen
 class Limits:
-    """Where a run stops by itself. `None` is no limit.
+    """The limits of a run. `None` is no limit.
 
     Attributes:
-        turns: Answers of the model.
+        turns: Messages of the model.
         calls: Calls that are run.
-        tokens: Tokens that the endpoint counted, in and out.
-        seconds: Time from the start.
-        repeats: How often the same call may give the same result before the model is told; the next time ends the run.
-        concurrent: Calls that run at the same time; the others wait for their turn.
+        tokens: Tokens that the endpoint counted, input and output.
+        seconds: Seconds from the start.
+        repeats: How often the same call may have the same result before the model is warned; once more ends the run.
+        concurrent: Calls that run at the same time; further calls wait.
     """
 
     turns: int | None = 10
@@ -64,7 +64,7 @@ class Limits:
 
 @frozen
 class ToolChoice:
-    """Which tools may or must be called. With `named`, all of `names` must be."""
+    """Which tools the model may or must call. With `named`, it must call all of `names`."""
 
     mode: Literal["auto", "none", "required", "named"] = "auto"
     names: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class ThinkingDelta:
 
 @frozen
 class ArgsDelta:
-    """A piece of the canonical JSON of a call's arguments; joined, the pieces are the arguments of its `CallReady`."""
+    """More of the JSON text of a call's arguments. Joined, the texts are the arguments in `CallReady`."""
 
     kind: ClassVar[Literal["args_delta"]] = "args_delta"
     call_id: str
@@ -106,7 +106,7 @@ class RunStarted:
     """The run begins with these messages and options.
 
     Attributes:
-        output: The name of the tool that gives the answer, where the answer has a type.
+        output: The name of the tool that takes the answer, if the answer has a type.
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
             A run that is resumed uses the tools of the program that resumes it.
@@ -127,14 +127,14 @@ class RunStarted:
 
 @frozen
 class RunResumed:
-    """The facts so far were read back, by a process that knows nothing else of the run."""
+    """The run was resumed from its facts, by a process that has nothing else of the run."""
 
     kind: ClassVar[Literal["run_resumed"]] = "run_resumed"
 
 
 @frozen
 class Interrupted:
-    """What the loop cannot see by itself: a cancellation, a deadline, a dead endpoint."""
+    """The run was stopped from outside: by a cancellation, a deadline or an endpoint that failed."""
 
     kind: ClassVar[Literal["interrupted"]] = "interrupted"
     cause: Literal["cancelled", "deadline", "endpoint"]
@@ -159,7 +159,7 @@ class TurnStarted:
 
 @frozen
 class CallStarted:
-    """The name of a call is known; its arguments are still being said."""
+    """The name of a call is known; its arguments are still arriving."""
 
     kind: ClassVar[Literal["call_started"]] = "call_started"
     call_id: str
@@ -177,7 +177,7 @@ class CallReady:
 
 @frozen
 class CallMalformed:
-    """Something was meant as a call and cannot be one. It gets a result like any call: bad grammar is data."""
+    """The model wrote a call that cannot be understood. It gets a result, as any call does, with the reason."""
 
     kind: ClassVar[Literal["call_malformed"]] = "call_malformed"
     call_id: str
@@ -189,7 +189,7 @@ class CallMalformed:
 
 @frozen
 class SaidInThought:
-    """All text and calls of this turn so far turned out to be reasoning."""
+    """All text and calls of this turn so far turned out to be reasoning: display and loop discard them."""
 
     kind: ClassVar[Literal["said_in_thought"]] = "said_in_thought"
 

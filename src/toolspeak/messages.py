@@ -1,8 +1,8 @@
-"""What is said: messages and their parts, calls and their results.
+"""Messages and their parts, calls and their results.
 
-A message is a role and parts. Vendor data (signatures, redacted thinking, ids) sits on the part as `extra`, tagged with
-its vendor, and is echoed back to that vendor only; `Opaque` carries blocks we do not understand. One `tool` message per
-turn holds all results in call order, and may end with a note to the model; each wire lays it out as its API wants.
+A message is a role and parts. Vendor data (signatures, redacted thinking, ids) is kept on its part as `extra`, with the
+name of the vendor, and is sent back to that vendor only; `Opaque` holds blocks that toolspeak does not read. One `tool`
+message per turn holds all results in the order of the calls, and may end with a note to the model.
 """
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -10,17 +10,20 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from toolspeak._frozen import frozen
 
 Json: TypeAlias = Annotated[Any, "JSON"]
-"""A plain JSON value: never read for type tags, whatever it looks like."""
+"""A plain JSON value. The codec never looks for references or kinds in it."""
 
 Arguments: TypeAlias = Annotated[dict[str, Any], "arguments"]
-"""Arguments of a call: JSON in which any value may be a `Ref` or a `Concat`."""
+"""The arguments of a call: JSON in which any value may be a `Ref` or a `Concat`."""
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 @frozen
 class Ref:
-    """The result of an earlier call, or a part of it: `w["days"][0]` is `Ref(call="call_1", path=("days", 0))`."""
+    """A reference to the result of an earlier call, or to a part of it.
+
+    In code, `w["days"][0]` is `Ref(call="call_1", path=("days", 0))`.
+    """
 
     call: str
     path: tuple[str | int, ...] = ()
@@ -35,7 +38,7 @@ class Concat:
 
 @frozen
 class ToolCall:
-    """A call that the model has finished saying."""
+    """A complete call: a tool, and the arguments for it."""
 
     id: str
     name: str
@@ -44,7 +47,7 @@ class ToolCall:
 
 @frozen
 class Extra:
-    """Data of one vendor that must go back to that vendor as it came."""
+    """Data of one vendor that must be sent back to that vendor unchanged."""
 
     vendor: str
     data: Json
@@ -66,7 +69,7 @@ class Thinking:
 
 @frozen
 class Media:
-    """An image, a sound or a document: its bytes or its address."""
+    """An image, a sound or a document: its bytes or its URL."""
 
     kind: ClassVar[Literal["media"]] = "media"
     mime: str
@@ -77,14 +80,14 @@ class Media:
 
 @frozen
 class ToolResult:
-    """What came of a call.
+    """The result of a call.
 
     Attributes:
-        call_id: The call.
-        output: The full JSON value, which references read.
+        call_id: The id of the call.
+        output: The return value as JSON, in full; references read it.
         error: What went wrong, in words for the model.
-        ran: Whether the function was entered; a call with bad arguments, say, never was.
-        media: Images and the like that the function gave.
+        ran: Whether the function was called; false for a call with invalid arguments, for example.
+        media: Images and other media that the function returned.
     """
 
     call_id: str
@@ -103,7 +106,7 @@ class Call:
 
 @frozen
 class Result:
-    """A result as the model is shown it (cut to the tool's output limit, if it has one)."""
+    """A result as the model sees it, cut to the output limit of the tool."""
 
     kind: ClassVar[Literal["result"]] = "result"
     call_id: str
@@ -114,7 +117,7 @@ class Result:
 
 @frozen
 class Opaque:
-    """A block of a vendor that we carry and do not read."""
+    """A block of a vendor that toolspeak keeps and does not read."""
 
     kind: ClassVar[Literal["opaque"]] = "opaque"
     vendor: str
@@ -126,7 +129,7 @@ Part: TypeAlias = Text | Thinking | Call | Result | Media | Opaque
 
 @frozen
 class Raw:
-    """The text a message was read from. Its own dialect sends it back byte for byte; another renders the parts anew."""
+    """The text from which a message was read. The same dialect sends it again; others render the parts anew."""
 
     dialect: str
     text: str
@@ -151,15 +154,15 @@ class Message:
 
 
 def system(text: str) -> Message:
-    """A system message of one text."""
+    """Return a system message of one text."""
     return Message(role="system", parts=(Text(text=text),))
 
 
 def user(text: str) -> Message:
-    """A user message of one text."""
+    """Return a user message of one text."""
     return Message(role="user", parts=(Text(text=text),))
 
 
 def assistant(text: str) -> Message:
-    """An assistant message of one text."""
+    """Return an assistant message of one text."""
     return Message(role="assistant", parts=(Text(text=text),))

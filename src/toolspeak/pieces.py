@@ -1,8 +1,8 @@
-"""What an endpoint says, before it is understood: the seam between an API and the reading of an answer.
+"""Pieces: the answer of an endpoint before it is read, the same for every API.
 
-A wire turns what arrives into pieces: text and reasoning (as deltas), pieces of the API's own calls, and at the end one
-`Answer` with all parts in their order. Nothing here has been understood: the arguments of a call are still text, and a
-text may hold calls that nobody has looked for.
+A wire makes pieces of the bytes that arrive: text and reasoning (as deltas), pieces of the API's own calls, and at the
+end one `Answer` with all parts in order. Nothing is interpreted yet: the arguments of a call are still text, and a text
+may contain calls.
 """
 
 from typing import ClassVar, Literal, TypeAlias
@@ -17,10 +17,10 @@ class CallPiece:
     """A piece of a call that the API itself marks as one.
 
     Attributes:
-        index: Which call of the message it belongs to; calls may be interleaved.
-        id: Its id, once the API has said it.
-        name: The tool, once the API has said it.
-        arguments: More of the JSON text of its arguments.
+        index: The number of the call in the message; pieces of several calls may be interleaved.
+        id: The id of the call, once the API has sent it.
+        name: The name of the tool, once the API has sent it.
+        arguments: More of the JSON text of the arguments.
     """
 
     kind: ClassVar[Literal["call_piece"]] = "call_piece"
@@ -32,7 +32,7 @@ class CallPiece:
 
 @frozen
 class ApiCall:
-    """A whole call as the API gave it: its arguments are text and may not be JSON at all."""
+    """A whole call as the API sent it: the arguments are text, which may not even be JSON."""
 
     kind: ClassVar[Literal["spoken_call"]] = "spoken_call"
     index: int
@@ -44,9 +44,9 @@ class ApiCall:
 
 @frozen
 class Answer:
-    """The end of a message, and all of it: its parts in order, how it ended, and what it took.
+    """The end of a message, with all its parts in order.
 
-    `usage` is None where the endpoint said nothing of it.
+    `usage` is None if the endpoint did not send it.
     """
 
     kind: ClassVar[Literal["answer"]] = "answer"

@@ -13,7 +13,7 @@ Effect: TypeAlias = Literal["read", "idempotent", "once"]
 """`read` changes nothing; `idempotent` may be repeated; `once` must not be repeated (the careful default)."""
 
 Schema: TypeAlias = Mapping[str, Any]
-"""A JSON schema. Schemas are shared and never changed in place."""
+"""A JSON schema. Schemas are shared, so they are never changed in place."""
 
 
 @frozen
@@ -157,10 +157,10 @@ def map_subschemas(schema: Schema, change: Callable[[Schema], Any]) -> dict[str,
 
 
 def strict_schema(schema: Schema) -> dict[str, Any]:
-    """The strict variant: every property is required, and those that were optional may be null.
+    """Return the strict variant of a schema: every property is required, and optional ones may be null.
 
-    Endpoints that decode under a grammar ask for it. A null is taken back to the default when the call is validated.
-    An object whose keys are free (`dict[str, int]`) cannot be said strictly and is left as it is.
+    Endpoints that generate under a grammar require it. When the call is validated, a null stands for the default. An
+    object with free keys (`dict[str, int]`) has no strict variant and is left unchanged.
     """
     result = map_subschemas(schema, strict_schema)
     properties: dict[str, Any] | None = result.get("properties")
@@ -190,7 +190,7 @@ def can_be_strict(schema: Schema) -> bool:
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    # The default is not shown: under a strict schema the model says null, and null means the default.
+    # The default is not shown: under a strict schema the model writes null, which stands for the default.
     schema = {key: value for key, value in schema.items() if key != "default"}
     kind = schema.get("type")
     if kind == "null" or (isinstance(kind, list) and "null" in kind) or not schema.keys() - {"description"}:

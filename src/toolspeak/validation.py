@@ -1,8 +1,8 @@
-"""Whether a value fits a JSON schema, and in what words it does not.
+"""Checks a value against a JSON schema, and describes each problem in words for a model.
 
-The words are for a model: each problem names the field, what came and what is allowed, on one line. Only what decides
-the meaning of a call is checked (types, enums, required and unknown keys); bounds and patterns are left to the tool's
-own validator, which knows more than a schema can say.
+A problem is one line that names the field, the value and what is allowed. Only what decides the meaning of a call is
+checked (types, enums, required and unknown keys); bounds and patterns are left to the tool's own validator, which knows
+more than a schema can express.
 """
 
 import difflib
@@ -13,54 +13,58 @@ from typing import Any, cast
 from toolspeak.messages import Concat, Ref
 from toolspeak.spec import Schema, resolve_reference
 
-SHOWN = 60
-"""Characters of a value that an error repeats."""
+MAX_VALUE_CHARS = 60
+"""Characters of a value that an error quotes."""
 
-LONGEST_NAME = 200
-"""Characters of a name for which it is still worth looking for a similar one."""
-
-
-def fits(value: Any, schema: Any, root: Schema) -> bool:
-    """Whether `value` fits `schema`, whose `$ref`s point into `root`."""
-    return next(problems(value, schema, root), None) is None
+MAX_NAME_CHARS = 200
+"""Characters of the longest name for which a similar name is looked for."""
 
 
-def problems(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[str]:
-    """Each way in which `value` does not fit `schema`, as a line for the model. References fit everywhere."""
+MAX_OPTIONS = 12
+"""Alternatives that a description names; the last stands for the rest where there are more."""
+
+
+def is_valid(value: Any, schema: Any, root: Schema) -> bool:
+    """Whether `value` is valid under `schema`, whose `$ref`s point into `root`."""
+    return next(find_problems(value, schema, root), None) is None
+
+
+def find_problems(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[str]:
+    """Yield each problem of `value` under `schema`, as a line for the model. A `Ref` is valid everywhere."""
     if schema is True or isinstance(value, Ref):
         return
     if not isinstance(schema, Mapping):
         yield f"{path}: not allowed"
         return
     schema = resolve_reference(cast("Schema", schema), root)
-    if (allowed := enumerated(schema)) is not None:
+    if (allowed := get_enum_values(schema)) is not None:
         if not any(value == option and type(value) is type(option) for option in allowed):
-            yield _mismatch(path, value, schema, root)
+            yield _describe_mismatch(path, value, schema, root)
         return
     for part in schema.get("allOf", ()):
-        yield from problems(value, part, root, path)
-    if options := alternatives(schema):
-        yield from _union_problems(value, schema, options, root, path)
+        yield from find_problems(value, part, root, path)
+    if options := get_alternatives(schema):
+        yield from _find_union_problems(value, schema, options, root, path)
         return
-    kind = schema_type(schema)
-    if kind is not None and not is_kind(value, kind):
-        yield _mismatch(path, value, schema, root)
+    kind = get_type(schema)
+    if kind is not None and not is_of_type(value, kind):
+        yield _describe_mismatch(path, value, schema, root)
     elif isinstance(value, dict):
-        yield from _object_problems(cast("dict[str, Any]", value), schema, root, path)
+        yield from _find_object_problems(cast("dict[str, Any]", value), schema, root, path)
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[Any]", value)):
-            yield from problems(item, item_schema(schema, index), root, f"{path}[{index}]")
+            yield from find_problems(item, get_item_schema(schema, index), root, f"{path}[{index}]")
 
 
-def enumerated(schema: Schema) -> list[Any] | None:
-    """The values a schema lists, if it lists them."""
+def get_enum_values(schema: Schema) -> list[Any] | None:
+    """Return the values that a schema lists (`enum` or `const`); None if it lists no values."""
     if "const" in schema:
         return [schema["const"]]
     return schema.get("enum")
 
 
-def alternatives(schema: Schema) -> list[Any]:
-    """The alternatives of a union, whichever way it is said; empty for a schema that is none."""
+def get_alternatives(schema: Schema) -> list[Any]:
+    """Return the alternatives of a union (`anyOf`, `oneOf` or a list of types); empty for any other schema."""
     if options := schema.get("anyOf") or schema.get("oneOf"):
         return list(options)
     kind = schema.get("type")
@@ -69,18 +73,18 @@ def alternatives(schema: Schema) -> list[Any]:
     return []
 
 
-def schema_type(schema: Schema) -> Any:
+def get_type(schema: Schema) -> Any:
     """Return the `type` of a schema; `"object"` for a schema that has properties and leaves its type out."""
     return "object" if "type" not in schema and "properties" in schema else schema.get("type")
 
 
-def item_schema(schema: Schema, index: int) -> Any:
-    """The schema of the item at `index` of an array."""
+def get_item_schema(schema: Schema, index: int) -> Any:
+    """Return the schema of the item at `index` of an array."""
     prefix: list[Any] = schema.get("prefixItems", [])
     return prefix[index] if index < len(prefix) else schema.get("items", True)
 
 
-def is_kind(value: Any, kind: Any) -> bool:
+def is_of_type(value: Any, kind: Any) -> bool:
     """Whether `value` is of the JSON schema type `kind`."""
     match kind:
         case "string":
@@ -102,22 +106,25 @@ def is_kind(value: Any, kind: Any) -> bool:
 
 
 def nearest(name: str, options: Iterable[str], *, likeness: float = 0.5) -> str | None:
-    """The option most like `name`, if any is like it at all; letter case and underscores do not count.
+    """Return the option that is most like `name`, or None. Case, underscores and hyphens do not count.
 
-    `likeness`, from 0 to 1, is how much alike they must be.
+    Args:
+        name: The name that was not found.
+        options: The names that there are.
+        likeness: How much alike the two must be, from 0 to 1.
     """
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME_CHARS:
         return None
-    plain = {_plain(option): option for option in options}
-    found = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=likeness)
+    plain = {_fold_name(option): option for option in options}
+    found = difflib.get_close_matches(_fold_name(name), plain, n=1, cutoff=likeness)
     return plain[found[0]] if found else None
 
 
-def _plain(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").casefold()
 
 
-def _object_problems(value: dict[str, Any], schema: Schema, root: Schema, path: str) -> Iterator[str]:
+def _find_object_problems(value: dict[str, Any], schema: Schema, root: Schema, path: str) -> Iterator[str]:
     properties: Mapping[str, Any] = schema.get("properties", {})
     rest = schema.get("additionalProperties", True)
     dot = f"{path}." if path else ""
@@ -126,64 +133,64 @@ def _object_problems(value: dict[str, Any], schema: Schema, root: Schema, path: 
             yield f"{dot}{name}: missing; needs {describe(properties.get(name, {}), root)}"
     for name, item in value.items():
         if name in properties:
-            yield from problems(item, properties[name], root, f"{dot}{name}")
+            yield from find_problems(item, properties[name], root, f"{dot}{name}")
         elif rest is not False:
-            yield from problems(item, rest, root, f"{dot}{spelled(name)}")
+            yield from find_problems(item, rest, root, f"{dot}{format_key(name)}")
         elif similar := nearest(name, properties.keys() - value.keys()):
-            yield f"{dot}{spelled(name)}: no such key; did you mean {similar}?"
+            yield f"{dot}{format_key(name)}: no such key; did you mean {similar}?"
         else:
             known = ", ".join(properties) or "none, it takes no arguments"
-            yield f"{dot}{spelled(name)}: no such key; the keys are: {known}"
+            yield f"{dot}{format_key(name)}: no such key; the keys are: {known}"
 
 
-def _union_problems(value: Any, schema: Schema, options: list[Any], root: Schema, path: str) -> Iterator[str]:
-    if any(fits(value, option, root) for option in options):
+def _find_union_problems(value: Any, schema: Schema, options: list[Any], root: Schema, path: str) -> Iterator[str]:
+    if any(is_valid(value, option, root) for option in options):
         return
-    # When only one alternative is of the value's own kind, its problems are the ones worth telling.
-    types = [(option, schema_type(resolve_reference(option, root))) for option in options if is_container(value)]
-    kin = [option for option, kind in types if is_kind(value, kind)]
-    if len(kin) == 1:
-        yield from problems(value, kin[0], root, path)
+    # When only one alternative has the type of the value, its problems are the ones worth naming.
+    types = [(option, get_type(resolve_reference(option, root))) for option in options if is_container(value)]
+    same_type = [option for option, kind in types if is_of_type(value, kind)]
+    if len(same_type) == 1:
+        yield from find_problems(value, same_type[0], root, path)
     else:
-        yield _mismatch(path, value, schema, root)
+        yield _describe_mismatch(path, value, schema, root)
 
 
 def is_container(value: Any) -> bool:
     return isinstance(value, dict | list)
 
 
-def _mismatch(path: str, value: Any, schema: Schema, root: Schema) -> str:
-    return f"{path or 'arguments'}: got {shown(value)}; needs {describe(schema, root)}"
+def _describe_mismatch(path: str, value: Any, schema: Schema, root: Schema) -> str:
+    return f"{path or 'arguments'}: got {format_value(value)}; needs {describe(schema, root)}"
 
 
-def shown(value: Any) -> str:
-    """A value as an error repeats it: as JSON on one line, cut short."""
+def format_value(value: Any) -> str:
+    """Format a value for an error: as JSON on one line, cut to `MAX_VALUE_CHARS`."""
     if isinstance(value, str):
-        value = value[:SHOWN]  # cut before it is written out: it may be megabytes
+        value = value[:MAX_VALUE_CHARS]  # cut before it is written out: it may be megabytes
     try:
         text = json.dumps(value, ensure_ascii=False, default=lambda each: type(each).__name__)
         if not text.isprintable():  # line breaks that JSON leaves as they are, halves of surrogate pairs
             text = json.dumps(value, default=lambda each: type(each).__name__)
     except (ValueError, TypeError, RecursionError):
         text = type(value).__name__
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
 
 
-def spelled(key: str) -> str:
-    """A key as an error repeats it: as it is, unless it is too long or cannot stand on one line."""
-    return key if len(key) <= SHOWN and key.isprintable() else shown(key)
+def format_key(key: str) -> str:
+    """Format a key for an error: unchanged, unless it is too long or cannot stand on one line."""
+    return key if len(key) <= MAX_VALUE_CHARS and key.isprintable() else format_value(key)
 
 
 def describe(schema: Any, root: Schema, depth: int = 0) -> str:
-    """What a schema allows, in a few words."""
+    """Describe in a few words what a schema allows."""
     if not isinstance(schema, Mapping):
         return "any value"
     schema = resolve_reference(cast("Schema", schema), root)
-    if (allowed := enumerated(schema)) is not None:
-        return _listed([shown(option) for option in allowed])
-    if options := alternatives(schema):
-        return _listed(list(dict.fromkeys(describe(option, root, depth + 1) for option in options)))
-    kind = schema_type(schema)
+    if (allowed := get_enum_values(schema)) is not None:
+        return _join_options([format_value(option) for option in allowed])
+    if options := get_alternatives(schema):
+        return _join_options(list(dict.fromkeys(describe(option, root, depth + 1) for option in options)))
+    kind = get_type(schema)
     if kind == "array" and "items" in schema and depth < 3:
         return f"array of {describe(schema['items'], root, depth + 1)}"
     if kind == "object" and schema.get("properties") and depth < 3:
@@ -193,7 +200,7 @@ def describe(schema: Any, root: Schema, depth: int = 0) -> str:
     return f"{kind} ({schema['format']})" if "format" in schema else str(kind)
 
 
-def _listed(words: list[str]) -> str:
-    if len(words) > 12:
-        words = [*words[:11], f"one of {len(words) - 11} more"]
+def _join_options(words: list[str]) -> str:
+    if len(words) > MAX_OPTIONS:
+        words = [*words[: MAX_OPTIONS - 1], f"one of {len(words) - MAX_OPTIONS + 1} more"]
     return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)

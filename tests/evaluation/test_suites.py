@@ -14,7 +14,7 @@ from toolspeak.evaluation.questions import Question
 from toolspeak.evaluation.suites import load_suite, read_suite
 from toolspeak.evaluation.trial_runner import TrialRunner
 from toolspeak.evaluation.trials import make_trials
-from toolspeak.validation import fits
+from toolspeak.validation import is_valid
 
 from .scripted_models import answering, meant, right_calls
 
@@ -37,7 +37,7 @@ def test_what_quick_expects_fits_its_tools(asked: Question):
         assert set(schemas[call.name]["required"]) <= set(call.arguments)
         for key, values in given.items():
             for value in values:
-                assert fits(meant(value), schemas[call.name]["properties"][key], schemas[call.name])
+                assert is_valid(meant(value), schemas[call.name]["properties"][key], schemas[call.name])
     assert bool(asked.expected) is (asked.category not in ("none", "missing"))
     assert any(call.after for call in asked.expected) is (asked.category == "steps")
 

@@ -13,7 +13,7 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.loop import Action, State, begin, decide, reduce
+from toolspeak.loop import Action, State, decide, initial_state, reduce
 from toolspeak.messages import Call, Message, Part, Text, ToolCall, ToolResult, user
 from toolspeak.spec import ToolSpec
 
@@ -30,6 +30,7 @@ SPECS = [
     spec("send"),
     spec("alone", sequential=True),
     spec("pay", approve=True),
+    spec("guarded", approve=True, sequential=True),
     spec("peek", approve=True, effect="read"),
     spec("short", max_output=5),
     spec("answer", effect="idempotent"),
@@ -71,7 +72,7 @@ def result(call_id: str, output: Any = "fine", **options: Any) -> ToolFinished:
 
 
 def after(*facts: Fact | Iterable[Fact], specs: Iterable[ToolSpec] = SPECS) -> State:
-    state = begin(specs)
+    state = initial_state(specs)
     for each in facts:
         for fact in each if isinstance(each, list) else [each]:
             state = reduce(state, fact)

@@ -114,6 +114,7 @@ TABLE: dict[str, tuple[list[Any], list[str]]] = {
     "somebody has been asked": ([GO, *turn("pay p"), *ASKED], []),
     "after the others": ([GO, *turn("send a", "pay p")], ["run a"]),
     "when the others have ended": ([GO, *turn("send a", "pay p"), *run("a"), result("a")], ["approve p"]),
+    "only about the call that needs it": ([GO, *turn("guarded g", "read a")], ["approve g"]),
     "about all at once": ([GO, *turn("pay p", "peek q")], ["approve p q"]),
     "yes": ([GO, *turn("pay p"), *ASKED, ApprovalGiven(call_id="p", approved=True)], ["run p"]),
     "no": ([GO, *turn("pay p"), *ASKED, ApprovalGiven(call_id="p", approved=False)], ["ask 2"]),

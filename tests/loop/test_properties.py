@@ -22,7 +22,7 @@ from toolspeak.events import (
     ToolStarted,
     TurnStarted,
 )
-from toolspeak.loop import BrokenReference, State, begin, decide, reduce, resolved
+from toolspeak.loop import BrokenReference, State, decide, initial_state, reduce, resolve_references
 from toolspeak.messages import Ref, Result, ToolCall
 
 from .folding import SPECS, ended, result, started
@@ -58,7 +58,7 @@ class World:
 
     def __init__(self, data: st.DataObject) -> None:
         self.data = data
-        self.state = begin(SPECS)
+        self.state = initial_state(SPECS)
         self.facts: list[Fact] = []
         self.listening = False
         self.running: dict[str, ToolCall] = {}
@@ -119,7 +119,7 @@ class World:
     def leads_nowhere(self, call: ToolCall) -> bool:
         """Whether it refers to what is not there: such a call is started only to say so, and is never made."""
         try:
-            resolved(call.arguments, self.state.results)
+            resolve_references(call.arguments, self.state.results)
         except BrokenReference:
             return True
         return False
@@ -184,7 +184,9 @@ class World:
     def message_ends(self) -> None:
         self.listening = False
         finish = (
-            "error" if self.state.halted else self.data.draw(st.sampled_from(["stop", "closed", "length", "error"]))
+            "error"
+            if self.state.interruption
+            else self.data.draw(st.sampled_from(["stop", "closed", "length", "error"]))
         )
         self.fact(ended(*self.said, text=self.data.draw(st.sampled_from(["", "Hi."])), finish=finish))
 
@@ -203,7 +205,7 @@ class World:
     def resumed(self) -> None:
         """The process is gone: what was under way is not any more, and the facts are read back."""
         self.listening, self.running, self.asked = False, {}, []
-        self.state = begin(SPECS)
+        self.state = initial_state(SPECS)
         for fact in load_facts(dump_facts(self.facts)):
             self.state = reduce(self.state, fact)
         self.fact(RunResumed())
@@ -235,7 +237,7 @@ def test_whatever_happens(data: st.DataObject):
     assert world.state.ended is not None, "it comes to an end"
     assert decide(world.state) == ()
     sendable(world.state)
-    again = begin(SPECS)
+    again = initial_state(SPECS)
     for fact in world.facts:
         again = reduce(again, fact)
     assert again == world.state, "the facts are all there is"

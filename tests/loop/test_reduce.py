@@ -17,9 +17,9 @@ from toolspeak.events import (
     TurnStarted,
     Usage,
 )
-from toolspeak.loop import State, begin, reduce
-from toolspeak.loop.reduce import SHOWN
-from toolspeak.loop.words import UNKNOWN
+from toolspeak.loop import State, initial_state, reduce
+from toolspeak.loop.reduce import MAX_SHOWN_CHARS
+from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.messages import Media, Ref, Result, Text
 
 from .folding import SPECS, after, call, ended, ready, result, run, started, turn
@@ -43,7 +43,7 @@ def test_results_join_the_history_when_the_last_is_there_and_in_call_order():
     state = reduce(state, result("b", {"n": 2}))
     assert roles(state) == "user assistant tool"
     assert list(results(state).items()) == [("a", "1"), ("b", '{"n": 2}'), ("c", "3")]
-    assert [spoken.id for spoken in state.done] == ["a", "b", "c"]
+    assert [entry.id for entry in state.finished_calls] == ["a", "b", "c"]
 
 
 def test_calls_are_in_the_order_of_the_message_though_they_came_in_another():
@@ -77,12 +77,12 @@ def test_what_does_not_concern_this_turn_changes_nothing():
 def test_what_is_shown_is_cut_and_the_result_is_not(output: Any, shown: str):
     state = after(GO, turn("short a"), run("a"), result("a", output))
     assert results(state) == {"a": shown}
-    assert state.done[0].result.output == output
+    assert state.finished_calls[0].result.output == output
 
 
 def test_without_a_limit_of_its_own_a_result_is_cut_at_64_kb():
     state = after(GO, turn("send a"), run("a"), result("a", "x" * 100_000))
-    assert results(state)["a"].startswith("x" * SHOWN + "\n… (cut: 65,536 of 100,000")
+    assert results(state)["a"].startswith("x" * MAX_SHOWN_CHARS + "\n… (cut: 65,536 of 100,000")
 
 
 def test_media_stand_beside_or_for_the_text():
@@ -120,7 +120,7 @@ def test_what_was_not_run_says_why(case: str):
     state = after(GO, facts)
     assert results(state).keys() == told.keys()
     assert all(words in results(state)[call_id] for call_id, words in told.items())
-    assert all(spoken.result is not None and not spoken.result.ran for spoken in state.done)
+    assert all(entry.result is not None and not entry.result.ran for entry in state.finished_calls)
 
 
 def test_one_at_a_time():
@@ -140,13 +140,13 @@ def test_one_at_a_time_and_the_first_was_none():
         ended(call("x m"), call("send a")),
     )
     assert "only one call" in results(state)["a"]
-    assert not state.turn.over
+    assert not state.turn.exceeds_call_limit
 
 
 def test_what_was_thought_is_forgotten():
     state = after(GO, TurnStarted(turn=1), ready("read a"), run("a"), SaidInThought(), ended(text="Hi."), result("a"))
     assert roles(state) == "user assistant"
-    assert (state.done, state.turn.stray) == ((), ())
+    assert (state.finished_calls, state.turn.abandoned_ids) == ((), ())
 
 
 def test_a_demand_that_is_not_met_is_put_into_words():
@@ -171,15 +171,15 @@ def test_a_message_that_broke_off_is_as_if_it_had_not_been_said():
     state = after(before.run, TurnStarted(turn=1), ready("read a"), run("a"), ready("send b"), broken, result("a", 1))
     assert roles(state) == "user assistant tool"
     again = reduce(reduce(state, RunEnded(reason="error")), RunResumed())
-    same = again._replace(kept={}, made=0, turn=before.turn, specs=before.specs)
+    same = again._replace(reusable_results={}, started_calls=0, turn=before.turn, specs=before.specs)
     assert same == before
-    assert (again.made, len(again.kept)) == (1, 1)
+    assert (again.started_calls, len(again.reusable_results)) == (1, 1)
 
 
 def test_what_was_found_out_is_kept_for_when_the_message_comes_again():
     said = [TurnStarted(turn=1), ready("read a"), ready("read b", 1), *run("a", "b"), result("a", "known")]
     state = after(GO, said, RunResumed(), TurnStarted(turn=1), ready("read c"), RunResumed())
-    assert state.made == 1
+    assert state.started_calls == 1
     state = after(
         GO,
         said,
@@ -191,34 +191,34 @@ def test_what_was_found_out_is_kept_for_when_the_message_comes_again():
         ready("read d"),
     )
     assert state.turn.calls["d"].result.output == "known"
-    assert reduce(state, ended(call("read d"))).kept == {}
+    assert reduce(state, ended(call("read d"))).reusable_results == {}
 
 
 def test_what_was_cancelled_with_the_run_is_not_kept():
     halted = Interrupted(cause="cancelled")
     said = [TurnStarted(turn=1), ready("read a"), *run("a"), halted, ended(call("read a"), finish="error")]
     state = after(GO, said, result("a", None, error="cancelled"), RunEnded(reason="cancelled"), RunResumed())
-    assert (dict(state.kept), state.made, state.halted, state.ended) == ({}, 0, None, None)
+    assert (dict(state.reusable_results), state.started_calls, state.interruption, state.ended) == ({}, 0, None, None)
 
 
 def test_an_unknown_outcome_is_told():
     state = after(GO, turn("send a"), run("a"), RunResumed())
-    assert results(state) == {"a": UNKNOWN}
-    assert state.made == 1
+    assert results(state) == {"a": EFFECT_UNKNOWN}
+    assert state.started_calls == 1
 
 
 def test_the_tools_are_no_facts():
     facts = [GO, *turn("send a"), *run("a")]
-    state = begin([each for each in SPECS if each.name != "send"])
+    state = initial_state([each for each in SPECS if each.name != "send"])
     for fact in facts:
         state = reduce(state, fact)
-    assert results(reduce(state, RunResumed())) == {"a": UNKNOWN}
+    assert results(reduce(state, RunResumed())) == {"a": EFFECT_UNKNOWN}
 
 
 def test_references_are_to_calls_of_the_same_turn():
     state = after(GO, turn("send a"), run("a"), result("a", 1), TurnStarted(turn=2), ready("send b", Ref(call="a")))
     assert state.results == {}
-    assert state.turn.calls["b"].needs == ("a",)
+    assert state.turn.calls["b"].depends_on == ("a",)
 
 
 def test_what_ran_when_its_message_was_cut_is_not_run_again():

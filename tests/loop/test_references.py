@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.loop import BrokenReference, needs, resolved
+from toolspeak.loop import BrokenReference, find_references, resolve_references
 from toolspeak.messages import Concat, Ref, ToolResult
 
 RESULTS = {
@@ -34,8 +34,8 @@ def at(*path: str | int, call: str = "w") -> Ref:
     ],
 )
 def test_what_they_come_to(arguments: dict[str, Any], expected: Any, calls: tuple[str, ...]):
-    assert resolved(arguments, RESULTS) == expected
-    assert needs(arguments) == calls
+    assert resolve_references(arguments, RESULTS) == expected
+    assert find_references(arguments) == calls
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_what_they_come_to(arguments: dict[str, Any], expected: Any, calls: tupl
 )
 def test_what_leads_nowhere_is_told(ref: Ref, told: str):
     with pytest.raises(BrokenReference, match=told):
-        resolved({"x": [ref]}, RESULTS)
+        resolve_references({"x": [ref]}, RESULTS)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import ProviderError, RunPaused, UsageError
 from toolspeak.events import ApprovalNeeded, CallReady, Fact, Limits, RunResumed, ToolFinished, ToolStarted
-from toolspeak.loop.words import UNKNOWN
+from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
 from toolspeak.tools import tool
@@ -189,7 +189,7 @@ def test_a_run_goes_on_from_every_fact(name: str):
 def ended_the_same(again: Outcome, first: Outcome, in_flight: set[tuple[str, str]]) -> None:
     assert (again.text, again.stop_reason, again.output) == (first.text, first.stop_reason, first.output)
     assert [(each.name) for each in again.calls] == [(each.name) for each in first.calls]
-    unknown = {each.name for each in again.calls if each.error == UNKNOWN}
+    unknown = {each.name for each in again.calls if each.error == EFFECT_UNKNOWN}
     assert unknown == {name for name, _ in in_flight}
     if not in_flight:
         assert essence(again) == essence(first)
@@ -226,7 +226,7 @@ def test_a_call_in_flight_that_must_not_be_repeated_is_told_as_unknown():
     started = max(place for place, fact in enumerate(facts) if isinstance(fact, ToolStarted))
     MADE.clear()
     outcome = agent.resume(facts[: started + 1])
-    assert outcome.calls[0].error == UNKNOWN
+    assert outcome.calls[0].error == EFFECT_UNKNOWN
     assert outcome.calls[1].output == "put b"
     assert MADE == {("put", "b"): 1}
 

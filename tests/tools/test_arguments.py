@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from toolspeak import InvalidArguments, Tool
 from toolspeak.errors import ToolError
-from toolspeak.tools.arguments import LINES
+from toolspeak.tools.arguments import MAX_ERROR_LINES
 
 
 class Unit(Enum):
@@ -413,9 +413,9 @@ def test_arguments_that_are_no_object_are_refused_with_the_keys(sent: Any):
 
 def test_the_error_has_few_lines_however_much_is_wrong():
     error = refused(takes(list[int]), {"x": ["bad"] * 1000})
-    assert len(error.problems) == LINES
+    assert len(error.problems) == MAX_ERROR_LINES
     assert error.problems[-1] == "and more"
-    assert len(str(error).splitlines()) == LINES + 1
+    assert len(str(error).splitlines()) == MAX_ERROR_LINES + 1
 
 
 def test_a_long_value_is_cut():
@@ -552,7 +552,7 @@ def test_nothing_but_invalid_arguments_leaves(made: Tool[..., Any], value: Any):
     except InvalidArguments as error:
         told = str(error)
     assert len(told) < 4000
-    assert len(told.splitlines()) <= LINES + 1
+    assert len(told.splitlines()) <= MAX_ERROR_LINES + 1
     told.encode()
 
 
@@ -563,7 +563,7 @@ def test_nothing_but_invalid_arguments_leaves_when_it_is_all_there_is(value: Any
     for made in (Tool(route), Tool(no_parameters)):
         error = refused(made, value)
         assert len(str(error)) < 4000
-        assert len(str(error).splitlines()) <= LINES + 1
+        assert len(str(error).splitlines()) <= MAX_ERROR_LINES + 1
 
 
 def test_a_huge_unknown_key_is_cut():
@@ -574,7 +574,7 @@ def test_a_huge_unknown_key_is_cut():
 def test_of_a_million_bad_items_a_few_are_told_soon():
     error = refused(takes(list[int]), {"x": ["bad"] * 1_000_000})
     assert error.problems[0] == 'x[0]: got "bad"; needs integer'
-    assert len(error.problems) == LINES
+    assert len(error.problems) == MAX_ERROR_LINES
 
 
 def test_what_a_validator_says_is_cut():

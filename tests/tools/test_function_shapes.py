@@ -26,7 +26,7 @@ from typing_extensions import Doc, TypedDict
 
 from toolspeak import Context, Tool
 from toolspeak.spec import strict_schema
-from toolspeak.validation import fits
+from toolspeak.validation import is_valid
 
 
 @dataclass(frozen=True)
@@ -1188,7 +1188,7 @@ def nulls(row: Shape) -> dict[str, None]:
     """Null for each key that was left out, may be left out and may not be null."""
     parameters = row.parameters
     free = parameters["properties"].keys() - parameters.get("required", ()) - row.sent.keys()
-    return {key: None for key in free if not fits(None, parameters["properties"][key], parameters)}
+    return {key: None for key in free if not is_valid(None, parameters["properties"][key], parameters)}
 
 
 @pytest.mark.parametrize("row", [each for each in SHAPES if nulls(each.values[0])])

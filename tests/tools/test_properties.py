@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from toolspeak import InvalidArguments, Tool
 from toolspeak.coercion import coerce, coerce_arguments
 from toolspeak.spec import strict_schema
-from toolspeak.validation import fits
+from toolspeak.validation import is_valid
 
 # Types, each with a strategy for its values
 
@@ -232,7 +232,7 @@ def test_any_valid_value_survives_json_and_validation(call: tuple[CallRecord, di
 def test_what_fits_is_left_as_it_is(call: tuple[CallRecord, dict[str, Any]]):
     made, values = call
     sent, schema = as_json(made, values), made.tool.spec.parameters
-    assert fits(sent, schema, schema)
+    assert is_valid(sent, schema, schema)
     assert seen(coerce(sent, schema, schema)) == seen(sent)
     assert seen(coerce_arguments(sent, schema)) == seen(sent)
 
@@ -280,7 +280,7 @@ def test_coercion_changes_only_what_does_not_fit(kind: Kind, value: Any):
     root = Tool(function).spec.parameters
     schema = root["properties"]["x"]
     changed = repr(coerce(value, schema, root)) != repr(value)
-    assert not (changed and fits(value, schema, root))
+    assert not (changed and is_valid(value, schema, root))
 
 
 def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
@@ -315,7 +315,7 @@ def test_the_strict_variant_requires_every_property_everywhere(made: CallRecord)
         if "properties" in schema:
             assert schema["required"] == list(schema["properties"])
             assert schema["additionalProperties"] is False
-    assert all(fits(None, strict["properties"][name], strict) for name in made.defaults)
+    assert all(is_valid(None, strict["properties"][name], strict) for name in made.defaults)
 
 
 @given(calls())
@@ -325,6 +325,6 @@ def test_a_null_that_the_strict_variant_asks_for_means_the_default(call: tuple[C
     nulls = {
         name: None
         for name in made.defaults.keys() - values.keys()
-        if not fits(None, schema["properties"][name], schema)
+        if not is_valid(None, schema["properties"][name], schema)
     }
     assert seen(made.called(as_json(made, values) | nulls)) == seen({**made.defaults, **values})

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from toolspeak.tools import output_text, output_value
-from toolspeak.tools.results import ITEMS
+from toolspeak.tools.results import MAX_GENERATOR_ITEMS
 
 
 class Colour(Enum):
@@ -217,8 +217,8 @@ def test_a_cycle_keeps_what_can_be_shown():
 )
 def test_a_list_without_end_is_cut(result: Any):
     text = output_text(read(result))
-    assert f"cut after {ITEMS} items" in text
-    assert len(text) < 50 * ITEMS
+    assert f"cut after {MAX_GENERATOR_ITEMS} items" in text
+    assert len(text) < 50 * MAX_GENERATOR_ITEMS
 
 
 def test_a_generator_that_breaks_keeps_what_it_gave_and_says_why_it_ended():

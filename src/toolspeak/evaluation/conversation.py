@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from toolspeak.dialects import dialect
 from toolspeak.evaluation.answers import RecordedAnswer
 from toolspeak.events import Delta, Event, RunStarted, ToolFinished, TurnStarted
-from toolspeak.loop import AskModel, State, begin, decide, reduce
+from toolspeak.loop import AskModel, State, decide, initial_state, reduce
 from toolspeak.messages import Message, Text, ToolResult
 from toolspeak.pieces import Answer, ApiCall
 from toolspeak.spec import ToolSpec
@@ -22,7 +22,7 @@ CALL_OUTPUT = "done"
 def begin_conversation(specs: Sequence[ToolSpec], dialect_name: str, messages: Sequence[Message]) -> State:
     """Return the state of the loop before the first answer."""
     started = RunStarted(run_id="", model="", dialect=dialect_name, messages=tuple(messages))
-    return reduce(begin(specs), started)
+    return reduce(initial_state(specs), started)
 
 
 def read_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> list[Event]:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from toolspeak.coercion import coerce_arguments
 from toolspeak.evaluation.questions import ExpectedCall, Question, Verdict
-from toolspeak.loop import BrokenReference, resolved
+from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
 
 
@@ -85,7 +85,7 @@ class _CallMatcher:
 def _describe_difference(call: ToolCall, expected: ExpectedCall, results: Mapping[str, ToolResult]) -> str:
     """Describe how a call differs from an expected one; empty if it does not."""
     try:
-        given = cast("dict[str, Any]", resolved(call.arguments, results))
+        given = cast("dict[str, Any]", resolve_references(call.arguments, results))
     except BrokenReference as broken:
         return str(broken)
     for key in expected.arguments:

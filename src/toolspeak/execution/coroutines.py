@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 from toolspeak.messages import Media
 from toolspeak.tools import output_text, output_value
-from toolspeak.tools.results import ITEMS, LETTERS
+from toolspeak.tools.results import MAX_GENERATOR_CHARS, MAX_GENERATOR_ITEMS
 
 MAX_CANCELLATIONS = 100
 """How often a coroutine that ignores its cancellation is cancelled while it is closed."""
@@ -92,7 +92,7 @@ async def _collect_items(items: AsyncIterator[Any]) -> list[Any]:
     taken: list[Any] = []
     letters = 0
     async for item in items:
-        if len(taken) == ITEMS or letters > LETTERS:
+        if len(taken) == MAX_GENERATOR_ITEMS or letters > MAX_GENERATOR_CHARS:
             return [*taken, f"… (cut after {len(taken)} items)"]
         value = item if isinstance(item, Media) else output_value(item)
         taken.append(value)

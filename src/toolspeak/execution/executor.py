@@ -9,11 +9,11 @@ from toolspeak.errors import InvalidArguments, ToolError
 from toolspeak.execution.coroutines import GuardedCoroutine, PendingValue, is_pending, resolve_pending
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned, format_error, make_result
 from toolspeak.execution.threads import THREAD_POOL, ThreadPool
-from toolspeak.loop import BrokenReference, resolved
+from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Context, Tool, Toolbox
-from toolspeak.tools.toolbox import unknown_tool
+from toolspeak.tools.toolbox import explain_unknown_tool
 
 CANCEL_GRACE_SECONDS = 0.2
 """How long a coroutine may go on after it was cancelled, before it is closed."""
@@ -64,7 +64,7 @@ class Executor:
         try:
             tool = self._find_tool(call.name)
             context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn)
-            bound = tool.bind(resolved(call.arguments, results), context)
+            bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))
             return running
@@ -84,7 +84,7 @@ class Executor:
 
     def _find_tool(self, name: str) -> Tool[..., Any]:
         if name not in self._toolbox:
-            raise _UnknownTool(unknown_tool(name, self._toolbox.names))
+            raise _UnknownTool(explain_unknown_tool(name, self._toolbox.names))
         return self._toolbox[name]
 
 

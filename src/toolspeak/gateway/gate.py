@@ -21,7 +21,7 @@ from toolspeak.events import (
     TurnEnded,
     Usage,
 )
-from toolspeak.loop import needs
+from toolspeak.loop import find_references
 from toolspeak.messages import Call, Message, Part, Text, Thinking
 
 
@@ -182,7 +182,7 @@ class Gate:
 
     def _complete_call(self, event: CallReady) -> list[Event]:
         call = event.call
-        if needs(call.arguments):
+        if find_references(call.arguments):
             self.is_done = True
             return []
         self._calls.append(event)

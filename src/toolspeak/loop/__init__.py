@@ -2,22 +2,23 @@
 
     facts ── reduce ──► state ── decide ──► actions
 
-No I/O, no clock, no randomness, no deltas. A driver performs the actions and brings back facts; it asks `decide` after
-every fact. What has been started is a fact before it is launched, so the same state gives the same actions however
-often it is asked, and a run can be resumed from its facts.
+No I/O, no clock, no randomness, no deltas. A driver calls `decide` after every fact, performs the actions and returns
+new facts. A start is recorded as a fact before the thing itself is started. So the same state always gives the same
+actions, and a run can be resumed from its facts.
 """
 
 from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream
 from toolspeak.loop.decide import decide
 from toolspeak.loop.reduce import reduce
-from toolspeak.loop.references import BrokenReference, needs, resolved
-from toolspeak.loop.state import CallState, State, Turn, begin
+from toolspeak.loop.references import BrokenReference, find_references, resolve_references
+from toolspeak.loop.state import CallKey, CallState, State, Turn, initial_state
 
 __all__ = [
     "Action",
     "AskApproval",
     "AskModel",
     "BrokenReference",
+    "CallKey",
     "CallState",
     "CancelTools",
     "Finish",
@@ -25,9 +26,9 @@ __all__ = [
     "State",
     "StopStream",
     "Turn",
-    "begin",
     "decide",
-    "needs",
+    "find_references",
+    "initial_state",
     "reduce",
-    "resolved",
+    "resolve_references",
 ]

@@ -1,4 +1,4 @@
-"""All that the loop can want from the world."""
+"""The actions that `decide` can ask the driver to perform."""
 
 from typing import ClassVar, Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from toolspeak.messages import ToolCall
 
 @frozen
 class AskModel:
-    """Ask the model for its next message. The driver says `TurnStarted` first."""
+    """Ask the model for its next message. The driver emits `TurnStarted` first."""
 
     kind: ClassVar[Literal["ask_model"]] = "ask_model"
     turn: int
@@ -19,14 +19,14 @@ class AskModel:
 
 @frozen
 class StopStream:
-    """Enough was heard: close the stream, and say `TurnEnded` with what there is."""
+    """Close the stream of the message. The driver emits `TurnEnded` with the parts that have arrived."""
 
     kind: ClassVar[Literal["stop_stream"]] = "stop_stream"
 
 
 @frozen
 class RunTools:
-    """Run these calls, all at once. The driver says `ToolStarted` for each first."""
+    """Run these calls, all at once. The driver emits `ToolStarted` for each first."""
 
     kind: ClassVar[Literal["run_tools"]] = "run_tools"
     calls: tuple[ToolCall, ...]
@@ -34,7 +34,7 @@ class RunTools:
 
 @frozen
 class CancelTools:
-    """Nobody waits for these any more; each still ends with `ToolFinished`."""
+    """Cancel these calls: nobody waits for them any more. Each still ends with `ToolFinished`."""
 
     kind: ClassVar[Literal["cancel_tools"]] = "cancel_tools"
     call_ids: tuple[str, ...]
@@ -42,7 +42,7 @@ class CancelTools:
 
 @frozen
 class AskApproval:
-    """Somebody must agree to these calls. The driver says `ApprovalNeeded` for each first."""
+    """Ask somebody to approve these calls. The driver emits `ApprovalNeeded` for each first."""
 
     kind: ClassVar[Literal["ask_approval"]] = "ask_approval"
     calls: tuple[ToolCall, ...]
@@ -50,7 +50,7 @@ class AskApproval:
 
 @frozen
 class Finish:
-    """The run is over. The driver says `RunEnded`."""
+    """End the run. The driver emits `RunEnded`."""
 
     kind: ClassVar[Literal["finish"]] = "finish"
     reason: StopReason

@@ -1,4 +1,4 @@
-"""`reduce`: one more fact."""
+"""`reduce`: the state after one more fact."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,275 +23,295 @@ from toolspeak.events import (
     TurnStarted,
 )
 from toolspeak.loop import words
-from toolspeak.loop.references import needs
-from toolspeak.loop.state import CallState, Key, Stage, State, Turn, key_of, replace
+from toolspeak.loop.references import find_references
+from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, make_key, replace
 from toolspeak.messages import Message, Result, Text, ToolCall, ToolResult, user
 from toolspeak.tools import output_text
 
-SHOWN = 65_536
-"""Characters of a result that a model is shown, where its tool says nothing else."""
+MAX_SHOWN_CHARS = 65_536
+"""Characters of a result that a model is shown, where its tool has no limit of its own."""
 
 
 def reduce(state: State, fact: Fact) -> State:
-    """The state after one more fact."""
+    """Return the state after one more fact."""
     match fact:
         case RunStarted():
-            return replace(state, run=fact, history=fact.messages, demand=_demand(fact.choice), asking=True)
+            demand = _drop_empty_demand(fact.choice)
+            return replace(state, run=fact, history=fact.messages, demand=demand, model_is_next=True)
         case TurnStarted(turn=number):
-            return replace(state, turn=Turn(number=number, open=True, before=len(state.history)), asking=False)
+            turn = Turn(number=number, is_open=True, history_start=len(state.history))
+            return replace(state, turn=turn, model_is_next=False)
         case CallReady(call=call):
-            return _with(state, _said(state, call))
+            return _update_calls(state, _create_call(state, call))
         case CallMalformed():
-            result = ToolResult(call_id=fact.call_id, error=words.malformed(fact), ran=False)
-            return _with(state, _ended(state, CallState(fact.call_id, (fact.name or "", fact.raw), None), result))
+            entry = CallState(fact.call_id, CallKey(fact.name or "", fact.raw), None)
+            result = ToolResult(call_id=fact.call_id, error=words.explain_malformed(fact), ran=False)
+            return _update_calls(state, _set_result(state, entry, result))
         case SaidInThought():
             turn = state.turn
-            return replace(state, turn=replace(turn, calls={}, running=(), stray=turn.stray + turn.running))
+            abandoned = turn.abandoned_ids + turn.running_ids
+            return replace(state, turn=replace(turn, calls={}, running_ids=(), abandoned_ids=abandoned))
         case TurnEnded():
-            return _settled(_heard(state, fact))
+            return _close_turn(_end_message(state, fact))
         case ApprovalNeeded(call=call):
-            return _staged(state, call.id, "asked")
+            return _set_stage(state, call.id, "awaiting_approval")
         case ApprovalGiven(call_id=call_id, approved=True):
-            return _staged(state, call_id, "approved")
+            return _set_stage(state, call_id, "approved")
         case ApprovalGiven(call_id=call_id, reason=reason):
-            refused = ToolResult(call_id=call_id, error=words.denied(reason), ran=False)
-            return _settled(_finished(_excused(state, call_id), refused))
+            denial = ToolResult(call_id=call_id, error=words.explain_denial(reason), ran=False)
+            return _close_turn(_finish_call(_waive_demand(state, call_id), denial))
         case ToolStarted(call_id=call_id):
-            return _started(state, call_id)
+            return _start_call(state, call_id)
         case ToolFinished(result=result):
-            return _settled(_finished(state, result))
+            return _close_turn(_finish_call(state, result))
         case Interrupted():
-            return _halted(state, fact)
+            return _interrupt(state, fact)
         case RunResumed():
-            return _settled(_resumed(state))
+            return _close_turn(_resume(state))
         case RunEnded():
-            return replace(state, ended=fact, asking=False)
+            return replace(state, ended=fact, model_is_next=False)
         case _:  # the name of a call alone changes nothing
             return state
 
 
-# A call
+# One call
 
 
-def _said(state: State, call: ToolCall) -> CallState:
-    spoken = CallState(call.id, key_of(call), call, needs(call.arguments))
-    if result := state.kept.get(spoken.key):
+def _create_call(state: State, call: ToolCall) -> CallState:
+    entry = CallState(call.id, make_key(call), call, find_references(call.arguments))
+    if result := state.reusable_results.get(entry.key):
         own = ToolResult(call_id=call.id, output=result.output, error=result.error, media=result.media)
-        return _ended(state, spoken, own)
-    return spoken
+        return _set_result(state, entry, own)
+    return entry
 
 
-def _with(state: State, *changed: CallState) -> State:
-    calls = {**state.turn.calls, **{spoken.id: spoken for spoken in changed}}
+def _update_calls(state: State, *changed: CallState) -> State:
+    calls = {**state.turn.calls, **{entry.id: entry for entry in changed}}
     return replace(state, turn=replace(state.turn, calls=calls))
 
 
-def _staged(state: State, call_id: str, stage: Stage) -> State:
-    spoken = state.turn.calls.get(call_id)
-    return state if spoken is None or spoken.stage == "done" else _with(state, replace(spoken, stage=stage))
+def _set_stage(state: State, call_id: str, stage: Stage) -> State:
+    entry = state.turn.calls.get(call_id)
+    return state if entry is None or entry.stage == "done" else _update_calls(state, replace(entry, stage=stage))
 
 
-def _started(state: State, call_id: str) -> State:
+def _start_call(state: State, call_id: str) -> State:
     turn = state.turn
     calls = {**turn.calls, call_id: replace(turn.calls[call_id], stage="running")}
-    return replace(state, turn=replace(turn, calls=calls, running=(*turn.running, call_id)), made=state.made + 1)
+    turn = replace(turn, calls=calls, running_ids=(*turn.running_ids, call_id))
+    return replace(state, turn=turn, started_calls=state.started_calls + 1)
 
 
-def _finished(state: State, result: ToolResult) -> State:
+def _finish_call(state: State, result: ToolResult) -> State:
     turn, calls = state.turn, state.turn.calls
-    spoken = calls.get(result.call_id)
-    if spoken is not None and spoken.stage != "done":  # a call has one result: the first
-        calls = {**calls, spoken.id: _ended(state, spoken, result)}
-    running = tuple(call_id for call_id in turn.running if call_id != result.call_id)
-    stray = tuple(call_id for call_id in turn.stray if call_id != result.call_id) if turn.stray else ()
-    return replace(state, turn=replace(turn, calls=calls, running=running, stray=stray))
+    entry = calls.get(result.call_id)
+    if entry is not None and entry.stage != "done":  # a call has one result: the first
+        calls = {**calls, entry.id: _set_result(state, entry, result)}
+    running = tuple(call_id for call_id in turn.running_ids if call_id != result.call_id)
+    abandoned = turn.abandoned_ids and tuple(each for each in turn.abandoned_ids if each != result.call_id)
+    return replace(state, turn=replace(turn, calls=calls, running_ids=running, abandoned_ids=abandoned))
 
 
-def _ended(state: State, spoken: CallState, result: ToolResult) -> CallState:
-    """A call with its result, and with what the model will see of it."""
-    spec = state.specs.get(spoken.key[0])
-    limit = (spec.max_output if spec else None) or SHOWN
+def _set_result(state: State, entry: CallState, result: ToolResult) -> CallState:
+    """Return a call with its result, and with the text of the result that the model will see."""
+    spec = state.specs.get(entry.key.tool)
+    limit = (spec.max_output if spec else None) or MAX_SHOWN_CHARS
     text = output_text(result.output) if result.error is None else result.error
-    return replace(spoken, stage="done", result=result, shown=words.cut(text, limit))
+    return replace(entry, stage="done", result=result, shown_text=words.truncate(text, limit))
 
 
-def _not_run(state: State, calls: Iterable[CallState], why: str) -> State:
-    return _with(state, *(_ended(state, each, ToolResult(call_id=each.id, error=why, ran=False)) for each in calls))
+def _refuse_calls(state: State, calls: Iterable[CallState], reason: str) -> State:
+    """Give each of these calls the result that it was not run, for this reason."""
+    refused = (_set_result(state, each, ToolResult(call_id=each.id, error=reason, ran=False)) for each in calls)
+    return _update_calls(state, *refused)
 
 
 # The end of a message
 
 
-def _heard(state: State, fact: TurnEnded) -> State:
-    """The message is whole: it joins the history, and what in it must not run gets its result."""
+def _end_message(state: State, fact: TurnEnded) -> State:
+    """Add the message to the history, and give a result to each of its calls that must not run."""
     history = (*state.history, fact.message) if fact.message.parts else state.history
-    turn = replace(state.turn, open=False, finish=fact.finish, calls=_in_order(state.turn.calls, fact.message))
-    state = replace(state, history=history, turn=turn, usage=state.usage + fact.usage, kept={})
-    waiting = [spoken for spoken in turn.calls.values() if spoken.stage == "waiting"]
+    turn = replace(state.turn, is_open=False, finish=fact.finish, calls=_sort_calls(state.turn.calls, fact.message))
+    state = replace(state, history=history, turn=turn, usage=state.usage + fact.usage, reusable_results={})
+    waiting = [each for each in turn.calls.values() if each.stage == "waiting"]
     if fact.finish not in ENDED_WELL:
-        return _not_run(state, waiting, _why_cut(fact.finish))
+        return _refuse_calls(state, waiting, _explain_bad_end(fact.finish))
     if state.demand.mode == "none":
-        state, waiting = _not_run(state, waiting, words.NO_TOOLS_NOW), []
+        state, waiting = _refuse_calls(state, waiting, words.NO_TOOLS_NOW), []
     if state.run is not None and not state.run.parallel:
-        one = waiting[:1] if len(waiting) == len(turn.calls) else []  # unless another has begun or failed already
-        state = _not_run(state, waiting[len(one) :], words.ONE_AT_A_TIME)
-        waiting = one
-    if (left := _calls_left(state)) is not None and len(waiting) > left:
-        state = _not_run(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
-        state = replace(state, turn=replace(state.turn, over=True))
-    return state if turn.calls else _answered(state)
+        allowed = waiting[:1] if len(waiting) == len(turn.calls) else []  # unless another has begun or failed already
+        state = _refuse_calls(state, waiting[len(allowed) :], words.ONE_AT_A_TIME)
+        waiting = allowed
+    if (left := _count_calls_left(state)) is not None and len(waiting) > left:
+        state = _refuse_calls(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
+        state = replace(state, turn=replace(state.turn, exceeds_call_limit=True))
+    return state if turn.calls else _end_answer(state)
 
 
-def _in_order(calls: Mapping[str, CallState], message: Message) -> Mapping[str, CallState]:
-    """As the message has them: an API may complete a later call before an earlier one."""
+def _sort_calls(calls: Mapping[str, CallState], message: Message) -> Mapping[str, CallState]:
+    """Put calls into the order of the message: an API may complete a later call before an earlier one."""
     order = [call.id for call in message.calls if call.id in calls]
     return calls if order == list(calls) else {call_id: calls[call_id] for call_id in (*order, *calls)}
 
 
-def _why_cut(finish: FinishReason) -> str:
-    return {"length": words.CUT, "refused": words.REFUSED}.get(finish, words.BROKEN)
+def _explain_bad_end(finish: FinishReason) -> str:
+    texts = {"length": words.MESSAGE_CUT_OFF, "refused": words.MESSAGE_REFUSED}
+    return texts.get(finish, words.MESSAGE_BROKE_OFF)
 
 
-def _calls_left(state: State) -> int | None:
-    most = state.run.limits.calls if state.run else None
-    return None if most is None else most - state.made
+def _count_calls_left(state: State) -> int | None:
+    limit = state.run.limits.calls if state.run else None
+    return None if limit is None else limit - state.started_calls
 
 
-def _answered(state: State) -> State:
-    """A message without calls is the answer, unless a call was asked for."""
+def _end_answer(state: State) -> State:
+    """Take a message without calls as the answer, or ask again if a call is still demanded."""
     if state.demand.mode in ("required", "named"):
-        return _asked_again(replace(state, nudges=state.nudges + 1), words.demanded(state.demand))
+        state = replace(state, unmet_demands=state.unmet_demands + 1)
+        return _ask_again(state, words.demand_call(state.demand))
     if output := state.run.output if state.run else None:
-        return _asked_again(replace(state, demand=ToolChoice(mode="named", names=(output,))), words.wanted(output))
+        state = replace(state, demand=ToolChoice(mode="named", names=(output,)))
+        return _ask_again(state, words.demand_output(output))
     return state
 
 
-def _asked_again(state: State, note: str) -> State:
-    return replace(state, asking=True, history=(*state.history, user(note)))
+def _ask_again(state: State, note: str) -> State:
+    return replace(state, model_is_next=True, history=(*state.history, user(note)))
 
 
 # The end of a turn
 
 
-def _settled(state: State) -> State:
-    """When the last call of a message has its result, all results join the history, and the model is next."""
+def _close_turn(state: State) -> State:
+    """Once every call of an ended message has its result, add the results to the history; the model is next."""
     calls = state.turn.calls
-    settled_before = len(state.history) > state.turn.before + 1
-    if state.turn.open or settled_before or not calls or any(each.result is None for each in calls.values()):
+    is_closed = len(state.history) > state.turn.history_start + 1
+    if state.turn.is_open or is_closed or not calls or any(each.result is None for each in calls.values()):
         return state
-    done = (*state.done, *calls.values())
-    if state.turn.finish not in ENDED_WELL:  # the run ends here; if it is resumed, it is as if this had not been said
-        message = Message(role="tool", parts=tuple(map(_result, calls.values())))
-        return replace(state, history=(*state.history, message), done=done)
-    ran = [each for each in calls.values() if _ran(each)]
-    # A call is counted with what came of it, once a turn however often it stands in it.
-    count = {(each.key, each.shown): state.seen.get((each.key, each.shown), 0) + 1 for each in calls.values()}
-    message = Message(role="tool", parts=(*map(_result, calls.values()), *_notes(state, count)))
+    finished = (*state.finished_calls, *calls.values())
+    if state.turn.finish not in ENDED_WELL:  # the run ends here; if it is resumed, the whole message is discarded
+        message = Message(role="tool", parts=tuple(map(_build_result, calls.values())))
+        return replace(state, history=(*state.history, message), finished_calls=finished)
+    ran = [each for each in calls.values() if _has_run(each)]
+    # A call is counted with its result, once a turn however often it stands in the message.
+    keys = ((each.key, each.shown_text) for each in calls.values())
+    counts = {key: state.repeat_counts.get(key, 0) + 1 for key in keys}
+    message = Message(role="tool", parts=(*map(_build_result, calls.values()), *_build_notes(state, counts)))
     return replace(
         state,
         history=(*state.history, message),
-        done=done,
-        asking=state.halted is None,
-        demand=_after(state.demand, ran),
-        seen={**state.seen, **count},
-        most=max(count.values()),
-        nudges=0 if ran else state.nudges,
-        fumbles=0 if ran else state.fumbles + 1,
+        finished_calls=finished,
+        model_is_next=state.interruption is None,
+        demand=_update_demand(state.demand, ran),
+        repeat_counts={**state.repeat_counts, **counts},
+        repeat_count=max(counts.values()),
+        unmet_demands=0 if ran else state.unmet_demands,
+        failed_turns=0 if ran else state.failed_turns + 1,
     )
 
 
-def _ran(spoken: CallState) -> bool:
-    return spoken.result is not None and spoken.result.ran
+def _has_run(entry: CallState) -> bool:
+    return entry.result is not None and entry.result.ran
 
 
-def _result(spoken: CallState) -> Result:
-    result = spoken.result or ToolResult(call_id=spoken.id)
-    content = () if result.media and result.output is None else (Text(text=spoken.shown),)
-    return Result(call_id=spoken.id, content=(*content, *result.media), is_error=result.error is not None)
+def _build_result(entry: CallState) -> Result:
+    result = entry.result or ToolResult(call_id=entry.id)
+    content = () if result.media and result.output is None else (Text(text=entry.shown_text),)
+    return Result(call_id=entry.id, content=(*content, *result.media), is_error=result.error is not None)
 
 
-def _notes(state: State, count: Mapping[tuple[Key, str], int]) -> Iterable[Text]:
+def _build_notes(state: State, counts: Mapping[tuple[CallKey, str], int]) -> Iterable[Text]:
     limit = state.run.limits.repeats if state.run else None
-    again = [key[0] for (key, _), times in count.items() if limit is not None and times >= limit]
-    if again:
-        yield Text(text=words.repeated(list(dict.fromkeys(again)), max(count.values())))
+    repeated = [key.tool for (key, _), count in counts.items() if limit is not None and count >= limit]
+    if repeated:
+        yield Text(text=words.warn_of_repetition(list(dict.fromkeys(repeated)), max(counts.values())))
 
 
-# What must be called
+# The calls that the model must make
 
 
-def _demand(choice: ToolChoice) -> ToolChoice:
+def _drop_empty_demand(choice: ToolChoice) -> ToolChoice:
     return choice if choice.mode != "named" or choice.names else AUTO
 
 
-def _after(demand: ToolChoice, ran: list[CallState]) -> ToolChoice:
-    """What is still demanded, now that these have run."""
+def _update_demand(demand: ToolChoice, made: list[CallState]) -> ToolChoice:
+    """Return what is still demanded after these calls."""
     if demand.mode == "required":
-        return AUTO if ran else demand
+        return AUTO if made else demand
     if demand.mode == "named":
-        done = {spoken.key[0] for spoken in ran}
-        return _demand(ToolChoice(mode="named", names=tuple(name for name in demand.names if name not in done)))
+        tools = {entry.key.tool for entry in made}
+        names = tuple(name for name in demand.names if name not in tools)
+        return _drop_empty_demand(ToolChoice(mode="named", names=names))
     return demand
 
 
-def _excused(state: State, call_id: str) -> State:
-    """A call that somebody refused is not demanded again."""
-    spoken = state.turn.calls.get(call_id)
-    return state if spoken is None else replace(state, demand=_after(state.demand, [spoken]))
+def _waive_demand(state: State, call_id: str) -> State:
+    """Stop demanding a call that somebody did not allow."""
+    entry = state.turn.calls.get(call_id)
+    return state if entry is None else replace(state, demand=_update_demand(state.demand, [entry]))
 
 
-# Interrupted, resumed
+# Interrupted and resumed runs
 
 
-def _halted(state: State, fact: Interrupted) -> State:
-    state = replace(state, halted=fact, asking=False)
-    if state.turn.open:  # the message is closed first, with what there is
+def _interrupt(state: State, fact: Interrupted) -> State:
+    state = replace(state, interruption=fact, model_is_next=False)
+    if state.turn.is_open:  # the message is ended first, with the parts that have arrived
         return state
-    waiting = [each for each in state.turn.calls.values() if each.stage in ("waiting", "asked", "approved")]
-    return _settled(_not_run(state, waiting, words.STOPPED))
+    not_started = ("waiting", "awaiting_approval", "approved")
+    waiting = [each for each in state.turn.calls.values() if each.stage in not_started]
+    return _close_turn(_refuse_calls(state, waiting, words.RUN_STOPPED))
 
 
-def _resumed(state: State) -> State:
-    """Whatever was under way is not, any more: nothing of it is known but the facts."""
+def _resume(state: State) -> State:
+    """Return the state in which another process goes on: whatever was under way has stopped, with unknown outcome."""
     turn = state.turn
-    if state.ended is not None and state.ended.reason not in ("cancelled", "error") and state.halted is None:
+    if state.ended is not None and state.ended.reason not in ("cancelled", "error") and state.interruption is None:
         return state
-    if turn.open or turn.finish == "error":
-        return replace(_unsaid(state), halted=None, ended=None)
-    if state.halted is not None:
-        done = all(each.result is not None for each in turn.calls.values())
-        state = replace(state, halted=None, asking=turn.number == 0 or (bool(turn.calls) and done))
-    revived = [_revived(state, each) for each in turn.calls.values()]
-    again = sum(each.id in turn.running and each.stage != "done" for each in revived)
-    state = replace(state, ended=None, made=state.made - again, turn=replace(turn, running=(), stray=()))
-    cut = () if turn.finish in ENDED_WELL else [each for each in revived if each.stage == "waiting"]
-    return _not_run(_with(state, *revived), cut, _why_cut(turn.finish))
+    if turn.is_open or turn.finish == "error":
+        return replace(_discard_message(state), interruption=None, ended=None)
+    if state.interruption is not None:
+        is_closed = all(each.result is not None for each in turn.calls.values())
+        is_next = turn.number == 0 or (bool(turn.calls) and is_closed)
+        state = replace(state, interruption=None, model_is_next=is_next)
+    revived = [_revive_call(state, each) for each in turn.calls.values()]
+    restarted = sum(each.id in turn.running_ids and each.stage != "done" for each in revived)
+    turn = replace(turn, running_ids=(), abandoned_ids=())
+    state = replace(state, ended=None, started_calls=state.started_calls - restarted, turn=turn)
+    refused = () if turn.finish in ENDED_WELL else [each for each in revived if each.stage == "waiting"]
+    return _refuse_calls(_update_calls(state, *revived), refused, _explain_bad_end(turn.finish))
 
 
-def _unsaid(state: State) -> State:
-    """A message that broke off is asked for again; what its calls have found out by then is kept for when it comes."""
+def _discard_message(state: State) -> State:
+    """Take back a message that broke off, so that the model is asked for it again.
+
+    Results of its calls are kept, for the same calls when the model repeats them.
+    """
     turn, calls = state.turn, state.turn.calls.values()
-    # When a run is stopped, what was under way ends with an error that says nothing of the call.
-    found = [each for each in calls if _ran(each) and (state.halted is None or not (each.result and each.result.error))]
-    kept = {**state.kept, **{each.key: each.result for each in found if each.result}}
-    lost = sum(each.key not in kept and (each.stage == "running" or _ran(each)) for each in calls)
+    # When a run is interrupted, a running call ends with an error that says nothing of the call itself.
+    results = [(each.key, each.result) for each in calls if each.result is not None and each.result.ran]
+    found = {key: result for key, result in results if state.interruption is None or not result.error}
+    reusable = {**state.reusable_results, **found}
+    lost = sum(each.key not in reusable and (each.stage == "running" or _has_run(each)) for each in calls)
     return replace(
         state,
-        kept=kept,
-        made=state.made - lost,
-        turn=Turn(number=turn.number - 1, before=turn.before),
-        history=state.history[: turn.before],
-        done=tuple(each for each in state.done if each.id not in turn.calls),
-        asking=True,
+        reusable_results=reusable,
+        started_calls=state.started_calls - lost,
+        turn=Turn(number=turn.number - 1, history_start=turn.history_start),
+        history=state.history[: turn.history_start],
+        finished_calls=tuple(each for each in state.finished_calls if each.id not in turn.calls),
+        model_is_next=True,
     )
 
 
-def _revived(state: State, spoken: CallState) -> CallState:
-    if spoken.stage == "asked":
-        return replace(spoken, stage="waiting")
-    if spoken.stage != "running":
-        return spoken
-    spec = state.specs.get(spoken.key[0])
+def _revive_call(state: State, entry: CallState) -> CallState:
+    """Return a call as another process finds it: to be run again if it may be repeated, else with unknown outcome."""
+    if entry.stage == "awaiting_approval":
+        return replace(entry, stage="waiting")
+    if entry.stage != "running":
+        return entry
+    spec = state.specs.get(entry.key.tool)
     if spec is not None and spec.effect != "once":
-        return replace(spoken, stage="approved" if spec.approve else "waiting")
-    return _ended(state, spoken, ToolResult(call_id=spoken.id, error=words.UNKNOWN))
+        return replace(entry, stage="approved" if spec.approve else "waiting")
+    return _set_result(state, entry, ToolResult(call_id=entry.id, error=words.EFFECT_UNKNOWN))

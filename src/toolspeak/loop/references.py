@@ -5,51 +5,55 @@ from typing import Any, cast
 
 from toolspeak.messages import Concat, Json, Ref, ToolResult
 from toolspeak.tools import output_text
-from toolspeak.validation import shown
+from toolspeak.validation import format_value
 
 
 class BrokenReference(Exception):
-    """A reference that leads nowhere; the message is for the model."""
+    """A reference to a value that does not exist; the message of the error is for the model."""
 
 
-def needs(arguments: Any) -> tuple[str, ...]:
-    """The calls that arguments refer to, each once."""
-    return tuple(dict.fromkeys(_calls(arguments)))
+def find_references(arguments: Any) -> tuple[str, ...]:
+    """Return the ids of the calls that `arguments` refer to, each once."""
+    return tuple(dict.fromkeys(_iter_references(arguments)))
 
 
-def _calls(value: Any) -> Iterator[str]:
+def _iter_references(value: Any) -> Iterator[str]:
     match value:
         case Ref(call=call):
             yield call
         case Concat(parts=parts):
             for part in parts:
-                yield from _calls(part)
+                yield from _iter_references(part)
         case dict():
             for each in cast("dict[str, Any]", value).values():
-                yield from _calls(each)
+                yield from _iter_references(each)
         case list():
             for each in cast("list[Any]", value):
-                yield from _calls(each)
+                yield from _iter_references(each)
         case _:
             pass
 
 
-def resolved(value: Any, results: Mapping[str, ToolResult]) -> Any:
-    """Arguments, or a part of them, with what they refer to in its place."""
+def resolve_references(value: Any, results: Mapping[str, ToolResult]) -> Any:
+    """Return arguments, or a value in them, with each reference replaced by the value that it refers to.
+
+    Raises:
+        BrokenReference: A call has no result, has failed, or its result has no such part.
+    """
     match value:
         case Ref():
-            return _followed(value, results)
+            return _follow(value, results)
         case Concat(parts=parts):
-            return "".join(output_text(resolved(part, results)) for part in parts)
+            return "".join(output_text(resolve_references(part, results)) for part in parts)
         case dict():
-            return {key: resolved(each, results) for key, each in cast("dict[str, Any]", value).items()}
+            return {key: resolve_references(each, results) for key, each in cast("dict[str, Any]", value).items()}
         case list():
-            return [resolved(each, results) for each in cast("list[Any]", value)]
+            return [resolve_references(each, results) for each in cast("list[Any]", value)]
         case _:
             return value
 
 
-def _followed(ref: Ref, results: Mapping[str, ToolResult]) -> Json:
+def _follow(ref: Ref, results: Mapping[str, ToolResult]) -> Json:
     result = results.get(ref.call)
     if result is None:
         raise BrokenReference("it needs the result of a call that was not made")
@@ -57,17 +61,17 @@ def _followed(ref: Ref, results: Mapping[str, ToolResult]) -> Json:
         raise BrokenReference(f"it needs the result of another call, which failed: {result.error}")
     value: Any = result.output
     for step in ref.path:
-        value = _step(value, step)
+        value = _take_step(value, step)
     return value
 
 
-def _step(value: Any, step: str | int) -> Any:
+def _take_step(value: Any, step: str | int) -> Any:
     if isinstance(value, dict):
         fields = cast("dict[Any, Any]", value)
         if step in fields:
             return fields[step]
         known = ", ".join(map(repr, fields)) or "none"
-        raise BrokenReference(f"the result it needs has no {step!r}; it has: {shown(known)}")
+        raise BrokenReference(f"the result it needs has no {step!r}; it has: {format_value(known)}")
     if isinstance(value, list | str) and isinstance(step, int):
         items = cast("list[Any]", value)
         if -len(items) <= step < len(items):
@@ -75,4 +79,4 @@ def _step(value: Any, step: str | int) -> Any:
         raise BrokenReference(f"the result it needs has {len(items)} items, so there is none at {step}")
     if isinstance(value, list | str) and step == "length":
         return len(cast("list[Any]", value))
-    raise BrokenReference(f"the result it needs is {shown(value)}, which has no {step!r}")
+    raise BrokenReference(f"the result it needs is {format_value(value)}, which has no {step!r}")

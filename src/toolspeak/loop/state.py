@@ -1,4 +1,4 @@
-"""Where a run stands: everything that `decide` may look at, folded from the facts."""
+"""The state of a run: everything that `decide` may look at, folded from the facts."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -7,125 +7,129 @@ from toolspeak.events import AUTO, FinishReason, Interrupted, RunEnded, RunStart
 from toolspeak.messages import Message, ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 
-Stage: TypeAlias = Literal["waiting", "asked", "approved", "running", "done"]
+Stage: TypeAlias = Literal["waiting", "awaiting_approval", "approved", "running", "done"]
 
-Key: TypeAlias = tuple[str, str]
-"""What makes two calls the same: the tool, and its arguments as text."""
+
+class CallKey(NamedTuple):
+    """What two calls have in common if they are the same call: the tool, and the arguments as text."""
+
+    tool: str
+    arguments: str
 
 
 class CallState(NamedTuple):
     """A call of the current turn, and how far it has come.
 
     Attributes:
-        id: Its id.
-        key: What makes it the same as another.
-        call: The call; None if it could not be understood.
-        needs: The calls that it refers to.
-        stage: How far it has come.
-        result: What came of it.
-        shown: The same as the model will see it.
+        id: The id of the call.
+        key: Equal for two calls of the same tool with the same arguments.
+        call: The call; None if the model wrote something that cannot be understood as one.
+        depends_on: Ids of the calls whose results the arguments refer to.
+        stage: How far the call has come.
+        result: The result, once there is one.
+        shown_text: The result as the model will see it.
     """
 
     id: str
-    key: Key
+    key: CallKey
     call: ToolCall | None
-    needs: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
     stage: Stage = "waiting"
     result: ToolResult | None = None
-    shown: str = ""
+    shown_text: str = ""
 
 
 class Turn(NamedTuple):
-    """The model's latest message.
+    """The latest message of the model, and its calls.
 
     Attributes:
-        number: Counted from 1; 0 before the first.
-        open: Whether it is still being said.
-        before: How long the history was when it began.
-        calls: What it calls, in order.
-        running: Those of them that run now.
-        stray: Calls that run though nobody waits for them: they turned out to be reasoning.
-        finish: How it ended.
-        over: Whether it asked for more calls than the run may make.
+        number: The number of the turn, from 1; 0 before the first.
+        is_open: Whether the message is still arriving.
+        history_start: The length of the history when the turn began.
+        calls: The calls of the message by id, in order.
+        running_ids: Ids of the calls that run now.
+        abandoned_ids: Ids of calls that still run although their text turned out to be reasoning.
+        finish: How the message ended.
+        exceeds_call_limit: Whether the message has more calls than the run may still make.
     """
 
     number: int = 0
-    open: bool = False
-    before: int = 0
+    is_open: bool = False
+    history_start: int = 0
     calls: Mapping[str, CallState] = {}
-    running: tuple[str, ...] = ()
-    stray: tuple[str, ...] = ()
+    running_ids: tuple[str, ...] = ()
+    abandoned_ids: tuple[str, ...] = ()
     finish: FinishReason = "stop"
-    over: bool = False
+    exceeds_call_limit: bool = False
 
 
 class State(NamedTuple):
-    """A run, so far.
+    """A run so far.
 
     Attributes:
-        specs: The tools.
-        run: What the run was told.
-        history: The conversation; it can be sent again at any time.
-        turn: The model's latest message.
-        asking: Whether it is the model's turn to speak.
-        demand: What must still be called.
-        nudges: Times in a row that a demanded call did not come.
-        fumbles: Turns in a row that called and got nothing to run.
-        seen: How often each call gave the same result.
-        most: The most times that any call of the latest turn gave the same result.
-        made: Calls that were started.
-        done: Calls of all turns that are over.
-        usage: Tokens.
-        kept: Results of a turn that must be said again, for the same calls when they come.
-        halted: What stopped the run from outside.
-        ended: The end.
+        specs: The tools by name.
+        run: The fact that started the run, with its options.
+        history: The conversation; it can be sent to a model at any time.
+        turn: The latest message of the model.
+        model_is_next: Whether the next step is to ask the model.
+        demand: The calls that the model must still make.
+        unmet_demands: Answers in a row that lacked a demanded call.
+        failed_turns: Turns in a row whose calls could not be run, not one of them.
+        repeat_counts: How often each call had the same result, by call and shown result.
+        repeat_count: The highest of these counts among the calls of the latest turn.
+        started_calls: How many calls were started.
+        finished_calls: The calls of all finished turns.
+        usage: The tokens that were used.
+        reusable_results: Results of a message that broke off, for the same calls when the model repeats them.
+        interruption: What stopped the run from outside.
+        ended: The end of the run.
     """
 
     specs: Mapping[str, ToolSpec]
     run: RunStarted | None = None
     history: tuple[Message, ...] = ()
     turn: Turn = Turn()
-    asking: bool = False
+    model_is_next: bool = False
     demand: ToolChoice = AUTO
-    nudges: int = 0
-    fumbles: int = 0
-    seen: Mapping[tuple[Key, str], int] = {}
-    most: int = 0
-    made: int = 0
-    done: tuple[CallState, ...] = ()
+    unmet_demands: int = 0
+    failed_turns: int = 0
+    repeat_counts: Mapping[tuple[CallKey, str], int] = {}
+    repeat_count: int = 0
+    started_calls: int = 0
+    finished_calls: tuple[CallState, ...] = ()
     usage: Usage = Usage()
-    kept: Mapping[Key, ToolResult] = {}
-    halted: Interrupted | None = None
+    reusable_results: Mapping[CallKey, ToolResult] = {}
+    interruption: Interrupted | None = None
     ended: RunEnded | None = None
 
     @property
     def results(self) -> dict[str, ToolResult]:
-        """What calls of this turn may refer to."""
-        return {spoken.id: spoken.result for spoken in self.turn.calls.values() if spoken.result is not None}
+        """The results of this turn by the id of their call; other calls of the turn may refer to them."""
+        return {each.id: each.result for each in self.turn.calls.values() if each.result is not None}
 
 
-R = TypeVar("R", CallState, Turn, State)
+Record = TypeVar("Record", CallState, Turn, State)
 
-PLACES = {kind: {name: place for place, name in enumerate(kind._fields)} for kind in (CallState, Turn, State)}
+FIELD_INDEXES = {kind: {name: index for index, name in enumerate(kind._fields)} for kind in (CallState, Turn, State)}
 
 
-def replace(record: R, **changes: Any) -> R:
-    """The same record, but for these fields: what `_replace` does, at half its price."""
+def replace(record: Record, **changes: Any) -> Record:
+    """Return a copy of `record` with some fields changed: what `_replace` does, in half the time."""
     kind = type(record)
-    places, values = PLACES[kind], list(record)
+    indexes, values = FIELD_INDEXES[kind], list(record)
     for name, value in changes.items():
-        values[places[name]] = value
+        values[indexes[name]] = value
     return tuple.__new__(kind, values)  # pyright: ignore[reportUnknownMemberType] (any values)
 
 
-def begin(specs: Iterable[ToolSpec]) -> State:
-    """The state before the first fact. The tools are no facts: who resumes a run brings them again."""
+def initial_state(specs: Iterable[ToolSpec]) -> State:
+    """Return the state before the first fact, with the tools of the program that runs or resumes the run."""
     return State(specs={spec.name: spec for spec in specs})
 
 
-def key_of(call: ToolCall) -> Key:
-    """What makes this call the same as another."""
+def make_key(call: ToolCall) -> CallKey:
+    """Return the key by which this call is compared with others."""
     try:
-        return call.name, repr(sorted(call.arguments.items()))
+        return CallKey(call.name, repr(sorted(call.arguments.items())))
     except (TypeError, ValueError, RecursionError):  # nested beyond all reason, so like no other
-        return call.name, call.id
+        return CallKey(call.name, call.id)

@@ -1,34 +1,34 @@
-"""What the loop says to a model: each sentence tells what happened and what to do."""
+"""Every sentence that the loop writes to a model: what happened, and what to do now."""
 
 from collections.abc import Sequence
 
 from toolspeak.events import CallMalformed, ToolChoice
 
-CUT = "not run: your message was cut off before its end, so no call in it was started"
-REFUSED = "not run: the message was refused"
-BROKEN = "not run: the message broke off"
-STOPPED = "not run: the run was stopped first; call it again if it is still needed"
-UNKNOWN = (
+MESSAGE_CUT_OFF = "not run: your message was cut off before its end, so no call in it was started"
+MESSAGE_REFUSED = "not run: the message was refused"
+MESSAGE_BROKE_OFF = "not run: the message broke off"
+RUN_STOPPED = "not run: the run was stopped first; call it again if it is still needed"
+EFFECT_UNKNOWN = (
     "the run was interrupted while this was running, and it must not be repeated: whether it took effect is unknown"
 )
 ONE_AT_A_TIME = "not run: make only one call in a message; call it again if it is still needed"
 NO_TOOLS_NOW = "not run: no calls are allowed now; answer in plain words"
 OUT_OF_CALLS = "not run: this run may not make any more calls"
-DENIED = "not run: the user did not allow it"
+NOT_ALLOWED = "not run: the user did not allow it"
 
 
-def malformed(fact: CallMalformed) -> str:
-    """What is wrong with a call that cannot be understood."""
+def explain_malformed(fact: CallMalformed) -> str:
+    """Explain why a call cannot be understood, with a hint where there is one."""
     return f"{fact.reason}. {fact.hint}".strip() if fact.hint else fact.reason
 
 
-def denied(reason: str) -> str:
-    """Somebody said no."""
-    return f"{DENIED}: {reason}" if reason else DENIED
+def explain_denial(reason: str) -> str:
+    """Explain that somebody did not allow a call, with the reason where one was given."""
+    return f"{NOT_ALLOWED}: {reason}" if reason else NOT_ALLOWED
 
 
-def repeated(names: Sequence[str], times: int) -> str:
-    """The same call gave the same result again."""
+def warn_of_repetition(names: Sequence[str], times: int) -> str:
+    """Warn that calls of these tools had the same result again."""
     which = ", ".join(names)
     return (
         f"You have called {which} {times} times with the same arguments and got the same result each time. Calling it "
@@ -36,20 +36,20 @@ def repeated(names: Sequence[str], times: int) -> str:
     )
 
 
-def demanded(choice: ToolChoice) -> str:
-    """A call was asked for and did not come."""
+def demand_call(choice: ToolChoice) -> str:
+    """Ask for a call that must be made and was not in the message."""
     if choice.mode == "required":
         return "You answered without a call, but one is needed. Answer with a call now."
     return f"You answered without calling {' and '.join(choice.names)}, which is needed. Call it now."
 
 
-def wanted(output: str) -> str:
-    """The answer is known; now it is to be given in its form."""
+def demand_output(output: str) -> str:
+    """Ask for an answer that was given as text to be given by calling the tool `output`."""
     return f"Now give this answer by calling {output}."
 
 
-def cut(text: str, limit: int) -> str:
-    """A text as long as a model may see it, with a mark where it was cut."""
+def truncate(text: str, limit: int) -> str:
+    """Cut `text` to `limit` characters, with a note that it was cut."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n… (cut: {limit:,} of {len(text):,} characters are shown)"

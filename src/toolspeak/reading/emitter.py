@@ -19,7 +19,7 @@ from toolspeak.events import (
 from toolspeak.messages import ToolCall
 from toolspeak.reading.names import Names
 from toolspeak.spec import ToolSpec
-from toolspeak.validation import fits
+from toolspeak.validation import is_valid
 
 PLACEHOLDERS = frozenset({"...", "…", "<...>", "[...]"})
 """Texts that stand for a value which the model did not write."""
@@ -152,7 +152,7 @@ class StartedCall:
         schema = self.spec.parameters
         sub = schema["properties"][key]
         value = coerce(value, sub, schema)
-        if value is None and key not in schema.get("required", ()) and not fits(None, sub, schema):
+        if value is None and key not in schema.get("required", ()) and not is_valid(None, sub, schema):
             return
         if not is_placeholder(value, key):
             self._emit(key, value)

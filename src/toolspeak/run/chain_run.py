@@ -8,7 +8,7 @@ from toolspeak.errors import ToolError
 from toolspeak.events import CallReady, Event, StopReason, ToolFinished, ToolStarted
 from toolspeak.execution import Executor
 from toolspeak.execution.coroutines import is_pending, resolve_pending
-from toolspeak.loop import BrokenReference, resolved
+from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import Ref, ToolCall, ToolResult
 from toolspeak.outcome import Outcome
 from toolspeak.run.agent import Agent
@@ -111,7 +111,7 @@ class ChainRun(Run[ChainOutcome]):
         if isinstance(argument, Previous):
             results = {PREVIOUS_ID: ToolResult(call_id=PREVIOUS_ID, output=output_value(value))}
             try:
-                return resolved(Ref(call=PREVIOUS_ID, path=argument.path), results)
+                return resolve_references(Ref(call=PREVIOUS_ID, path=argument.path), results)
             except BrokenReference as error:
                 raise ToolError(f"{argument!r}: {error}") from None
         if argument == "{previous}":  # alone, it is the value and not its text

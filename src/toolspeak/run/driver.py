@@ -41,8 +41,8 @@ from toolspeak.loop import (
     RunTools,
     State,
     StopStream,
-    begin,
     decide,
+    initial_state,
     reduce,
 )
 from toolspeak.messages import ToolCall, ToolResult
@@ -112,7 +112,7 @@ class Driver:
             approve: Asked about calls that need an approval; without it the run pauses.
             record: Called with each new fact.
         """
-        state = begin(specs)
+        state = initial_state(specs)
         for fact in facts:
             state = reduce(state, fact)
         self.state: State = state
@@ -184,12 +184,12 @@ class Driver:
                 self._apply(Interrupted(cause="endpoint", detail=str(item.error)))
         else:
             self._apply(item)
-        if self._stopping and self.state.turn.open and self._reader is not None:
-            self._emit(self._reader.close("closed" if self.state.halted is None else "error"))
+        if self._stopping and self.state.turn.is_open and self._reader is not None:
+            self._emit(self._reader.close("closed" if self.state.interruption is None else "error"))
 
     def _is_open(self, turn: int) -> bool:
         """Whether the message of that turn is still arriving; pieces that come later are dropped."""
-        return self.state.turn.open and self.state.turn.number == turn
+        return self.state.turn.is_open and self.state.turn.number == turn
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""

@@ -11,7 +11,7 @@ from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, 
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model
 from toolspeak.tools import Tool, Toolbox, discover
-from toolspeak.tools.toolbox import unknown_tool
+from toolspeak.tools.toolbox import explain_unknown_tool
 
 Tools: TypeAlias = Toolbox | ModuleType | Path | str | Iterable[Callable[..., Any] | Tool[..., Any]]
 """Functions, tools, or a module, package, file or folder to discover them in."""
@@ -42,7 +42,7 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
         choice = ToolChoice(mode="named", names=tuple(dict.fromkeys(choice)))
     for name in choice.names:
         if name not in toolbox:
-            raise UsageError(f"tool_choice: {unknown_tool(name, toolbox.names)}")
+            raise UsageError(f"tool_choice: {explain_unknown_tool(name, toolbox.names)}")
     if choice.mode == "required" and not len(toolbox):
         raise UsageError("tool_choice='required', but there are no tools; give some with tools=[…]")
     return AUTO if choice.mode == "named" and not choice.names else choice

@@ -3,14 +3,14 @@
 from typing import Any
 
 from toolspeak.events import Fact
-from toolspeak.loop import BrokenReference, State, resolved
+from toolspeak.loop import BrokenReference, State, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.outcome import CallRecord, Outcome
 
 
 def build_outcome(state: State, facts: tuple[Fact, ...], output: Any = None) -> Outcome[Any]:
     """Build the outcome of a run that has ended."""
-    texts = [message.text for message in state.history[state.turn.before :] if message.role == "assistant"]
+    texts = [message.text for message in state.history[state.turn.history_start :] if message.role == "assistant"]
     return Outcome(
         text=texts[0] if state.turn.number and texts else "",
         calls=_list_calls(state),
@@ -25,22 +25,22 @@ def build_outcome(state: State, facts: tuple[Fact, ...], output: Any = None) -> 
 
 def find_output(state: State, tool: str) -> ToolResult | None:
     """Return the last successful result of the tool that gives the typed answer; None if there is no such result."""
-    results = [call.result for call in state.done if call.key[0] == tool]
+    results = [call.result for call in state.finished_calls if call.key.tool == tool]
     return next((result for result in reversed(results) if result is not None and result.error is None), None)
 
 
 def _list_calls(state: State) -> tuple[CallRecord, ...]:
     """List the calls that could be read, with each reference to a result replaced by its value."""
-    results = {call.id: call.result for call in state.done if call.result is not None}
+    results = {call.id: call.result for call in state.finished_calls if call.result is not None}
     return tuple(
-        CallRecord(call=_resolve(call.call, results) if call.needs else call.call, result=call.result)
-        for call in state.done
+        CallRecord(call=_resolve(call.call, results) if call.depends_on else call.call, result=call.result)
+        for call in state.finished_calls
         if call.call and call.result
     )
 
 
 def _resolve(call: ToolCall, results: dict[str, ToolResult]) -> ToolCall:
     try:
-        return ToolCall(id=call.id, name=call.name, arguments=resolved(call.arguments, results))
+        return ToolCall(id=call.id, name=call.name, arguments=resolve_references(call.arguments, results))
     except BrokenReference:
         return call

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
-from toolspeak.validation import nearest, shown, spelled
+from toolspeak.validation import format_key, format_value, nearest
 
 Check: TypeAlias = Callable[[Any], Any]
 """Gives the value a setting has, and raises `ValueError` or `TypeError` for what cannot be one."""
@@ -128,7 +128,7 @@ def checked(kind: Kind, name: str, value: Any, where: str) -> Any:
     try:
         return kind.check(value)
     except (ValueError, TypeError):
-        got = "" if kind is VARIABLE or kind is ADDRESS else f", not {shown(value)}"
+        got = "" if kind is VARIABLE or kind is ADDRESS else f", not {format_value(value)}"
         raise UsageError(f"{where}: {name} takes {kind.takes}{got}") from None
 
 
@@ -163,8 +163,8 @@ def _endpoints(table: Mapping[str, Any], where: str) -> dict[str, Any]:
         full = f"endpoints.{name}"
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", name) or name.lower() in _TAKEN:
             raise UsageError(
-                f"{where}: an endpoint cannot be named {shown(name)}: a name begins with a letter, has at most 40 "
-                f"letters, digits, '.', '-' and '_', and is not one of {', '.join(sorted(_TAKEN))}"
+                f"{where}: an endpoint cannot be named {format_value(name)}: a name begins with a letter, has at most "
+                f"40 letters, digits, '.', '-' and '_', and is not one of {', '.join(sorted(_TAKEN))}"
             )
         values[full] = _one_endpoint(full, _table(value, full, where), where)
     return values
@@ -175,7 +175,7 @@ def _one_endpoint(full: str, table: Mapping[str, Any], where: str) -> dict[str, 
         if key not in ENDPOINT_KEYS:
             if key.replace("_", "").replace("-", "").casefold() in _SECRETS:
                 raise UsageError(
-                    f"{where}: {full}.{spelled(key)}: a key does not belong into a file; put it into an environment "
+                    f"{where}: {full}.{format_key(key)}: a key does not belong into a file; put it into an environment "
                     "variable, and say the name of that variable as key_env"
                 )
             raise _unknown(f"{full}.{key}", [f"{full}.{each}" for each in ENDPOINT_KEYS], where)
@@ -186,10 +186,10 @@ def _one_endpoint(full: str, table: Mapping[str, Any], where: str) -> dict[str, 
 
 def _table(value: Any, name: str, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise UsageError(f"{where}: {name} is a table, written as [{name}], not {shown(value)}")
+        raise UsageError(f"{where}: {name} is a table, written as [{name}], not {format_value(value)}")
     return cast("dict[str, Any]", value)
 
 
 def _unknown(name: str, known: list[str], where: str) -> UsageError:
     hint = f"; did you mean {similar}?" if (similar := nearest(name, known)) else "."
-    return UsageError(f"{where}: there is no setting {spelled(name)}{hint} There are: {', '.join(known)}")
+    return UsageError(f"{where}: there is no setting {format_key(name)}{hint} There are: {', '.join(known)}")

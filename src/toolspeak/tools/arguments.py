@@ -1,7 +1,7 @@
 """From the JSON arguments of a call to the Python values that the function takes.
 
-Validate; where that fails, coerce by the schema and validate again; where that fails too, say what is wrong in words a
-model can act on. Nothing but `InvalidArguments` leaves this module, whatever the arguments or a validator does.
+Validate; if that fails, coerce by the schema and validate again; if that fails too, explain what is wrong in words that
+a model can act on. No other error than `InvalidArguments` leaves this module, whatever a user's validator raises.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,13 @@ from pydantic_core import SchemaValidator, to_json
 from toolspeak.coercion import coerce_arguments
 from toolspeak.errors import InvalidArguments
 from toolspeak.spec import Schema
-from toolspeak.validation import describe, nearest, problems, shown, spelled
+from toolspeak.validation import describe, find_problems, format_key, format_value, nearest
 
-LINES = 8
-"""Lines of an error that a model is sent."""
+MAX_ERROR_LINES = 8
+"""Lines of an error that a model gets."""
 
-WORDS = 300
-"""Characters of what a validator says that a model is sent."""
+MAX_REASON_CHARS = 300
+"""Characters of a validator's own message that a model gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Checker:
         tool: The name of the tool.
         validators: pydantic's validator for each key.
         required: The keys that must be there.
-        schema: The parameter schema, with the names of enum members that a model is not shown.
+        schema: The parameter schema, with the names of enum members, which a model is not shown.
     """
 
     tool: str
@@ -41,41 +41,42 @@ class Checker:
     schema: Schema
 
     def validate(self, arguments: Any) -> dict[str, Any]:
-        """The Python values by key, or `InvalidArguments`."""
+        """Return the Python values by key, or raise `InvalidArguments`."""
         try:
             if isinstance(arguments, dict):
                 self._refuse_odd_keys(cast("dict[Any, Any]", arguments))
-                values, faults = self._values(cast("dict[str, Any]", arguments))
+                values, faults = self._validate_each(cast("dict[str, Any]", arguments))
                 if not faults:
                     return values
-            return self._coerced(arguments)
+            return self._validate_coerced(arguments)
         except RecursionError:
             raise InvalidArguments(self.tool, ("the arguments are nested too deeply",)) from None
 
     def _refuse_odd_keys(self, arguments: dict[Any, Any]) -> None:
-        """Python's dicts may have keys that JSON has not."""
+        """Refuse keys that are not strings: a Python dict may have them, JSON has not."""
         if odd := [key for key in arguments if not isinstance(key, str)]:
-            raise InvalidArguments(self.tool, tuple(f"{shown(key)}: a key must be a text" for key in odd[:LINES]))
+            lines = tuple(f"{format_value(key)}: a key must be a text" for key in odd[:MAX_ERROR_LINES])
+            raise InvalidArguments(self.tool, lines)
 
-    def _coerced(self, arguments: Any) -> dict[str, Any]:
+    def _validate_coerced(self, arguments: Any) -> dict[str, Any]:
         arguments = coerce_arguments(arguments, self.schema)
         if not isinstance(arguments, dict):
             needed = describe(self.schema, self.schema)
-            raise InvalidArguments(self.tool, (f"the arguments must be a JSON {needed}, not {shown(arguments)}",))
+            line = f"the arguments must be a JSON {needed}, not {format_value(arguments)}"
+            raise InvalidArguments(self.tool, (line,))
         given = cast("dict[str, Any]", arguments)
-        values, faults = self._values(given)
+        values, faults = self._validate_each(given)
         if not faults:
             return values
-        # Taken one by one: of a million bad items only the first few are worth putting into words.
-        lines = list(
-            islice((line for key, fault in faults.items() for line in self._lines(key, given, fault)), LINES + 1)
-        )
-        if len(lines) > LINES:
-            lines = [*lines[: LINES - 1], "and more"]
+        # Made one by one: of a million bad items only the first few are worth explaining.
+        every_line = (line for key, fault in faults.items() for line in self._explain(key, given, fault))
+        lines = list(islice(every_line, MAX_ERROR_LINES + 1))
+        if len(lines) > MAX_ERROR_LINES:
+            lines = [*lines[: MAX_ERROR_LINES - 1], "and more"]
         raise InvalidArguments(self.tool, tuple(lines)) from None
 
-    def _values(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Exception | None]]:
-        """The values, and for each key that is bad what its validator raised (None: missing or unknown)."""
+    def _validate_each(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Exception | None]]:
+        """Return the values, and for each bad key the error of its validator (None: the key is missing or unknown)."""
         values: dict[str, Any] = {}
         faults: dict[str, Exception | None] = {key: None for key in self.required if key not in arguments}
         for key, value in arguments.items():
@@ -84,29 +85,29 @@ class Checker:
                 faults[key] = None
                 continue
             try:
-                values[key] = _validated(validator, value)
+                values[key] = _run_validator(validator, value)
             except RecursionError:
                 raise
             except Exception as fault:  # a user's validator may raise anything
                 faults[key] = fault
         return values, faults
 
-    def _lines(self, key: str, arguments: Mapping[str, Any], fault: Exception | None) -> Iterator[str]:
+    def _explain(self, key: str, arguments: Mapping[str, Any], fault: Exception | None) -> Iterator[str]:
         properties: Mapping[str, Any] = self.schema["properties"]
         if key not in properties:
             similar = nearest(key, properties.keys() - arguments.keys())
             known = f"did you mean {similar}?" if similar else f"the keys are: {', '.join(properties) or 'none'}"
-            yield f"{spelled(key)}: no such key; {known}"
+            yield f"{format_key(key)}: no such key; {known}"
         elif key not in arguments:
             yield f"{key}: missing; needs {describe(properties[key], self.schema)}"
         else:
-            # The schema says best what is allowed; what it cannot say (a bound, a validator), pydantic says.
-            found = problems(arguments[key], properties[key], self.schema, key)
+            # The schema describes best what is allowed; pydantic explains what a schema cannot express (a validator).
+            found = find_problems(arguments[key], properties[key], self.schema, key)
             first = next(found, None)
-            yield from _told(key, fault) if first is None else chain((first,), found)
+            yield from _explain_fault(key, fault) if first is None else chain((first,), found)
 
 
-def _validated(validator: SchemaValidator, value: Any) -> Any:
+def _run_validator(validator: SchemaValidator, value: Any) -> Any:
     try:
         return validator.validate_python(value)
     except ValidationError as error:
@@ -117,18 +118,18 @@ def _validated(validator: SchemaValidator, value: Any) -> Any:
             raise error from None
 
 
-def _told(key: str, fault: Exception | None) -> Iterator[str]:
+def _explain_fault(key: str, fault: Exception | None) -> Iterator[str]:
     if not isinstance(fault, ValidationError):
-        yield f"{key}: {type(fault).__name__}: {_one_line(fault)}"
+        yield f"{key}: {type(fault).__name__}: {_join_lines(fault)}"
         return
     for error in fault.errors(include_url=False, include_context=False):
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{spelled(step)}" for step in error["loc"])
-        yield f"{key}{place}: got {shown(error['input'])}; {_one_line(error['msg'])}"
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{format_key(step)}" for step in error["loc"])
+        yield f"{key}{place}: got {format_value(error['input'])}; {_join_lines(error['msg'])}"
 
 
-def _one_line(words: object) -> str:
+def _join_lines(words: object) -> str:
     try:
         text = " ".join(str(words).split())
     except Exception:  # an error that cannot even be shown
         return "it does not say why"
-    return text if len(text) <= WORDS else f"{text[: WORDS - 1]}…"
+    return text if len(text) <= MAX_REASON_CHARS else f"{text[: MAX_REASON_CHARS - 1]}…"

@@ -1,4 +1,4 @@
-"""What a run hands to a tool that asks for it."""
+"""`Context`: data of the run, for a tool that has a parameter for it."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -8,13 +8,13 @@ Deps = TypeVar("Deps")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Generic[Deps]):
-    """A parameter annotated `Context` or `Context[Deps]` is filled by the run; the model does not see it.
+    """The run fills a parameter that is annotated `Context` or `Context[Deps]`; the model does not see it.
 
     Attributes:
-        deps: What the run was given for its tools: a database, a session, a user.
-        run_id: The run.
-        call_id: This call.
-        turn: The turn of the model in which the call was said, from 1.
+        deps: The object that the run was given for its tools: a database, a session, a user.
+        run_id: The id of the run.
+        call_id: The id of this call.
+        turn: The number of the turn in which the model made the call, from 1.
 
     Example:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:

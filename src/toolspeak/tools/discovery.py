@@ -1,7 +1,7 @@
 """`discover`: the tools of a module, a package, a file, a folder or an entry-point group.
 
-No decorator is needed: every public function defined there that is typed and documented is a tool. What was left out is
-listed with its reason in `Toolbox.skipped`. Code is imported as Python imports it; nothing is run from text.
+No decorator is needed: every public function defined there that has type hints and a docstring is a tool. Functions
+that were left out are listed with the reason in `Toolbox.skipped`. Code is imported as Python imports it.
 """
 
 import importlib
@@ -31,36 +31,36 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
             `"file.py"`, `"folder/"`, `"package.module:function"`, or the name of an entry-point group.
 
     Returns:
-        The tools, in the order in which they are written; `.skipped` says what was left out and why.
+        The tools, in the order in which they are written; `.skipped` lists the functions that were left out, and why.
 
     Raises:
-        UsageError: Nothing of that name, a file that fails to import, or two tools of one name.
+        UsageError: Nothing has that name, a file fails to import, or two tools have the same name.
     """
     if isinstance(target, ModuleType):
-        return _collected(_with_submodules(target))
+        return _collect_tools(_import_submodules(target))
     if not isinstance(cast("Any", target), str | Path):
         raise UsageError(f"discover takes a module, a name or a path, not {type(target).__name__}; see Toolbox([…])")
     text = str(target)
     if not text.strip():
-        raise UsageError("an empty name finds nothing; say a module, a file or a folder")
+        raise UsageError("an empty name finds nothing; give a module, a file or a folder")
     if isinstance(target, str) and (split := _split_function(text)):
-        return _one(discover(split[0]), *split)
+        return _select_function(discover(split[0]), *split)
     path = Path(text)
-    kind = _kind(path)
-    if kind == "folder" and (isinstance(target, Path) or "/" in text or not _importable(text)):
-        return _collected(_folder(path))
+    kind = _classify_path(path)
+    if kind == "folder" and (isinstance(target, Path) or "/" in text or not _is_importable(text)):
+        return _collect_tools(_import_folder(path))
     if path.suffix == ".py" or kind == "file":
-        return _collected([_file(path)])
+        return _collect_tools([_import_file(path)])
     if isinstance(target, Path):
         raise UsageError(f"{target} is neither a Python file nor a folder")
-    if _importable(text):
-        return _collected(_with_submodules(_imported(text)))
+    if _is_importable(text):
+        return _collect_tools(_import_submodules(_import(text)))
     if points := entry_points(group=text):
-        return _entry_points([(point.name, point.load) for point in points])
+        return _load_entry_points([(point.name, point.load) for point in points])
     raise UsageError(f"{text!r} is no module, Python file, folder or entry-point group that can be found from here")
 
 
-def _kind(path: Path) -> Literal["folder", "file", "nothing"]:
+def _classify_path(path: Path) -> Literal["folder", "file", "nothing"]:
     try:
         return "folder" if path.is_dir() else "file" if path.is_file() else "nothing"
     except OSError:  # a name that no file can have, a folder that may not be read
@@ -68,12 +68,12 @@ def _kind(path: Path) -> Literal["folder", "file", "nothing"]:
 
 
 def _split_function(text: str) -> tuple[str, str] | None:
-    r"""`module:function` in two; a drive letter (`C:\tools.py`) is not a module."""
+    r"""Split `module:function` in two; a drive letter (`C:\tools.py`) is not a module."""
     before, colon, after = text.rpartition(":")
     return (before, after) if colon and after.isidentifier() and len(before) > 1 else None
 
 
-def _one(found: Toolbox, target: str, name: str) -> Toolbox:
+def _select_function(found: Toolbox, target: str, name: str) -> Toolbox:
     if name in found:
         return Toolbox([found[name]])
     for skipped in found.skipped:
@@ -82,13 +82,13 @@ def _one(found: Toolbox, target: str, name: str) -> Toolbox:
     raise UsageError(f"{target} has no function {name!r}; its tools are: {', '.join(found.names) or 'none'}")
 
 
-def _importable(name: str) -> bool:
+def _is_importable(name: str) -> bool:
     if not all(part.isidentifier() for part in name.split(".")):
         return False
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError as error:
-        # `a.b` where there is no `a` is not found; an import inside `a` that fails is an error to tell.
+        # `a.b` where there is no `a` is not found; an import inside `a` that fails is an error to report.
         return not (name == error.name or name.startswith(f"{error.name}."))
     except (ImportError, ValueError, AttributeError):
         return True
@@ -96,59 +96,60 @@ def _importable(name: str) -> bool:
         return True
 
 
-def _imported(name: str) -> ModuleType:
-    with _import_errors_named(name):
+def _import(name: str) -> ModuleType:
+    with _name_import_errors(name):
         return importlib.import_module(name)
 
 
-def _with_submodules(module: ModuleType) -> list[ModuleType]:
+def _import_submodules(module: ModuleType) -> list[ModuleType]:
     modules = [module]
     if hasattr(module, "__path__"):
         for info in sorted(pkgutil.iter_modules(module.__path__), key=lambda info: info.name):
             if not info.name.startswith("_"):
-                modules += _with_submodules(_imported(f"{module.__name__}.{info.name}"))
+                modules += _import_submodules(_import(f"{module.__name__}.{info.name}"))
     return modules
 
 
-def _folder(folder: Path) -> list[ModuleType]:
+def _import_folder(folder: Path) -> list[ModuleType]:
     if (folder / "__init__.py").is_file():
-        with _on_path(_root(folder)):
-            return _with_submodules(_file(folder / "__init__.py"))
+        with _extend_path(_find_import_root(folder)):
+            return _import_submodules(_import_file(folder / "__init__.py"))
     files = sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
     packages = sorted(
         path.parent for path in folder.glob("*/__init__.py") if not path.parent.name.startswith(("_", "."))
     )
     if not files and not packages:
         raise UsageError(f"there is no Python file in the folder {folder}")
-    return [_file(path) for path in files] + [module for package in packages for module in _folder(package)]
+    modules = [_import_file(path) for path in files]
+    return modules + [module for package in packages for module in _import_folder(package)]
 
 
-def _file(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
     path = path.resolve()
     # A file of a package is imported as a part of it, so that its relative imports work.
-    root = _root(path.parent)
+    root = _find_import_root(path.parent)
     package = path.parent.relative_to(root).parts
-    with _on_path(root), _import_errors_named(str(path)):
+    with _extend_path(root), _name_import_errors(str(path)):
         if not package:
-            return _loaded(path)
+            return _import_alone(path)
         module = importlib.import_module(".".join(package if path.stem == "__init__" else (*package, path.stem)))
         if module.__file__ is None or Path(module.__file__).resolve() != path:
             raise UsageError(f"cannot import {path}: another module of that name is in use, {module.__file__}")
         return module
 
 
-def _root(folder: Path) -> Path:
-    """The folder in which the package that `folder` belongs to lies."""
+def _find_import_root(folder: Path) -> Path:
+    """Return the folder that holds the outermost package to which `folder` belongs."""
     folder = folder.resolve()
     while (folder / "__init__.py").is_file():
         folder = folder.parent
     return folder
 
 
-def _loaded(path: Path) -> ModuleType:
-    """A file on its own, under a name that no other module has."""
+def _import_alone(path: Path) -> ModuleType:
+    """Import a file that is in no package, under a name that no other module has."""
     name = f"{path.stem}_{zlib.crc32(str(path).encode()):08x}"
     if name in sys.modules:
         return sys.modules[name]
@@ -166,23 +167,23 @@ def _loaded(path: Path) -> ModuleType:
 
 
 @contextmanager
-def _on_path(folder: Path) -> Generator[None]:
-    """As `python folder/file.py` would have it: modules beside the file can be imported."""
+def _extend_path(folder: Path) -> Generator[None]:
+    """Let modules beside the file be imported, as `python folder/file.py` does."""
     sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        with suppress(ValueError):  # the file may have tidied up by itself
+        with suppress(ValueError):  # the file may have removed it itself
             sys.path.remove(str(folder))
 
 
 @contextmanager
-def _import_errors_named(what: str) -> Generator[None]:
+def _name_import_errors(what: str) -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt:
         raise
-    except UsageError as error:  # of ours, raised by their code
+    except UsageError as error:  # raised by toolspeak when the user's module called it
         raise UsageError(f"cannot import {what}: {error}") from error
     except SyntaxError as error:
         raise UsageError(f"cannot import {what}: {error.filename}, line {error.lineno}: {error.msg}") from error
@@ -192,7 +193,7 @@ def _import_errors_named(what: str) -> Generator[None]:
         raise UsageError(f"cannot import {what}: {place}{type(error).__name__}: {error}") from error
 
 
-def _collected(modules: list[ModuleType]) -> Toolbox:
+def _collect_tools(modules: list[ModuleType]) -> Toolbox:
     homes = {module.__name__ for module in modules}
     tools: dict[int, Tool[..., Any]] = {}
     skipped: list[Skipped] = []
@@ -200,7 +201,7 @@ def _collected(modules: list[ModuleType]) -> Toolbox:
         for name, item in list(vars(module).items()):
             if id(item) in tools or not (_is_tool(item) or inspect.isfunction(item)):
                 continue
-            made = _made(name, item, homes, module.__name__)
+            made = _make_tool(name, item, homes, module.__name__)
             if isinstance(made, Skipped):
                 skipped.append(made)
             else:
@@ -212,7 +213,7 @@ def _is_tool(item: Any) -> TypeGuard[Tool[..., Any]]:
     return isinstance(item, Tool)
 
 
-def _made(name: str, item: Any, homes: set[str], module: str) -> Tool[..., Any] | Skipped:
+def _make_tool(name: str, item: Any, homes: set[str], module: str) -> Tool[..., Any] | Skipped:
     function = item.function if _is_tool(item) else item
     home = getattr(function, "__module__", module)
     if _is_tool(item):
@@ -229,12 +230,12 @@ def _made(name: str, item: Any, homes: set[str], module: str) -> Tool[..., Any] 
         return Skipped(name=name, reason=str(error).removeprefix(f"{name}: "))
 
 
-def _entry_points(points: list[tuple[str, Any]]) -> Toolbox:
-    """An entry point may name a function, a tool or a module full of them."""
+def _load_entry_points(points: list[tuple[str, Any]]) -> Toolbox:
+    """Load tools from entry points; each names a function, a tool or a module of them."""
     tools: list[Tool[..., Any]] = []
     skipped: list[Skipped] = []
     for name, load in sorted(points, key=lambda point: point[0]):
-        with _import_errors_named(f"the entry point {name!r}"):
+        with _name_import_errors(f"the entry point {name!r}"):
             loaded = load()
         found = discover(loaded) if isinstance(loaded, ModuleType) else Toolbox([loaded])
         tools += found

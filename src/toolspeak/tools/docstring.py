@@ -1,7 +1,7 @@
-"""What a docstring says: the description, a line for each parameter, and the result.
+"""Reads a docstring: the description, a text for each parameter, and a text for the result.
 
-Google, NumPy and Sphinx styles are told apart by the first sign of a section; griffe reads them. A docstring without
-sections is a description and is not parsed at all.
+The style (Google, NumPy or Sphinx) is recognised by the heading of a section, and griffe parses the sections. A
+docstring without sections is a description and is not parsed at all.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from toolspeak._frozen import frozen
 
 Style: TypeAlias = Literal["google", "numpy", "sphinx"]
 
-SIGNS: tuple[tuple[Style, re.Pattern[str]], ...] = (
+STYLE_PATTERNS: tuple[tuple[Style, re.Pattern[str]], ...] = (
     (
         "numpy",
         re.compile(r"^[ \t]*(?:Parameters|Other Parameters|Returns|Yields|Raises)[ \t]*\n[ \t]*-{3,}[ \t]*$", re.M),
@@ -37,24 +37,26 @@ ADMONITIONS_SHOWN = frozenset({"note", "warning", "important", "caution", "tip",
 
 
 @frozen
-class Documented:
+class ParsedDocstring:
+    """The texts of a docstring: the description, each parameter by name, and the result."""
+
     description: str = ""
     parameters: dict[str, str]
     returns: str = ""
 
 
-def read_docstring(docstring: str | None) -> Documented:
-    """Read a docstring in whichever style it is written."""
+def read_docstring(docstring: str | None) -> ParsedDocstring:
+    """Parse a docstring in any of the three styles."""
     if not docstring or not docstring.strip():
-        return Documented(parameters={})
+        return ParsedDocstring(parameters={})
     text = inspect.cleandoc(docstring)
-    for style, sign in SIGNS:
-        if sign.search(text):
-            return _sections(text, style)
-    return Documented(description=text, parameters={})
+    for style, pattern in STYLE_PATTERNS:
+        if pattern.search(text):
+            return _parse_sections(text, style)
+    return ParsedDocstring(description=text, parameters={})
 
 
-def _sections(text: str, style: Style) -> Documented:
+def _parse_sections(text: str, style: Style) -> ParsedDocstring:
     # griffe would warn of every parameter without a type in the docstring; the types are in the signature.
     options: dict[str, Any] = {"returns_named_value": False} if style == "google" else {}
     parsed: list[Any] = griffe.Docstring(text, lineno=1).parse(style, warnings=False, **options)
@@ -67,18 +69,18 @@ def _sections(text: str, style: Style) -> Documented:
                 paragraphs.append(section.value.strip())
             case "parameters" | "other parameters":
                 for parameter in section.value:
-                    parameters[parameter.name.lstrip("*")] = _joined(parameter.description)
+                    parameters[parameter.name.lstrip("*")] = _join_wrapped_lines(parameter.description)
             case "returns":
-                returns = _joined(" ".join(item.description for item in section.value))
+                returns = _join_wrapped_lines(" ".join(item.description for item in section.value))
             case "admonition" if section.value.kind in ADMONITIONS_SHOWN:
                 paragraphs.append(
-                    f"{section.title or section.value.kind.title()}: {_joined(section.value.description)}"
+                    f"{section.title or section.value.kind.title()}: {_join_wrapped_lines(section.value.description)}"
                 )
             case _:
                 pass
-    return Documented(description="\n\n".join(filter(None, paragraphs)), parameters=parameters, returns=returns)
+    return ParsedDocstring(description="\n\n".join(filter(None, paragraphs)), parameters=parameters, returns=returns)
 
 
-def _joined(text: str) -> str:
-    """One paragraph of a wrapped text on one line; lists and blank lines stay."""
+def _join_wrapped_lines(text: str) -> str:
+    """Join the lines of each paragraph; lists and blank lines stay."""
     return re.sub(r"(?<!\n)\n(?![\n*\-\d])[ \t]*", " ", inspect.cleandoc(text)).strip()

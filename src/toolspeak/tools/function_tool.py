@@ -1,4 +1,4 @@
-"""`Tool`: a function, what a model is told of it, and the check that stands between the two."""
+"""`Tool`: a function, its description for a model, and the validation of its arguments."""
 
 import inspect
 import json
@@ -13,7 +13,15 @@ from toolspeak.spec import Effect, Schema, ToolSpec
 from toolspeak.tools.arguments import Checker
 from toolspeak.tools.context import Context
 from toolspeak.tools.docstring import read_docstring
-from toolspeak.tools.schema import Typed, UnusableType, assemble, merged, returned, typed, without_names
+from toolspeak.tools.schema import (
+    TypeInfo,
+    UnusableType,
+    build_parameter_schema,
+    drop_enum_names,
+    merge_definitions,
+    read_return_schema,
+    read_type,
+)
 from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
 
 P = ParamSpec("P")
@@ -100,7 +108,7 @@ class Tool(Generic[P, R]):
             raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
         signature = read_signature(function, name)
         documented = read_docstring(signature.docstring)
-        full, validators = _parameters(signature, documented.parameters)
+        full, validators = _build_parameters(signature, documented.parameters)
         self.function = function
         self.is_async = signature.is_async
         self._signature = signature
@@ -108,8 +116,8 @@ class Tool(Generic[P, R]):
         self.spec = ToolSpec(
             name=signature.name,
             description=documented.description if description is None else description,
-            parameters=without_names(full),
-            returns=_returns(signature.returns, documented.returns),
+            parameters=drop_enum_names(full),
+            returns=_build_return_schema(signature.returns, documented.returns),
             effect=effect,
             approve=approve,
             sequential=sequential,
@@ -130,22 +138,22 @@ class Tool(Generic[P, R]):
         return f"Tool({self.name}({', '.join(parameter.key for parameter in self._signature.parameters)}))"
 
     def validate(self, arguments: Any) -> dict[str, Any]:
-        """Check the JSON arguments of a call; the real Python values by key, or `InvalidArguments`."""
+        """Validate the JSON arguments of a call: return the Python values by key, or raise `InvalidArguments`."""
         return self._checker.validate(arguments)
 
     def bind(self, arguments: Any, context: Context[Any] | None = None) -> Bound:
-        """Check the JSON arguments of a call and lay them out for the function."""
+        """Validate the JSON arguments of a call and arrange them for the function."""
         values = self.validate(arguments)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter in self._signature.parameters:
             if parameter.key in values:
                 value = values[parameter.key]
-            elif parameter.explicit is not None:
-                value = parameter.explicit()
+            elif parameter.make_default is not None:
+                value = parameter.make_default()
             else:
                 continue
-            if parameter.positional:
+            if parameter.is_positional_only:
                 args.append(value)
             else:
                 kwargs[parameter.name] = value
@@ -161,44 +169,44 @@ def _choose(given: T | Unset, inherited: T) -> T:
     return inherited if isinstance(given, Unset) else given
 
 
-def _parameters(signature: Signature, documented: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _build_parameters(signature: Signature, documented: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     properties: dict[str, Schema] = {}
     required: list[str] = []
     defs: dict[str, Schema] = {}
     validators: dict[str, Any] = {}
     for parameter in signature.parameters:
         try:
-            understood = typed(parameter.annotation)
+            info = read_type(parameter.annotation)
         except UnusableType as error:
             cure = "use a type that pydantic can validate, or Context for what the run should fill"
             raise UsageError(f"{signature.name}: the parameter {parameter.name!r}: {error}; {cure}") from None
-        shown = dict(merged(defs, understood))
+        shown = dict(merge_definitions(defs, info))
         if text := parameter.description or documented.get(parameter.name) or documented.get(parameter.key):
             shown["description"] = text
         shown.pop("default", None)
         if parameter.default is NO_DEFAULT:
             required.append(parameter.key)
         else:
-            shown.update(_shown_default(parameter, understood))
+            shown.update(_describe_default(parameter, info))
         properties[parameter.key] = shown
-        validators[parameter.key] = understood.adapter.validator
-    return assemble(properties, required, defs), validators
+        validators[parameter.key] = info.adapter.validator
+    return build_parameter_schema(properties, required, defs), validators
 
 
-def _shown_default(parameter: Parameter, understood: Typed) -> dict[str, Any]:
+def _describe_default(parameter: Parameter, info: TypeInfo) -> dict[str, Any]:
     default = parameter.default
     if default is None or type(default) in (str, bool):
         return {"default": default}
     try:
-        value = understood.adapter.dump_python(default, mode="json", warnings=False)
-        json.dumps(value, allow_nan=False)  # not a number is not JSON, wherever in it
+        value = info.adapter.dump_python(default, mode="json", warnings=False)
+        json.dumps(value, allow_nan=False)  # NaN is not JSON, wherever in the default
         return {"default": value}
-    except Exception:  # a default that has no JSON form is not shown; leaving the key out still means it
+    except Exception:  # a default without a JSON form is not shown; a call without the key still gets it
         return {}
 
 
-def _returns(annotation: Any, text: str) -> Schema | None:
-    schema = None if annotation is NO_DEFAULT else returned(annotation)
+def _build_return_schema(annotation: Any, text: str) -> Schema | None:
+    schema = None if annotation is NO_DEFAULT else read_return_schema(annotation)
     if schema is None:
         return {"description": text} if text else None
     return {**schema, "description": text} if text else schema
@@ -242,15 +250,15 @@ def tool(
     timeout: float | Unset | None = UNSET,
     max_output: int | Unset | None = UNSET,
 ) -> Any:
-    """Make a tool, and say what a signature cannot. Optional: a plain function is a tool wherever one is asked for.
+    """Make a tool with options that a signature cannot express. A plain function can be used as a tool without it.
 
     Args:
         function: The function; left out when used as `@tool(...)`.
         name: The name for the model, instead of the function's own.
         description: The description for the model, instead of the docstring's.
         effect: `"read"` changes nothing, `"idempotent"` may be repeated, `"once"` must not be (the careful default).
-        approve: Ask somebody before it runs.
-        sequential: Run it alone, not beside other calls.
+        approve: Ask somebody before a call runs.
+        sequential: Run a call alone, not beside other calls.
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that the model is shown.
 
@@ -279,5 +287,5 @@ def tool(
 
 
 def as_tool(function: "Callable[..., Any] | Tool[..., Any]") -> Tool[..., Any]:
-    """A tool as it is; a function as a tool."""
+    """Return a tool unchanged, and a function as a tool."""
     return cast("Tool[..., Any]", function) if isinstance(function, Tool) else Tool(function)

@@ -1,8 +1,8 @@
 """From an annotation to its JSON schema and validator.
 
-One pydantic `TypeAdapter` for each annotation, kept: a thousand functions that take a `str` share one. The schema is
-made for a model to read: no titles, no `$ref` unless the type is recursive (or inlining it would make it huge), enums
-in place, unknown keys ruled out.
+There is one cached pydantic `TypeAdapter` for each annotation: a thousand functions that take a `str` share one. The
+schema is made for a model to read: no titles, no `$ref` unless the type is recursive (or inlining would make the schema
+huge), enums in place, unknown keys ruled out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,15 +20,15 @@ from toolspeak.errors import UsageError
 from toolspeak.spec import Schema, map_subschemas
 from toolspeak.tools.typed_dicts import replace_typed_dicts
 
-INLINE_LIMIT = 2_000
-"""Schemas that inlining may produce from one definition; a definition beyond that stays a `$ref`."""
+MAX_INLINE_SCHEMAS = 2_000
+"""Schemas that inlining may produce from one definition; a larger definition stays behind its `$ref`."""
 
-REFS = "#/$defs/"
+DEFINITIONS = "#/$defs/"
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
-    """An annotation, understood: how to validate it and how to show it. `defs` are the definitions it refers to."""
+class TypeInfo:
+    """The validator and the schema of an annotation, and the definitions (`defs`) that the schema refers to."""
 
     adapter: TypeAdapter[Any]
     schema: Schema
@@ -39,19 +39,23 @@ class UnusableType(UsageError):
     """An annotation that pydantic cannot validate or that has no JSON schema."""
 
 
-def typed(annotation: Any) -> Typed:
-    """Understand `annotation`, or say why not (`UnusableType`)."""
-    annotation = _iterables_as_lists(annotation)
-    # `int | str` equals `str | int` but is not shown the same way: the spelling belongs to the key.
-    return _typed(annotation, repr(annotation)) if _hashable(annotation) else _typed.__wrapped__(annotation, "")
+def read_type(annotation: Any) -> TypeInfo:
+    """Return the validator and schema of `annotation`, or raise `UnusableType` with the reason."""
+    annotation = _replace_iterables(annotation)
+    # `int | str` equals `str | int`, but the order of the schema differs: the text belongs to the key of the cache.
+    if not _is_hashable(annotation):
+        return _read_type.__wrapped__(annotation, "")
+    return _read_type(annotation, repr(annotation))
 
 
-def returned(annotation: Any) -> Schema | None:
-    """The schema of what a function returns, or None where it has none; a result needs no schema to be shown."""
-    return _returned(annotation, repr(annotation)) if _hashable(annotation) else _returned.__wrapped__(annotation, "")
+def read_return_schema(annotation: Any) -> Schema | None:
+    """Return the schema of a return annotation, or None: a result can be shown without a schema."""
+    if not _is_hashable(annotation):
+        return _read_return_schema.__wrapped__(annotation, "")
+    return _read_return_schema(annotation, repr(annotation))
 
 
-def _hashable(annotation: Any) -> bool:
+def _is_hashable(annotation: Any) -> bool:
     try:
         hash(annotation)
     except TypeError:  # metadata may be anything
@@ -59,55 +63,55 @@ def _hashable(annotation: Any) -> bool:
     return True
 
 
-def _iterables_as_lists(annotation: Any) -> Any:
-    """`list[X]` for `Iterable[X]`: pydantic would check each item only when the function asks for it."""
+def _replace_iterables(annotation: Any) -> Any:
+    """Replace `Iterable[X]` by `list[X]`: pydantic would check each item only when the function takes it."""
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation is Iterable or origin is Iterable:
         return list[args or Any]
     if origin is Annotated:
-        changed = Annotated[_iterables_as_lists(args[0]), *args[1:]]
+        changed = Annotated[_replace_iterables(args[0]), *args[1:]]
     elif origin in (Union, UnionType):
-        changed = Union[tuple(map(_iterables_as_lists, args))]  # noqa: UP007 (the members are known only now)
+        changed = Union[tuple(map(_replace_iterables, args))]  # noqa: UP007 (the members are known only now)
     elif isinstance(annotation, GenericAlias):
-        changed = origin[tuple(map(_iterables_as_lists, args))]
+        changed = origin[tuple(map(_replace_iterables, args))]
     else:
         return annotation
     return annotation if changed == annotation else changed
 
 
 @lru_cache(maxsize=4096)
-def _typed(annotation: Any, spelling: str) -> Typed:
+def _read_type(annotation: Any, spelling: str) -> TypeInfo:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(replace_typed_dicts(annotation))
-        schema, defs = tidy(adapter.json_schema(schema_generator=_Generator))
+        schema, defs = simplify_schema(adapter.json_schema(schema_generator=_SchemaGenerator))
     except PydanticUndefinedAnnotation as error:
         raise UnusableType(f"the name {error.name!r} in its type is not defined") from None
     except PydanticSchemaGenerationError as error:
         raise UnusableType(f"pydantic cannot validate its type ({_first_line(error)})") from None
     except PydanticUserError as error:
         raise UnusableType(f"its type has no JSON schema ({_first_line(error)})") from None
-    except Exception as error:  # a constraint that the type cannot have, or whatever a class of the user's raises
+    except Exception as error:  # a constraint that the type cannot have, or any error of a user's class
         raise UnusableType(f"pydantic cannot use its type ({type(error).__name__}: {_first_line(error)})") from None
-    return Typed(adapter, schema, defs)
+    return TypeInfo(adapter, schema, defs)
 
 
 @lru_cache(maxsize=4096)
-def _returned(annotation: Any, spelling: str) -> Schema | None:
+def _read_return_schema(annotation: Any, spelling: str) -> Schema | None:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(replace_typed_dicts(annotation))
-        schema, defs = tidy(adapter.json_schema(mode="serialization", schema_generator=_Generator))
-    except Exception:  # whatever it is, a result is shown by its value
+        schema, defs = simplify_schema(adapter.json_schema(mode="serialization", schema_generator=_SchemaGenerator))
+    except Exception:  # any error of pydantic or of a user's class: a result is shown without a schema
         return None
-    schema = without_names(schema)
-    return {**schema, "$defs": {name: without_names(sub) for name, sub in defs.items()}} if defs else schema
+    schema = drop_enum_names(schema)
+    return {**schema, "$defs": {name: drop_enum_names(sub) for name, sub in defs.items()}} if defs else schema
 
 
 def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0].rstrip(".")
 
 
-class _Methods(dict[Any, Any]):
-    """Finds the method for a sort of schema when it is asked for; pydantic looks all of them up for each annotation."""
+class _LazyMethods(dict[Any, Any]):
+    """Looks up the method for a sort of schema on first use; pydantic looks up all methods for each annotation."""
 
     def __init__(self, generator: GenerateJsonSchema) -> None:
         super().__init__()
@@ -117,13 +121,13 @@ class _Methods(dict[Any, Any]):
         return getattr(self._generator, f"{kind.replace('-', '_')}_schema")
 
 
-class _Generator(GenerateJsonSchema):
-    """Adds the names of enum members, by which models call them as often as by their values."""
+class _SchemaGenerator(GenerateJsonSchema):
+    """Adds the names of enum members, which models write as often as the values."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 (pydantic's own attribute)
 
     def build_schema_type_to_method(self) -> dict[Any, Any]:
-        return _Methods(self)
+        return _LazyMethods(self)
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         names = {member.name: to_jsonable_python(member.value, fallback=str) for member in schema["members"]}
@@ -138,28 +142,28 @@ class _Generator(GenerateJsonSchema):
         return super().encode_default(dft)
 
 
-def tidy(schema: dict[str, Any]) -> tuple[Schema, dict[str, Schema]]:
-    """A schema of pydantic's, made for reading: the schema itself, and the definitions it still refers to."""
+def simplify_schema(schema: dict[str, Any]) -> tuple[Schema, dict[str, Schema]]:
+    """Return a schema of pydantic made short for a model, and the definitions that it still refers to."""
     defs: dict[str, Schema] = {name: _clean(sub) for name, sub in schema.get("$defs", {}).items()}
     body = _clean({key: value for key, value in schema.items() if key != "$defs"})
     if not defs:
         return body, {}
-    kept = _kept(defs)
+    kept = _find_shared(defs)
     used: dict[str, Schema] = {}
 
-    def inlined(node: Schema) -> Schema:
+    def inline(node: Schema) -> Schema:
         name = _ref_name(node)
         if name is None:
-            return map_subschemas(node, inlined)
+            return map_subschemas(node, inline)
         if name not in kept:
             siblings = {key: value for key, value in node.items() if key != "$ref"}
-            return {**inlined(defs[name]), **siblings}
+            return {**inline(defs[name]), **siblings}
         if name not in used:
-            used[name] = {}  # named before it is entered: it may lead back to itself
-            used[name] = map_subschemas(defs[name], inlined)
+            used[name] = {}  # entered before its definition is inlined, which may lead back to it
+            used[name] = map_subschemas(defs[name], inline)
         return node
 
-    return inlined(body), used
+    return inline(body), used
 
 
 def _clean(schema: Schema) -> Schema:
@@ -170,18 +174,18 @@ def _clean(schema: Schema) -> Schema:
     return {"type": result.pop("type"), **result} if "type" in result else result
 
 
-def without_names(schema: Schema) -> Schema:
-    """The schema as a model sees it, without what only coercion needs."""
-    return map_subschemas({key: value for key, value in schema.items() if key != ENUM_NAMES}, without_names)
+def drop_enum_names(schema: Schema) -> Schema:
+    """Return the schema as a model sees it, without the enum names that only coercion uses."""
+    return map_subschemas({key: value for key, value in schema.items() if key != ENUM_NAMES}, drop_enum_names)
 
 
 def _ref_name(schema: Schema) -> str | None:
     ref = schema.get("$ref")
-    return ref.removeprefix(REFS) if isinstance(ref, str) else None
+    return ref.removeprefix(DEFINITIONS) if isinstance(ref, str) else None
 
 
 def _subschemas(schema: Schema) -> Iterator[Schema]:
-    """`schema` and every schema in it."""
+    """Yield `schema` and every schema inside it."""
     found: list[Schema] = []
 
     def visit(node: Schema) -> Schema:
@@ -193,8 +197,8 @@ def _subschemas(schema: Schema) -> Iterator[Schema]:
     yield from found
 
 
-def _kept(defs: Mapping[str, Schema]) -> set[str]:
-    """The definitions that must stay definitions: those on a cycle, and those too large to repeat."""
+def _find_shared(defs: Mapping[str, Schema]) -> set[str]:
+    """Return the names of definitions that cannot be inlined: those on a cycle, and those too large to repeat."""
     refs = {
         name: [ref for node in _subschemas(schema) if (ref := _ref_name(node)) is not None]
         for name, schema in defs.items()
@@ -209,7 +213,7 @@ def _kept(defs: Mapping[str, Schema]) -> set[str]:
         if name not in sizes:
             below = sum(size(ref, (*above, name)) for ref in refs[name])
             sizes[name] = below + sum(1 for _ in _subschemas(defs[name]))
-            if sizes[name] > INLINE_LIMIT:
+            if sizes[name] > MAX_INLINE_SCHEMAS:
                 kept.add(name)
                 sizes[name] = 1
         return sizes[name]
@@ -219,8 +223,8 @@ def _kept(defs: Mapping[str, Schema]) -> set[str]:
     return kept
 
 
-def merged(into: dict[str, Schema], item: Typed) -> Schema:
-    """The schema of `item`, its definitions added to `into` under names that are still free."""
+def merge_definitions(into: dict[str, Schema], item: TypeInfo) -> Schema:
+    """Add the definitions of `item` to `into`, under free names; return the schema of `item` with these names."""
     renamed: dict[str, str] = {}
     for name, definition in item.defs.items():
         free, number = name, 2
@@ -231,18 +235,20 @@ def merged(into: dict[str, Schema], item: Typed) -> Schema:
         into.update(item.defs)
         return item.schema
 
-    def moved(node: Schema) -> Schema:
-        result = map_subschemas(node, moved)
+    def move(node: Schema) -> Schema:
+        result = map_subschemas(node, move)
         name = _ref_name(node)
-        return {**result, "$ref": REFS + renamed[name]} if name is not None else result
+        return {**result, "$ref": DEFINITIONS + renamed[name]} if name is not None else result
 
     for name, definition in item.defs.items():
-        into[renamed[name]] = moved(definition)
-    return moved(item.schema)
+        into[renamed[name]] = move(definition)
+    return move(item.schema)
 
 
-def assemble(properties: Mapping[str, Schema], required: list[str], defs: Mapping[str, Schema]) -> dict[str, Any]:
-    """The parameter schema of a tool."""
+def build_parameter_schema(
+    properties: Mapping[str, Schema], required: list[str], defs: Mapping[str, Schema]
+) -> dict[str, Any]:
+    """Return the parameter schema of a tool."""
     schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
     if required:
         schema["required"] = required
@@ -252,5 +258,5 @@ def assemble(properties: Mapping[str, Schema], required: list[str], defs: Mappin
     return schema
 
 
-for _common in (str, int, float, bool):
-    typed(_common)  # so that no first tool is slower than the others
+for _common_type in (str, int, float, bool):
+    read_type(_common_type)  # in advance, so that the first tool is as fast as the others

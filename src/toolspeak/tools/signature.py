@@ -1,6 +1,6 @@
-"""What a callable takes: its parameters, their annotations and defaults, found for every sort of callable.
+"""Reads the signature of a callable: the parameters with annotations and defaults, for every sort of callable.
 
-Everything that keeps a callable from being a tool is said here, naming the parameter and the cure.
+A callable that cannot be a tool is refused here, with an error that names the parameter and the cure.
 """
 
 import copy
@@ -18,12 +18,12 @@ from pydantic_core import PydanticUndefined
 from toolspeak.errors import UsageError
 from toolspeak.tools.context import Context
 
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 NO_DEFAULT = inspect.Parameter.empty
 
-MADE = object()
-"""A default that is made anew for each call, and so has nothing to show."""
+COMPUTED_DEFAULT = object()
+"""Stands for a default that a factory makes anew for each call, so that there is no value to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Parameter:
     """A parameter that the model fills.
 
     Attributes:
-        name: Its name in the function.
-        key: Its name for the model: the same, unless a `Field` gives an alias.
-        annotation: Its type, without the text that was annotated.
-        description: The text that was annotated; empty if there is none.
-        default: Its default, or `NO_DEFAULT`.
-        explicit: Makes the value to pass when the model leaves it out; None lets Python apply the default.
-        positional: Whether it can be passed by position only.
+        name: The name in the function.
+        key: The name for the model: the same, unless a `Field` gives an alias.
+        annotation: The type, without the description in `Annotated`.
+        description: The description in `Annotated`, or an empty text.
+        default: The default, or `NO_DEFAULT`.
+        make_default: Makes the value to pass when the model leaves the key out; None lets Python apply the default.
+        is_positional_only: Whether the parameter can be passed by position only.
     """
 
     name: str
@@ -45,13 +45,13 @@ class Parameter:
     annotation: Any
     description: str
     default: Any
-    explicit: Callable[[], Any] | None
-    positional: bool
+    make_default: Callable[[], Any] | None
+    is_positional_only: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a callable takes and gives. `context` is the parameter that the run fills: its name, or its position."""
+    """The signature of a callable. `context` is the name or the position of the parameter that the run fills."""
 
     name: str
     docstring: str | None
@@ -63,18 +63,18 @@ class Signature:
 
 def read_signature(function: Callable[..., Any], name: str | None = None) -> Signature:
     """Read the signature of a function, method, partial or callable object."""
-    bare, bound = _unwrapped(function)
-    label = name or _name_of(bare)
+    bare, bound = _unwrap_partial(function)
+    label = name or _get_name(bare)
     if inspect.isclass(bare):
         raise UsageError(f"{label} is a class; write a function that makes one and give that")
-    if not NAME.fullmatch(label):
+    if not TOOL_NAME.fullmatch(label):
         cure = "give it one with tool(function, name=…)"
         raise UsageError(f"{label!r} cannot be the name of a tool (letters, digits, _ . -, at most 64); {cure}")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):
-        raise UsageError(f"{label} does not say what it takes; wrap it in a function with type hints") from None
-    hints = _hints(bare, label)
+        raise UsageError(f"{label} has no signature to read; wrap it in a function with type hints") from None
+    hints = _read_hints(bare, label)
     parameters: list[Parameter] = []
     context: str | int | None = None
     for parameter in signature.parameters.values():
@@ -83,18 +83,18 @@ def read_signature(function: Callable[..., Any], name: str | None = None) -> Sig
         hint = hints.get(parameter.name, NO_DEFAULT)
         if _is_context(hint):
             if context is not None:
-                raise UsageError(f"{label}: {parameter.name!r} is a second Context; one is all that a run has to give")
+                raise UsageError(f"{label}: {parameter.name!r} is a second Context; a tool can have only one")
             context = len(parameters) if parameter.kind is parameter.POSITIONAL_ONLY else parameter.name
         else:
-            parameters.append(_parameter(parameter, hint, label))
+            parameters.append(_read_parameter(parameter, hint, label))
     _refuse_same_keys(parameters, label)
     return Signature(
-        label, _docstring(bare), tuple(parameters), context, hints.get("return", NO_DEFAULT), _is_async(bare)
+        label, _get_docstring(bare), tuple(parameters), context, hints.get("return", NO_DEFAULT), _is_async(bare)
     )
 
 
-def _unwrapped(function: Callable[..., Any]) -> tuple[Callable[..., Any], set[str]]:
-    """The function inside partials, and the keyword arguments already given: they are not the model's to see."""
+def _unwrap_partial(function: Callable[..., Any]) -> tuple[Callable[..., Any], set[str]]:
+    """Return the function inside partials, and the keywords that the partials fill: the model does not see them."""
     bound: set[str] = set()
     while isinstance(function, functools.partial):
         bound |= function.keywords.keys()
@@ -102,11 +102,11 @@ def _unwrapped(function: Callable[..., Any]) -> tuple[Callable[..., Any], set[st
     return function, bound
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def _get_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-def _docstring(function: Callable[..., Any]) -> str | None:
+def _get_docstring(function: Callable[..., Any]) -> str | None:
     if inspect.isroutine(function):
         return inspect.getdoc(function)
     call = type(function).__call__
@@ -119,14 +119,14 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(target)) or inspect.iscoroutinefunction(target)
 
 
-def _hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
+def _read_hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         try:
             return get_type_hints(target, include_extras=True)
         except NameError:
             # Names of the scope in which the function was written (a class inside a test, say) are not in its globals.
-            return get_type_hints(target, localns=_names_around(), include_extras=True)
+            return get_type_hints(target, localns=_collect_local_names(), include_extras=True)
     except NameError as error:
         cure = "import or define it where the function is defined, not only under TYPE_CHECKING"
         raise UsageError(f"{label}: the type hint {error.name!r} is not defined; {cure}") from None
@@ -134,7 +134,7 @@ def _hints(function: Callable[..., Any], label: str) -> dict[str, Any]:
         raise UsageError(f"{label}: its type hints cannot be read: {type(error).__name__}: {error}") from None
 
 
-def _names_around() -> dict[str, Any]:
+def _collect_local_names() -> dict[str, Any]:
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").startswith("toolspeak."):
         frame = frame.f_back
@@ -153,7 +153,7 @@ def _is_context(hint: Any) -> bool:
     return hint is Context or get_origin(hint) is Context
 
 
-def _parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Parameter:
+def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Parameter:
     name = parameter.name
     if parameter.kind is parameter.VAR_POSITIONAL:
         raise UsageError(f"{label}: *{name} has no schema; take one list instead, such as {name}: list[str]")
@@ -164,42 +164,42 @@ def _parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Parameter
     if hint is NO_DEFAULT:
         cure = "give the bound method (object.method)" if name in ("self", "cls") else f"write {name}: str, for example"
         raise UsageError(f"{label}: the parameter {name!r} has no type hint; {cure}")
-    annotation, description, field = _annotated(hint)
-    default, explicit = parameter.default, None
+    annotation, description, field = _split_annotated(hint)
+    default, make_default = parameter.default, None
     if isinstance(default, FieldInfo):  # def f(x: int = Field(3, ge=1))
         field = default
-        annotation = Annotated[annotation, _of_the_type(field)]
+        annotation = Annotated[annotation, _keep_type_metadata(field)]
         default = NO_DEFAULT
     if default is NO_DEFAULT and field is not None and not field.is_required():
-        default = _field_default(field)
-        explicit = functools.partial(field.get_default, call_default_factory=True, validated_data={})
+        default = _get_field_default(field)
+        make_default = functools.partial(field.get_default, call_default_factory=True, validated_data={})
     description = description or (field.description if field is not None and field.description else "")
     key = (field.validation_alias if field is not None else None) or name
-    positional = parameter.kind is parameter.POSITIONAL_ONLY
+    is_positional_only = parameter.kind is parameter.POSITIONAL_ONLY
     if default is PydanticUndefined:
         default = NO_DEFAULT
-    if positional and explicit is None and default is not NO_DEFAULT:
-        explicit = functools.partial(_same, default)
+    if is_positional_only and make_default is None and default is not NO_DEFAULT:
+        make_default = functools.partial(_return_value, default)
     return Parameter(
-        name, key if isinstance(key, str) else name, annotation, description, default, explicit, positional
+        name, key if isinstance(key, str) else name, annotation, description, default, make_default, is_positional_only
     )
 
 
-def _same(value: Any) -> Any:
+def _return_value(value: Any) -> Any:
     return value
 
 
-def _field_default(field: FieldInfo) -> Any:
-    """What to show as the default. A factory is not asked: what it makes now is not what it will make."""
+def _get_field_default(field: FieldInfo) -> Any:
+    """Return the default to show. A factory is not called: each call of the tool gets a new value from it."""
     if field.default_factory is None:
         return field.default
-    return (
-        [] if field.default_factory in (list, set, tuple, frozenset) else {} if field.default_factory is dict else MADE
-    )
+    if field.default_factory in (list, set, tuple, frozenset):
+        return []
+    return {} if field.default_factory is dict else COMPUTED_DEFAULT
 
 
-def _annotated(hint: Any) -> tuple[Any, str, FieldInfo | None]:
-    """The type, the text for the model, and pydantic's `Field`. Bare text in the metadata is a description."""
+def _split_annotated(hint: Any) -> tuple[Any, str, FieldInfo | None]:
+    """Split a hint into the type, the description and pydantic's `Field`. Bare text in `Annotated` is a description."""
     if get_origin(hint) is not Annotated:
         return hint, "", None
     base, *metadata = get_args(hint)
@@ -207,12 +207,12 @@ def _annotated(hint: Any) -> tuple[Any, str, FieldInfo | None]:
     text = " ".join(item.strip() for item in texts if isinstance(item, str))
     rest = tuple(item for item in metadata if not isinstance(item, str) and not hasattr(item, "documentation"))
     field = next((item for item in reversed(rest) if isinstance(item, FieldInfo)), None)
-    plain = tuple(_of_the_type(item) if isinstance(item, FieldInfo) else item for item in rest)
+    plain = tuple(_keep_type_metadata(item) if isinstance(item, FieldInfo) else item for item in rest)
     return Annotated[base, *plain] if plain else base, text, field
 
 
-def _of_the_type(field: FieldInfo) -> FieldInfo:
-    """What a `Field` says of the type. What it says of the field is for us; pydantic would warn that it is unused."""
+def _keep_type_metadata(field: FieldInfo) -> FieldInfo:
+    """Return a `Field` with its constraints on the type only; pydantic would warn that the others are unused."""
     plain = copy.copy(field)
     plain.alias = plain.validation_alias = plain.serialization_alias = None
     plain.exclude = plain.deprecated = plain.frozen = plain.validate_default = None

@@ -7,7 +7,7 @@ from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.spec import ToolSpec
 from toolspeak.tools.function_tool import Tool, as_tool
-from toolspeak.validation import SHOWN, nearest
+from toolspeak.validation import MAX_VALUE_CHARS, nearest
 
 
 @frozen
@@ -19,7 +19,7 @@ class Skipped:
 
 
 class Toolbox:
-    """Tools in order, by name. It does not change; make a new one from the tools of another.
+    """Tools in order, by name. A toolbox does not change; make a new one from the tools of another.
 
     Example:
         >>> def now() -> str:
@@ -39,7 +39,7 @@ class Toolbox:
             new = as_tool(each)
             if old := self._tools.get(new.name):
                 raise UsageError(
-                    f"two tools are called {new.name!r}: {_place(old)} and {_place(new)}; "
+                    f"two tools are called {new.name!r}: {_locate(old)} and {_locate(new)}; "
                     "give one another name with tool(function, name=…)"
                 )
             self._tools[new.name] = new
@@ -64,22 +64,22 @@ class Toolbox:
     def __getitem__(self, name: str) -> Tool[..., Any]:
         if name in self._tools:
             return self._tools[name]
-        raise UsageError(unknown_tool(name, self.names))
+        raise UsageError(explain_unknown_tool(name, self.names))
 
     def __repr__(self) -> str:
         return f"Toolbox({', '.join(self.names)})"
 
 
-def unknown_tool(name: str, names: Iterable[str]) -> str:
-    """What to tell whoever asked for a tool that is not there."""
+def explain_unknown_tool(name: str, names: Iterable[str]) -> str:
+    """Return the error text for a tool that does not exist, with the nearest name or all names."""
     names = tuple(names)
     similar = nearest(name, names)
     cure = f"did you mean {similar}?" if similar else f"the tools are: {', '.join(names) or 'none'}"
-    said = name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"
-    return f"there is no tool {said!r}; {cure}"
+    quoted = name if len(name) <= MAX_VALUE_CHARS else f"{name[: MAX_VALUE_CHARS - 1]}…"
+    return f"there is no tool {quoted!r}; {cure}"
 
 
-def _place(tool: Tool[..., Any]) -> str:
+def _locate(tool: Tool[..., Any]) -> str:
     function = getattr(tool.function, "func", tool.function)
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     return f"{module}.{name}" if module and name else repr(function)

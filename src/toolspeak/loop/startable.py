@@ -1,0 +1,73 @@
+"""Which calls of a turn can start now.
+
+A call waits for the calls whose results it refers to. A sequential call waits for all calls before it, and all calls
+after it wait for it. A call that needs approval waits for the approval. While the message is still arriving, only calls
+that change nothing may start: the rest of the message might still turn out to be reasoning, or be cut off.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from toolspeak.events import Limits
+from toolspeak.loop.references import BrokenReference, resolve_references
+from toolspeak.loop.state import CallState, State
+from toolspeak.messages import ToolCall
+
+
+def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> Iterator[ToolCall]:
+    """Yield those of `calls` that can start now, as many as may run at the same time."""
+    free = _count_free(state, limits)
+    alone = not state.turn.running_ids
+    for each in calls:
+        if each.result is not None:
+            continue
+        spec = state.specs.get(each.key.tool)
+        sequential = spec is not None and spec.sequential
+        if free <= 0 or (sequential and not alone):
+            return
+        if each.call is not None and each.stage != "running" and _can_start(state, each):
+            yield each.call
+            free, alone = free - 1, False
+        if sequential:
+            return
+
+
+def find_unapproved(state: State) -> Iterator[ToolCall]:
+    """Yield the calls that wait for an approval, with their references resolved."""
+    for each in state.turn.calls.values():
+        spec = state.specs.get(each.key.tool)
+        if spec is None or not spec.approve or each.stage != "waiting" or _waits_for_results(state, each):
+            continue
+        call = _resolve(state, each)
+        if call is not None:
+            yield call
+
+
+def _count_free(state: State, limits: Limits) -> int:
+    free = max(limits.concurrent, 1) - len(state.turn.running_ids)
+    return free if limits.calls is None else min(free, limits.calls - state.started_calls)
+
+
+def _can_start(state: State, entry: CallState) -> bool:
+    spec = state.specs.get(entry.key.tool)
+    if state.turn.is_open and (spec is None or spec.effect != "read" or spec.sequential or spec.approve):
+        return False
+    if _waits_for_results(state, entry):
+        return False
+    # A call with a broken reference needs no approval: it starts, and fails with the reason.
+    return spec is None or not spec.approve or entry.stage == "approved" or _resolve(state, entry) is None
+
+
+def _waits_for_results(state: State, entry: CallState) -> bool:
+    calls = state.turn.calls
+    return any(call_id in calls and calls[call_id].result is None for call_id in entry.depends_on)
+
+
+def _resolve(state: State, entry: CallState) -> ToolCall | None:
+    """Return the call with its references resolved; None if a reference is broken."""
+    if entry.call is None or not entry.depends_on:
+        return entry.call
+    try:
+        arguments = resolve_references(entry.call.arguments, state.results)
+    except BrokenReference:
+        return None
+    return ToolCall(id=entry.id, name=entry.call.name, arguments=arguments)
