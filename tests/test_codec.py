@@ -54,7 +54,7 @@ ARGUMENTS = st.dictionaries(TEXTS, VALUES, max_size=3)
 
 @cache
 def strategy(hint: Any) -> SearchStrategy[Any]:
-    """Values of a field of a noun, by its type."""
+    """Return a strategy for the values of a field, by its type."""
     if hint == Json:
         return JSON
     if hint == Arguments:
@@ -82,26 +82,26 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
     return plain[hint]
 
 
-NOUNS = [Message, *FACTS]
+SAVED_TYPES = [Message, *FACTS]
 
 
 def test_every_kind_is_named_once():
-    kinds = [noun.kind for noun in (*NOUNS, *PARTS)]
+    kinds = [saved_type.kind for saved_type in (*SAVED_TYPES, *PARTS)]
     assert len(kinds) == len(set(kinds))
-    assert set(get_args(Item)) == set(NOUNS)
+    assert set(get_args(Item)) == set(SAVED_TYPES)
     assert len(FACTS) >= 14
 
 
-@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.__name__)
+@pytest.mark.parametrize("saved_type", SAVED_TYPES, ids=lambda saved_type: saved_type.__name__)
 @given(data=st.data())
-def test_every_noun_survives_its_json(noun: type[Any], data: st.DataObject):
-    item = data.draw(strategy(noun))
+def test_every_type_survives_its_json(saved_type: type[Any], data: st.DataObject):
+    item = data.draw(strategy(saved_type))
     saved = json.loads(json.dumps(encode(item)))
     assert saved["v"] == FORMAT
-    assert saved["kind"] == noun.kind
+    assert saved["kind"] == saved_type.kind
     again = decode(saved)
     assert again == item
-    assert type(again) is noun
+    assert type(again) is saved_type
     assert repr(again) == repr(item)
 
 
@@ -140,9 +140,9 @@ def test_a_log_that_was_cut_says_so_or_is_read_up_to_the_cut(items: list[Any], d
     try:
         read = load_facts(text[:cut])
     except UsageError as error:
-        told = str(error)
-        assert told.startswith(f"line {whole + 1}: not JSON")
-        assert "cut" in told
+        message = str(error)
+        assert message.startswith(f"line {whole + 1}: not JSON")
+        assert "cut" in message
     else:
         assert read == tuple(items[: len(read)])
         assert len(read) in (whole, whole + 1)
@@ -160,7 +160,7 @@ LOOKALIKES = [
 
 
 @pytest.mark.parametrize("data", LOOKALIKES)
-def test_what_looks_like_a_reference_or_a_noun_stays_what_it_is(data: Any):
+def test_data_that_looks_like_a_reference_or_a_message_stays_unchanged(data: Any):
     for item in (
         ToolFinished(result=ToolResult(call_id="c", output=data)),
         CallReady(call=ToolCall(id="c", name="n", arguments={"x": data, "$y": [data]})),
@@ -243,7 +243,7 @@ def with_arguments(value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("saved", "told"),
+    ("saved", "message"),
     [
         ({**MESSAGE, "v": 2}, "saved in format 2 by a newer toolspeak; this one reads format 1: upgrade toolspeak"),
         ({**MESSAGE, "v": None}, 'a saved item has the number of its format as "v", not None'),
@@ -282,13 +282,13 @@ def with_arguments(value: Any) -> dict[str, Any]:
         ("message", "a saved item is a JSON object, not str"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_that_says_where_and_why(saved: Any, told: str):
+def test_what_cannot_be_read_is_an_error_that_says_where_and_why(saved: Any, message: str):
     with pytest.raises(UsageError) as caught:
         decode(saved)
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
     with pytest.raises(UsageError) as caught:
         load_messages(dump_messages([user("hi")]) + json.dumps(saved) + "\n")
-    assert str(caught.value).startswith(f"line 2: {told}")
+    assert str(caught.value).startswith(f"line 2: {message}")
 
 
 @pytest.mark.parametrize("line", ['{"v": 1, "kind": "run_en', "{", "not json", '{"v": 1}}', "[" * 100_000])
@@ -321,9 +321,9 @@ def test_a_message_gives_its_text_and_its_calls():
     assert decode(encode(TurnEnded(message=message, finish="stop"))).message.raw == message.raw
 
 
-@pytest.mark.parametrize("noun", [Message, Text, TurnStarted, Ref], ids=lambda noun: noun.__name__)
-def test_nouns_are_frozen_slotted_and_keyword_only(noun: type[Any]):
-    assert noun.__dataclass_params__.frozen
-    assert "__slots__" in vars(noun)
+@pytest.mark.parametrize("saved_type", [Message, Text, TurnStarted, Ref], ids=lambda saved_type: saved_type.__name__)
+def test_values_are_frozen_slotted_and_keyword_only(saved_type: type[Any]):
+    assert saved_type.__dataclass_params__.frozen
+    assert "__slots__" in vars(saved_type)
     with pytest.raises(TypeError):
-        noun("positional")
+        saved_type("positional")
