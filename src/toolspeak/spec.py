@@ -103,7 +103,7 @@ def _is_normal(schema: Schema) -> bool:
                         return False
             else:
                 for sub in cast("list[Any]", value if isinstance(value, list) else [value]):
-                    if isinstance(sub, Mapping) and not _is_normal(cast("Schema", sub)):
+                    if isinstance(sub, dict) and not _is_normal(cast("Schema", sub)):
                         return False
     return True
 
@@ -139,18 +139,21 @@ def map_subschemas(schema: Schema, change: Callable[[Schema], Any]) -> dict[str,
     A property named `title` or a default that looks like a schema is data and stays as it is.
     """
 
-    def changed(sub: Any) -> Any:
-        return change(cast("Schema", sub)) if isinstance(sub, Mapping) else sub  # `true` and `false` are schemas too
+    def apply(sub: Any) -> Any:
+        # `true` and `false` are schemas too. A look at the type of a dict is faster than `isinstance(sub, Mapping)`.
+        return change(cast("Schema", sub)) if type(sub) is dict or isinstance(sub, Mapping) else sub
 
     result: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in SUBSCHEMA_MAPS and isinstance(value, Mapping):
+        if key not in SCHEMA_KEYWORDS:
+            result[key] = value
+        elif key in SUBSCHEMA_MAPS and isinstance(value, Mapping):
             named = cast("Mapping[str, Any]", value)
-            result[key] = {name: changed(sub) for name, sub in named.items()}
+            result[key] = {name: apply(sub) for name, sub in named.items()}
         elif key in SUBSCHEMA_LISTS and isinstance(value, list):
-            result[key] = [changed(sub) for sub in cast("list[Any]", value)]
+            result[key] = [apply(sub) for sub in cast("list[Any]", value)]
         elif key in SUBSCHEMAS:
-            result[key] = changed(value)
+            result[key] = apply(value)
         else:
             result[key] = value
     return result

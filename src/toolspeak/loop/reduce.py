@@ -195,8 +195,10 @@ def _close_turn(state: State) -> State:
         return replace(state, history=(*state.history, message), finished_calls=finished)
     ran = [each for each in calls.values() if _has_run(each)]
     # A call is counted with its result, once a turn however often it stands in the message.
-    keys = ((each.key, each.shown_text) for each in calls.values())
-    counts = {key: state.repeat_counts.get(key, 0) + 1 for key in keys}
+    counts: dict[tuple[CallKey, str], int] = {}
+    for each in calls.values():
+        key = (each.key, each.shown_text)
+        counts[key] = state.repeat_counts.get(key, 0) + 1
     message = Message(role="tool", parts=(*map(_build_result, calls.values()), *_build_notes(state, counts)))
     return replace(
         state,

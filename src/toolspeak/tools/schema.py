@@ -176,7 +176,9 @@ def _clean(schema: Schema) -> Schema:
 
 def drop_enum_names(schema: Schema) -> Schema:
     """Return the schema as a model sees it, without the enum names that only coercion uses."""
-    return map_subschemas({key: value for key, value in schema.items() if key != ENUM_NAMES}, drop_enum_names)
+    result = map_subschemas(schema, drop_enum_names)
+    result.pop(ENUM_NAMES, None)
+    return result
 
 
 def _ref_name(schema: Schema) -> str | None:
