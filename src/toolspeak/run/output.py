@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from toolspeak.errors import InvalidArguments, UsageError
 from toolspeak.tools import Tool
-from toolspeak.validation import shown, spelled
+from toolspeak.validation import format_key, format_value
 
 NAME = "final_answer"
 DESCRIPTION = "Give the final answer. Call this once, when everything that is needed for it is known."
@@ -84,9 +84,9 @@ def _return_answer(answer: Any) -> Any:
 
 def _describe_errors(error: ValidationError) -> Iterator[str]:
     for problem in error.errors(include_url=False, include_context=False):
-        steps = (f"[{step}]" if isinstance(step, int) else f".{spelled(step)}" for step in problem["loc"])
+        steps = (f"[{step}]" if isinstance(step, int) else f".{format_key(step)}" for step in problem["loc"])
         place = "".join(steps).removeprefix(".")
-        reason = f"got {shown(problem['input'])}; {_shorten(problem['msg'])}"
+        reason = f"got {format_value(problem['input'])}; {_shorten(problem['msg'])}"
         yield f"{place}: {reason}" if place else reason
 
 
