@@ -7,7 +7,6 @@ that it is not supported. Reading gives a tree (`syntax.py`); nothing is execute
 """
 
 import re
-from collections.abc import Callable
 
 from toolspeak.reading.code.bodies import BodyReader
 from toolspeak.reading.code.compounds import CompoundReader
@@ -36,7 +35,10 @@ from toolspeak.reading.source import Reading, Source
 
 COMPOUNDS = frozenset({"if", "while", "with", "switch", "for", "try", "do"})
 DECLARATIONS = frozenset({"class", "interface", "type", "declare", "namespace", "enum", "abstract", "module"})
-IGNORED = frozenset({"pass", "global", "nonlocal", "del", "debugger"})
+KEYWORDS = frozenset(
+    "def function import from export default return yield raise throw break continue const let var assert "
+    "pass global nonlocal del debugger".split()
+)
 AUGMENTED = ("**=", "//=", "+=", "-=", "*=", "/=", "%=")
 PLAIN_IMPORT = re.compile(r"[\w., ]+;?")
 
@@ -59,25 +61,6 @@ class StatementReader:
         self._compounds = CompoundReader(
             cursor, self._space, self._lines, bodies, self._expressions, self._parse_expression
         )
-        self._readers: dict[str, Callable[[], Reading[Statement]]] = {
-            "def": self._compounds.read_definition,
-            "function": self._compounds.read_definition,
-            "import": self._read_import,
-            "from": self._read_from_import,
-            "export": self._read_statement,
-            "default": self._read_statement,
-            "return": self._read_return,
-            "yield": self._read_return,
-            "assert": self._read_simple,
-            "raise": self._read_raise,
-            "throw": self._read_raise,
-            "break": self._read_jump,
-            "continue": self._read_jump,
-            "const": self._read_declared,
-            "let": self._read_declared,
-            "var": self._read_declared,
-            **dict.fromkeys(IGNORED, self._skip_ignored),
-        }
 
     def begin(self, *, python: bool = False) -> None:
         """Begin a new piece of code; `python`: whether it is Python, where `//` divides."""
@@ -141,15 +124,41 @@ class StatementReader:
             if word in ("match", "case") and (following.isalnum() or following in ("_", '"', "'")):
                 return (yield from self._compounds.read(word, following))
             if following not in ("(", ".", "=", ",") and (following != "[" or word in ("const", "let", "var")):
-                reader = self._readers.get(word)
-                if reader is not None:
-                    return (yield from reader())
+                reading = self._read_keyword(word)
+                if reading is not None:
+                    return (yield from reading)
             if word in DECLARATIONS and (following.isalpha() or following in "_${"):
                 return (yield from self._compounds.read_declaration())
             source.rewind(mark)
         finally:
             source.unmark()
         return (yield from self._read_simple())
+
+    def _read_keyword(self, word: str) -> Reading[Statement] | None:
+        """Return the reading of the statement that the keyword `word` begins; None if `word` is no keyword."""
+        if word not in KEYWORDS:
+            return None
+        match word:
+            case "def" | "function":
+                return self._compounds.read_definition()
+            case "import":
+                return self._read_import()
+            case "from":
+                return self._read_from_import()
+            case "export" | "default":
+                return self._read_statement()
+            case "return" | "yield":
+                return self._read_return()
+            case "raise" | "throw":
+                return self._read_raise()
+            case "break" | "continue":
+                return self._read_jump()
+            case "const" | "let" | "var":
+                return self._read_declared()
+            case "assert":
+                return self._read_simple()
+            case _:
+                return self._skip_ignored()
 
     def _skip_ignored(self) -> Reading[Statement]:
         yield from self._source.line()
