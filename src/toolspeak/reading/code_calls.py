@@ -64,7 +64,7 @@ class CodeCallReader:
         mark = source.mark()
         try:
             statement = yield from statements.read_list_item()
-            if (yield from source.at_end()) and not source.well:
+            if (yield from source.is_at_end()) and not source.ended_well:
                 raise Truncated
         except ReadError as error:
             raw = source.since(mark)

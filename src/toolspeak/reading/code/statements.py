@@ -111,13 +111,13 @@ class StatementReader:
         source, space = self._source, self._space
         mark = source.mark()
         try:
-            word = yield from source.run(IDENTIFIER)
+            word = yield from source.read_while(IDENTIFIER)
             following = (yield from space.skip()) if word else ""
             if word == "async" and (yield from source.starts_with("def")):
-                word = yield from source.run(IDENTIFIER)
+                word = yield from source.read_while(IDENTIFIER)
                 yield from space.skip()
             elif word == "async" and (yield from source.starts_with("function")):
-                word = yield from source.run(IDENTIFIER)
+                word = yield from source.read_while(IDENTIFIER)
                 following = yield from space.skip()
             if word in COMPOUNDS and following not in (".", "=", ",", ")"):
                 return (yield from self._compounds.read(word, following))
@@ -161,15 +161,15 @@ class StatementReader:
                 return self._skip_ignored()
 
     def _skip_ignored(self) -> Reading[Statement]:
-        yield from self._source.line()
+        yield from self._source.read_line()
         return NoOp()
 
     def _read_jump(self) -> Reading[Statement]:
-        yield from self._source.line()
+        yield from self._source.read_line()
         return Jump()
 
     def _read_raise(self) -> Reading[Statement]:
-        yield from self._source.line()
+        yield from self._source.read_line()
         return Return(value=Unsupported(reason="the code stops with an error"))
 
     def _read_return(self) -> Reading[Statement]:
@@ -180,16 +180,16 @@ class StatementReader:
         return Return(value=statement.value) if isinstance(statement, ExprStatement) else statement
 
     def _read_import(self) -> Reading[Statement]:
-        line = yield from self._source.line()
+        line = yield from self._source.read_line()
         if not PLAIN_IMPORT.fullmatch(line):
             return NoOp()
         names = [part.split(" as ")[-1].strip().split(".")[0] for part in line.rstrip(";").split(",")]
         return Import(names=tuple(names))
 
     def _read_from_import(self) -> Reading[Statement]:
-        line = yield from self._source.line()
+        line = yield from self._source.read_line()
         if line.count("(") > line.count(")"):
-            yield from self._source.until(")")
+            yield from self._source.read_until(")")
         return NoOp()
 
     # Assignments and expressions
@@ -221,7 +221,7 @@ class StatementReader:
             yield from self._read_end()
             return Bind(target=value, value=Operation(operator=operator.rstrip("="), left=value, right=other))
         targets: list[Expression] = []
-        while (yield from self._space.skip()) == "=" and (yield from self._source.ahead(2)) not in ("==", "=>"):
+        while (yield from self._space.skip()) == "=" and (yield from self._source.peek(2)) not in ("==", "=>"):
             self._source.pos += 1
             yield from self._space.skip()
             targets.append(value)
@@ -248,7 +248,7 @@ class StatementReader:
         char = yield from self._space.skip()
         if char not in PRECEDENCE:
             return None
-        three = yield from self._source.ahead(3)
+        three = yield from self._source.peek(3)
         for sign in AUGMENTED:
             if three.startswith(sign):
                 self._source.pos += len(sign)
@@ -262,12 +262,12 @@ class StatementReader:
         """Skip `: Type` after a name."""
         if (yield from self._space.skip()) == ":":
             self._source.pos += 1
-            yield from self._source.run(TYPE)
+            yield from self._source.read_while(TYPE)
 
     def _read_end(self) -> Reading[None]:
         """Check that the statement ends here."""
         char = yield from self._space.skip()
-        if char == "" and not self._source.well:
+        if char == "" and not self._source.ended_well:
             raise Truncated  # the statement, or its line, may have gone on
         while char == ")" and not self._cursor.open:
             self._source.pos += 1  # one closer too many
@@ -275,9 +275,9 @@ class StatementReader:
             char = yield from self._space.skip()
         if char in ("", "\n", "\r", ";", "}"):
             return
-        if char == "`" and (yield from self._source.ahead(2)) in ("`", "`\n"):
+        if char == "`" and (yield from self._source.peek(2)) in ("`", "`\n"):
             return  # the call stood alone between backticks
-        if char == "<" or (char in "`~" and (yield from self._source.ahead(3)) in ("```", "~~~")):
+        if char == "<" or (char in "`~" and (yield from self._source.peek(3)) in ("```", "~~~")):
             return
         raise ReadError(UNSUPPORTED, HINT)
 
