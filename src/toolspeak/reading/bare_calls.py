@@ -68,7 +68,7 @@ class BareCallReader:
         """Whether a string that may hold a call opens here, or an object in parentheses."""
         if char not in ('"', "("):
             return False
-        two = yield from self._source.ahead(2)
+        two = yield from self._source.peek(2)
         if two == "({":
             self._source.pos += 1
             self._emitter.hold("(")
@@ -93,7 +93,7 @@ class BareCallReader:
 
     def _is_data(self) -> Reading[bool]:
         """Whether an object or a list begins here that is an answer and holds no call."""
-        return DATA_START.match((yield from self._source.ahead(12))) is not None
+        return DATA_START.match((yield from self._source.peek(12))) is not None
 
     def _show_data(self) -> Reading[None]:
         """Show data as it is, up to its last bracket or a blank line."""
@@ -125,9 +125,9 @@ class BareCallReader:
         values = ValueReader(Cursor(source, self._calls.cursor.keys))
         try:
             yield from values.read_value()
-            yield from source.run(INDENT)
-            following = yield from source.ahead(1)
-            return source.well if following == "" else following in "\n\r<`,;}]"
+            yield from source.read_while(INDENT)
+            following = yield from source.peek(1)
+            return source.ended_well if following == "" else following in "\n\r<`,;}]"
         except ReadError:
             return True  # the reader of the call reports what is wrong with it
         finally:
@@ -140,7 +140,7 @@ class BareCallReader:
         """Read a line that begins with a word, if it is a call or leads to one."""
         source = self._source
         mark = source.mark()
-        word = yield from source.run(WORD)
+        word = yield from source.read_while(WORD)
         form = yield from self._line_form(word)
         lead = source.since(mark)
         source.rewind(mark)
@@ -166,7 +166,7 @@ class BareCallReader:
         """Tell by what follows `word` what the line can be. For an assignment, the source moves on to the value."""
         source = self._source
         tool = self._emitter.names.resolve(word)
-        char = yield from source.ahead(1)
+        char = yield from source.peek(1)
         if char == "(":
             return "call" if tool or word in TRANSPARENT else "prose"
         if char in ("{", "<", "["):
@@ -197,13 +197,13 @@ class BareCallReader:
             return "harmony"
         if word in BINDERS:
             return "call"
-        yield from source.run(INDENT)
-        two = yield from source.ahead(2)
+        yield from source.read_while(INDENT)
+        two = yield from source.peek(2)
         if two[:1] in (",", "\\") and word.isidentifier() and not tool:
             return "call" if two == "\\\n" else "prose"
         is_assigned = two[:1] == "=" and two != "=="
         if is_assigned and CALL_VARIABLE.search(word):
             source.pos += 1
-            yield from source.run(INDENT)
-            return "assignment" if (yield from source.ahead(1)) in ("{", "[") else "call"
+            yield from source.read_while(INDENT)
+            return "assignment" if (yield from source.peek(1)) in ("{", "[") else "call"
         return "call" if is_assigned or (tool and two[:1] in ("(", "\\")) else "prose"

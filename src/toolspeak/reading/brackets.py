@@ -76,14 +76,14 @@ class BracketReader:
     def _can_supply_closer(self, char: str, *, after_comma: bool) -> Reading[bool]:
         """Whether the closer is missing before `char` and may be supplied: at the end, or where the whole call ends."""
         if char == "":
-            if after_comma or not self._source.well:
+            if after_comma or not self._source.ended_well:
                 raise Truncated
         elif char in ("`", "~") and not (yield from self._is_fence()):
             return False
         elif char == "<":
             if (yield from self._strings.peek_opener()) is not None:
                 return False
-            if (yield from self._source.cut_tag()):
+            if (yield from self._source.has_cut_tag()):
                 raise Truncated
         elif char not in ("`", "~", "]", ")", "}"):
             return False
@@ -93,7 +93,7 @@ class BracketReader:
         return True
 
     def _is_fence(self) -> Reading[bool]:
-        return (yield from self._source.ahead(3)) in ("```", "~~~")
+        return (yield from self._source.peek(3)) in ("```", "~~~")
 
     def read_key(self) -> Reading[str]:
         """Read the key of an object, quoted or not."""
@@ -103,12 +103,12 @@ class BracketReader:
             if not isinstance(text, str):
                 raise ReadError("a key holds an expression")
             return text
-        key = yield from source.run(BARE_KEY)
+        key = yield from source.read_while(BARE_KEY)
         if not key:
-            if (yield from source.at_end()):
+            if (yield from source.is_at_end()):
                 raise Truncated
             raise ReadError(f"a key was expected, not {source.text[source.pos]!r}", 'Write JSON: {"key": value}.')
-        if (yield from source.at_end()):
+        if (yield from source.is_at_end()):
             raise Truncated
         if key.strip(".") == "":
             raise ReadError("it is a placeholder", "Write real values.")

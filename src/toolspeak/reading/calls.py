@@ -54,7 +54,7 @@ class CallReader:
                 continue
             if char == "":
                 return total
-            if char in "`~" and (yield from source.ahead(3)) in ("```", "~~~"):
+            if char in "`~" and (yield from source.peek(3)) in ("```", "~~~"):
                 if not explicit:
                     return total
                 yield from self._skip_fence()
@@ -82,8 +82,8 @@ class CallReader:
 
         After a call, a `#` on a new line is a heading and not a comment.
         """
-        yield from self.source.run(BLANKS)
-        char = yield from self.source.ahead(1)
+        yield from self.source.read_while(BLANKS)
+        char = yield from self.source.peek(1)
         if char == "#" and total:
             return char
         return (yield from self.values.skip_space())
@@ -111,8 +111,8 @@ class CallReader:
         return goes_on
 
     def _skip_fence(self) -> Reading[None]:
-        yield from self.source.run(re.compile(r"[`~]*"))
-        yield from self.source.run(re.compile(r"[\w-]*"))
+        yield from self.source.read_while(re.compile(r"[`~]*"))
+        yield from self.source.read_while(re.compile(r"[\w-]*"))
 
     def _read_one(self, char: str, *, explicit: bool) -> Reading[int]:
         """Read one item of a sequence; the number of its calls. 0, with nothing read, if it is no call."""
@@ -139,7 +139,7 @@ class CallReader:
             if char == "<":
                 return (yield from self.tags.read_tagged())
             if (opener := (yield from self.values.peek_opener())) is not None:
-                if (yield from source.ahead(len(opener) + 1))[-1:] not in ("{", "[", "\\"):
+                if (yield from source.peek(len(opener) + 1))[-1:] not in ("{", "[", "\\"):
                     raise NotACall
                 text = yield from self.values.read_string(opener)
                 return self._emit_encoded(text)
@@ -166,8 +166,8 @@ class CallReader:
         """Skip the rest of a call that could not be read, up to the next token or the end of the line."""
         source = self.source
         while True:
-            yield from source.run(re.compile(r"[^<\n\[]*"))
-            if (yield from source.at_end()) or source.text[source.pos] == "\n":
+            yield from source.read_while(re.compile(r"[^<\n\[]*"))
+            if (yield from source.is_at_end()) or source.text[source.pos] == "\n":
                 return
             token = yield from next_token(source)
             if token is not None:
@@ -249,17 +249,17 @@ class CallReader:
         source = self.source
         mark = source.mark()
         try:
-            word = yield from source.run(NAME)
+            word = yield from source.read_while(NAME)
             if not word:
                 raise NotACall
             name = word
             has_separator = yield from self._skip_separators()
             if word in ("function", "tool", "to=functions") and has_separator:
-                name = yield from source.run(NAME)
+                name = yield from source.read_while(NAME)
                 has_separator = yield from self._skip_separators()
             tool = self.emitter.names.resolve(name)
             char = yield from self.values.skip_space()
-            if char in "`~" and char and (yield from source.ahead(3)) in ("```", "~~~"):
+            if char in "`~" and char and (yield from source.peek(3)) in ("```", "~~~"):
                 yield from self._skip_fence()
                 char = yield from self.values.skip_space()
             if char == "{" and (tool or (explicit and has_separator)):
@@ -291,4 +291,4 @@ class CallReader:
             self.source.pos += len(token[1])
             found = True
             if token[1].lower() == "[call_id]":
-                yield from self.source.run(re.compile(r"[\w-]*"))
+                yield from self.source.read_while(re.compile(r"[\w-]*"))

@@ -29,12 +29,19 @@ class CodeCallReader:
         self._cursor = cursor
         self._source = cursor.source
         self._emitter = emitter
-        self._statements = StatementReader(cursor)
+        self._statements: StatementReader | None = None  # built for the first code: most messages have none
         self._interpreter = self._new_interpreter()
         self._raw = ""
 
     def _new_interpreter(self) -> Interpreter:
         return Interpreter(self._emitter.specs, self._emitter.names, self._emit_call, self._refuse_call)
+
+    def _begin_code(self, *, python: bool = False) -> StatementReader:
+        """Return the reader of statements, ready for a new piece of code."""
+        if self._statements is None:
+            self._statements = StatementReader(self._cursor)
+        self._statements.begin(python=python)
+        return self._statements
 
     def forget(self) -> None:
         """Forget all names that were bound so far: the text so far was reasoning."""
@@ -53,11 +60,11 @@ class CodeCallReader:
             NotACall: The first item cannot be read and calls no tool.
         """
         source = self._source
-        self._statements.begin()
+        statements = self._begin_code()
         mark = source.mark()
         try:
-            statement = yield from self._statements.read_list_item()
-            if (yield from source.at_end()) and not source.well:
+            statement = yield from statements.read_list_item()
+            if (yield from source.is_at_end()) and not source.ended_well:
                 raise Truncated
         except ReadError as error:
             raw = source.since(mark)
@@ -78,11 +85,11 @@ class CodeCallReader:
             NotACall: The statement calls no tool.
         """
         source = self._source
-        self._statements.begin()
+        statements = self._begin_code()
         mark = source.mark()
         try:
             self._interpreter.stopped = False
-            statement = yield from self._statements.read_line()
+            statement = yield from statements.read_line()
         except ReadError as error:
             if not isinstance(error, Truncated) and not explicit:
                 raise NotACall from None
@@ -104,14 +111,14 @@ class CodeCallReader:
         Statements before the first call are emitted as text.
         """
         source = self._source
-        self._statements.begin(python=python)
+        statements = self._begin_code(python=python)
         self._interpreter.stopped = False
         count = 0
         while True:
             mark = source.mark()
             try:
                 self._cursor.reset()
-                statement = yield from self._statements.read()
+                statement = yield from statements.read()
                 raw = source.since(mark)
                 if statement is None:
                     if not count:

@@ -37,8 +37,8 @@ class FencedCallReader:
         """Read the calls at the beginning of a block; their number."""
         source = self._source
         mark = source.mark()
-        yield from source.run(BLANKS)
-        char = yield from source.ahead(1)
+        yield from source.read_while(BLANKS)
+        char = yield from source.peek(1)
         count = 0
         has_comment = char in ("/", "#", "\\") and label in DATA_LABELS
         if has_comment or FULL_WIDTH.get(char, char) in ("{", "[", '"', "<", "("):

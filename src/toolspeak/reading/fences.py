@@ -41,8 +41,8 @@ class FenceScanner:
         """Read the marks that come next, and their label with its attributes."""
         source = self._source
         start = source.mark()
-        char = yield from source.ahead(1)
-        marks = yield from source.run(re.compile(f"{char}*"))
+        char = yield from source.peek(1)
+        marks = yield from source.read_while(re.compile(f"{char}*"))
         label = yield from self._read_label()
         opening = source.since(start)
         source.unmark()
@@ -50,24 +50,24 @@ class FenceScanner:
 
     def _read_label(self) -> Reading[str]:
         source = self._source
-        yield from source.run(BLANKS_IN_LINE)
+        yield from source.read_while(BLANKS_IN_LINE)
         start = source.mark()
         braced = None
-        if (yield from source.ahead(1)) == "{":
-            braced = BRACED_LABEL.match((yield from source.ahead(24)))
+        if (yield from source.peek(1)) == "{":
+            braced = BRACED_LABEL.match((yield from source.peek(24)))
         if braced:
             source.pos += braced.end()
             label = braced[1]
         else:
-            label = yield from source.run(LABEL)
-            if (yield from source.ahead(1)) in ("(", ".", "=", ":"):
+            label = yield from source.read_while(LABEL)
+            if (yield from source.peek(1)) in ("(", ".", "=", ":"):
                 source.rewind(start)  # code on the line of the fence
                 label = ""
         source.unmark()
         if label:
-            yield from source.run(BLANKS_IN_LINE)
-            if (yield from source.ahead(1)).isalpha() and ATTRIBUTE_START.match((yield from source.ahead(40))):
-                yield from source.line()
+            yield from source.read_while(BLANKS_IN_LINE)
+            if (yield from source.peek(1)).isalpha() and ATTRIBUTE_START.match((yield from source.peek(40))):
+                yield from source.read_line()
         return label.lower()
 
     def read_content(self, marks: str, advance: Callable[[int], None]) -> Reading[bool]:
@@ -88,14 +88,14 @@ class FenceScanner:
                 if source.ended:
                     return False
                 yield
-            elif (yield from source.ahead(len(marks))) == marks:
+            elif (yield from source.peek(len(marks))) == marks:
                 return True
             else:
                 advance(1)
 
     def read_closing(self, marks: str) -> Reading[str]:
         """Read the run of marks that closes the block."""
-        return (yield from self._source.run(re.compile(f"{marks[0]}*")))
+        return (yield from self._source.read_while(re.compile(f"{marks[0]}*")))
 
 
 @frozen
@@ -138,7 +138,7 @@ def _scan(text: str) -> Reading[list[FencedBlock]]:
     while (start := text.find("```", source.pos)) >= 0:
         source.pos = start
         fence = yield from scanner.read_opening()
-        if (yield from source.ahead(1)) != "\n":
+        if (yield from source.peek(1)) != "\n":
             # Code within a line, which other marks in the same line close.
             line_end = text.find("\n", source.pos)
             closing = text.find(fence.marks, source.pos, line_end if line_end >= 0 else len(text))

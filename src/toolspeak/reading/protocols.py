@@ -36,19 +36,19 @@ class ProtocolReader:
         """
         source = self._source
         mark = source.mark()
-        yield from source.run(MARKERS)
-        name = yield from source.run(ACTION_NAME)
+        yield from source.read_while(MARKERS)
+        name = yield from source.read_while(ACTION_NAME)
         tool = self._emitter.names.resolve(name) if name else None
-        char = yield from source.ahead(1)
+        char = yield from source.peek(1)
         if tool and char == "[":
             source.pos += 1
-            text = yield from source.until("]")
+            text = yield from source.read_until("]")
             if text is not None:
                 source.unmark()
                 self._finish_text(tool, text)
                 return True
-        yield from source.run(MARKERS)
-        yield from source.ahead(40)
+        yield from source.read_while(MARKERS)
+        yield from source.peek(40)
         found = ACTION_INPUT.match(source.text, source.pos) if name else None
         if found is None:
             source.rewind(mark)
@@ -66,22 +66,22 @@ class ProtocolReader:
         source = self._source
         mark = source.mark()
         try:
-            yield from source.run(BLANKS)
-            if (yield from source.ahead(3)) == "```":
-                yield from source.run(re.compile(r"`*"))
-                yield from source.run(re.compile(r"\w*"))
-                yield from source.run(BLANKS)
-            elif (yield from source.ahead(2)) == "`{":
+            yield from source.read_while(BLANKS)
+            if (yield from source.peek(3)) == "```":
+                yield from source.read_while(re.compile(r"`*"))
+                yield from source.read_while(re.compile(r"\w*"))
+                yield from source.read_while(BLANKS)
+            elif (yield from source.peek(2)) == "`{":
                 source.pos += 1
-            if (yield from source.ahead(1)) == "{":
+            if (yield from source.peek(1)) == "{":
                 self._calls.cursor.reset()
                 yield from self._calls.tags.read_arguments(name, tool)
                 return
-            if (yield from source.ahead(1)) == "<":
+            if (yield from source.peek(1)) == "<":
                 yield from self._calls.read_sequence(explicit=True)
                 return
-            text = yield from source.run(REST_OF_LINE)
-            if (yield from source.at_end()) and not (source.well and text.strip()):
+            text = yield from source.read_while(REST_OF_LINE)
+            if (yield from source.is_at_end()) and not (source.ended_well and text.strip()):
                 raise Truncated
             if tool is None:
                 self._emitter.emit_unknown_tool(name, name)
@@ -123,7 +123,7 @@ class ProtocolReader:
                 source.pos += len(token[1])
                 self._prose.start_line()
                 return
-            if (yield from source.at_end()):
+            if (yield from source.is_at_end()):
                 return
             self._emitter.emit_thinking(source.text[source.pos])
             source.pos += 1
@@ -134,7 +134,7 @@ class ProtocolReader:
         """Read a header of the harmony form (role, channel, recipient) and the call or reasoning after it."""
         source = self._source
         mark = source.mark()
-        header = yield from source.until("<|message|>")
+        header = yield from source.read_until("<|message|>")
         if header is None:
             self._prose.show(source.since(mark))
         source.unmark()

@@ -96,7 +96,7 @@ class Reader:
     def close(self, finish: FinishReason = "stop") -> list[Event]:
         """End the message, and return the last events."""
         self._source.ended = True
-        self._source.well = finish in ENDED_WELL
+        self._source.ended_well = finish in ENDED_WELL
         return self._advance()
 
     def _advance(self) -> list[Event]:
@@ -119,7 +119,7 @@ class Reader:
     def _read_message(self) -> Reading[None]:
         if self._thinking:
             yield from self._protocols.read_thinking(None)
-        while not (yield from self._source.at_end()):
+        while not (yield from self._source.is_at_end()):
             if not self._prose.fresh or not (yield from self._read_line_start()):
                 self._prose.fresh = False
                 yield from self._read_in_line()
@@ -129,20 +129,20 @@ class Reader:
     def _read_line_start(self) -> Reading[bool]:
         """Read what a line begins with, if that may be a call. False leaves it to be read as prose."""
         source = self._source
-        self._prose.show((yield from source.run(INDENT)))
-        char = yield from source.ahead(1)
+        self._prose.show((yield from source.read_while(INDENT)))
+        char = yield from source.peek(1)
         char = FULL_WIDTH.get(char, char)
         if char == "\n":
             self._prose.show_newline()
             return True
         if self._announced_only:
             return False
-        if char in ("`", "~", "'") and (yield from source.ahead(3)) == char * 3:
+        if char in ("`", "~", "'") and (yield from source.peek(3)) == char * 3:
             yield from self._fences.read_block()
             return True
         if char in ("{", "[") or (yield from self._bare.opens_text(char)):
             return (yield from self._bare.read_value(char))
-        if char == "/" and (yield from source.ahead(2)) == "/*":
+        if char == "/" and (yield from source.peek(2)) == "/*":
             yield from self._prose.show_until("*/")
             return True
         if char == ">":
@@ -150,11 +150,11 @@ class Reader:
         if char == "#":
             yield from self._tokens.read()
             return True
-        if char in ("-", "*") and (yield from source.ahead(3)) in ("- {", "* {"):
+        if char in ("-", "*") and (yield from source.peek(3)) in ("- {", "* {"):
             self._prose.show_next(2)
             return True
-        if char.isdecimal() and NUMBERED.match((yield from source.ahead(5))):
-            self._prose.show((yield from source.run(NUMBER)))
+        if char.isdecimal() and NUMBERED.match((yield from source.peek(5))):
+            self._prose.show((yield from source.read_while(NUMBER)))
             return True
         if char.isalpha() or char in ("_", "$"):
             return (yield from self._bare.read_word())
@@ -163,7 +163,7 @@ class Reader:
     def _read_quote(self) -> Reading[bool]:
         """Read a `>` at the beginning of a line: a block quote, a shell's prompt, or a recipient (`>>>name`)."""
         source = self._source
-        if (yield from source.ahead(3)) == ">>>":
+        if (yield from source.peek(3)) == ">>>":
             mark = source.mark()
             source.pos += 3
             count = yield from self._bare.read_sequence(explicit=False)
@@ -214,7 +214,7 @@ class Reader:
 
     def _read_backtick(self) -> Reading[None]:
         """Read inline code, which is prose, or a fence on a line that holds nothing else."""
-        if (yield from self._source.ahead(3)) == "```":
+        if (yield from self._source.peek(3)) == "```":
             if self._announced_only:
                 self._prose.show_next(3)
                 yield from self._fences.read_rest("```", shown=True)
@@ -224,8 +224,8 @@ class Reader:
                 yield from self._fences.read_block()
             return
         self._prose.show_next(1)
-        self._prose.show((yield from self._source.run(INLINE_CODE)))
-        if (yield from self._source.ahead(1)) == "`":
+        self._prose.show((yield from self._source.read_while(INLINE_CODE)))
+        if (yield from self._source.peek(1)) == "`":
             self._prose.show_next(1)
 
     def _read_colon(self) -> Reading[None]:
@@ -238,8 +238,8 @@ class Reader:
         if RESULT_LABEL.fullmatch(label):
             self._emitter.muted = self._emitter.muted or self._emitter.has_call
             return
-        self._prose.show((yield from source.run(MARKERS)))
-        char = yield from source.ahead(1)
+        self._prose.show((yield from source.read_while(MARKERS)))
+        char = yield from source.peek(1)
         if label == "action" and (yield from self._protocols.read_action()):
             return
         char = FULL_WIDTH.get(char, char)
@@ -247,7 +247,7 @@ class Reader:
             if not (yield from self._bare.stands_alone()) or not (yield from self._bare.read_value(char)):
                 self._prose.show_next(1)
         elif char == "`":
-            if (yield from source.ahead(3)) == "```":
+            if (yield from source.peek(3)) == "```":
                 yield from self._fences.read_block()
             else:
                 yield from self._read_call_in_backticks()
@@ -259,9 +259,9 @@ class Reader:
         source = self._source
         mark = source.mark()
         source.pos += 1
-        yield from source.run(INLINE_CODE)
-        following = yield from source.ahead(3)
-        is_alone = re.match(r"`[ \t]*(?:\n|$)" if source.well else r"`[ \t]*\n", following)
+        yield from source.read_while(INLINE_CODE)
+        following = yield from source.peek(3)
+        is_alone = re.match(r"`[ \t]*(?:\n|$)" if source.ended_well else r"`[ \t]*\n", following)
         source.rewind(mark)
         source.unmark()
         if not is_alone:

@@ -1,9 +1,9 @@
 """A text that is still arriving, and a place in it.
 
-Readers are generators: they `yield` when they need text that is not here yet, and are resumed when it is. So each reads
-as if the whole text lay before it, and whether it came in one piece or letter by letter cannot make a difference.
+Readers are generators: they `yield` when they need text that has not arrived yet, and are resumed when it has. So each
+reads as if the whole text lay before it, and the size of the chunks cannot make a difference.
 
-Text is dropped as it is read. Only from a mark on it is kept, in pieces that are joined once, so that reading stays
+Text is dropped as it is read. From the first mark on it is kept, in pieces that are joined once, so that reading stays
 linear however small the chunks are.
 """
 
@@ -14,23 +14,29 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 
 Reading: TypeAlias = Generator[None, None, T]
-"""A reader of a `T`: yields when it needs more text, returns what it read."""
+"""The reading of a `T`: yields when it needs more text, returns the `T`."""
+
+MAX_TAG_CHARS = 64
+"""How far ahead the end of a tag is looked for."""
 
 
 class Source:
-    """The unread text begins at `text[pos]`; after `ended`, no more will come.
+    """A text that arrives in chunks, and the place up to which it has been read.
 
     Attributes:
-        well: Whether it ended by itself, so that missing closers may be supplied.
+        text: The text that is held. The unread text begins at `text[pos]`.
+        pos: The index in `text` up to which it has been read.
+        ended: Whether no more text will come.
+        ended_well: Whether the text ended by itself, so that missing closers may be supplied.
     """
 
-    __slots__ = ("_base", "_kept", "_marks", "ended", "pos", "text", "well")
+    __slots__ = ("_base", "_kept", "_marks", "ended", "ended_well", "pos", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.pos = 0
         self.ended = False
-        self.well = True
+        self.ended_well = True
         self._base = 0
         self._kept: list[str] = []
         self._marks: list[int] = []
@@ -48,22 +54,22 @@ class Source:
 
     @property
     def here(self) -> int:
-        """The place, counted from the beginning of the message."""
+        """The number of characters of the message that have been read."""
         return self._base + self.pos
 
     def mark(self) -> int:
-        """Keep the text from here on, until `unmark`."""
+        """Keep the text from here on, until `unmark`; return the place of the mark."""
         if not self._marks:
             self._kept.clear()
         self._marks.append(self.here)
         return self.here
 
     def unmark(self) -> None:
-        """Give up the latest mark."""
+        """Remove the latest mark."""
         self._marks.pop()
 
     def since(self, mark: int) -> str:
-        """The text from a mark to here."""
+        """Return the text from a mark to here."""
         length = self.here - mark
         if length <= self.pos:
             return self.text[self.pos - length : self.pos]
@@ -82,28 +88,28 @@ class Source:
         self._base = mark
         self._kept = [kept[:outer]]
 
-    # What every reader needs. Each waits until it can be sure, or until the text has ended.
+    # Each of these waits until its answer is certain, or until the text has ended.
 
-    def ahead(self, count: int) -> Reading[str]:
-        """The next `count` characters, or all that are left."""
+    def peek(self, count: int) -> Reading[str]:
+        """Return the next `count` characters, or all that are left, without reading them."""
         while len(self.text) - self.pos < count and not self.ended:
             yield
         return self.text[self.pos : self.pos + count]
 
-    def at_end(self) -> Reading[bool]:
-        """Whether nothing is left."""
+    def is_at_end(self) -> Reading[bool]:
+        """Whether all text has been read and has ended."""
         while self.pos >= len(self.text) and not self.ended:
             yield
         return self.pos >= len(self.text)
 
     def starts_with(self, text: str) -> Reading[bool]:
-        """Whether `text` comes next; waits only as long as it can."""
+        """Whether `text` comes next; stops waiting at the first character that differs."""
         while not self.ended and len(self.text) - self.pos < len(text) and text.startswith(self.text[self.pos :]):
             yield
         return self.text.startswith(text, self.pos)
 
-    def run(self, pattern: re.Pattern[str]) -> Reading[str]:
-        """All that matches a pattern of single characters (`[a-z]*`), however long."""
+    def read_while(self, pattern: re.Pattern[str]) -> Reading[str]:
+        """Read the characters that match a pattern of single characters (`[a-z]*`), however many."""
         pieces: list[str] = []
         while True:
             match = pattern.match(self.text, self.pos)
@@ -114,8 +120,8 @@ class Source:
                 return "".join(pieces)
             yield
 
-    def until(self, closer: str) -> Reading[str | None]:
-        """The text before `closer`, which is read too; None, with all text read, if it never comes."""
+    def read_until(self, closer: str) -> Reading[str | None]:
+        """Read up to and including `closer`; return the text before it. None, with all text read, if it never comes."""
         pieces: list[str] = []
         overlap = len(closer) - 1
         while True:
@@ -132,17 +138,17 @@ class Source:
             self.pos = end
             yield
 
-    def cut_tag(self) -> Reading[bool]:
-        """Whether a tag has begun here that the end of the text cuts off."""
+    def has_cut_tag(self) -> Reading[bool]:
+        """Whether a tag begins here that the end of the text cuts off."""
         while True:
-            rest = self.text[self.pos : self.pos + 64]
-            if self.ended or ">" in rest or len(rest) == 64 or (rest and rest[0] != "<"):
+            rest = self.text[self.pos : self.pos + MAX_TAG_CHARS]
+            if self.ended or ">" in rest or len(rest) == MAX_TAG_CHARS or (rest and rest[0] != "<"):
                 return rest[:1] == "<" and ">" not in rest and self.ended
             yield
 
-    def line(self) -> Reading[str]:
-        """The rest of the line, without its end, which is not read."""
-        return (yield from self.run(_LINE))
+    def read_line(self) -> Reading[str]:
+        """Read the rest of the line, but not its line end."""
+        return (yield from self.read_while(_LINE))
 
 
 _LINE = re.compile(r"[^\n]*")

@@ -41,24 +41,24 @@ class SpaceReader:
         """Skip a comment, or a blank that was written as an escape; whether one began with `char`."""
         source = self._source
         if char == "#":
-            yield from source.line()
+            yield from source.read_line()
             return True
         if char == "/":
-            two = yield from source.ahead(2)
+            two = yield from source.peek(2)
             if two == "//" and not self._rules.python:
-                yield from source.line()
+                yield from source.read_line()
                 return True
             if two == "/*":
-                yield from source.until("*/")
+                yield from source.read_until("*/")
             return two == "/*"
         if char == "\\":
             # A line continued, or an escape for a blank that was written out.
-            two = yield from source.ahead(2)
+            two = yield from source.peek(2)
             if two[1:] in ("n", "r", "t", "\n"):
                 source.pos += 2
                 return True
             return False
         if (yield from source.starts_with("<!--")):
-            yield from source.until("-->")
+            yield from source.read_until("-->")
             return True
         return False

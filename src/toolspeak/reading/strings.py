@@ -89,17 +89,17 @@ class StringReader(Generic[T]):
     def peek_opener(self) -> Reading[str | None]:
         """Return the quote, or the token for one, that opens a string here; None if no string begins. Reads nothing."""
         source = self._source
-        char = yield from source.ahead(1)
+        char = yield from source.peek(1)
         if char in ('"', "'"):
-            three = yield from source.ahead(3)
+            three = yield from source.peek(3)
             return three if three == char * 3 else char
         if char in QUOTES and char:
             return char
         if char == "\\":
-            match = re.match(r"""\\+["']""", (yield from source.ahead(8)))
+            match = re.match(r"""\\+["']""", (yield from source.peek(8)))
             return match[0] if match else None
         if char in ("<", "&") and char:
-            following = yield from source.ahead(8)
+            following = yield from source.peek(8)
             return next((token for token in TOKENS_AS_QUOTES if following.startswith(token)), None)
         return None
 
@@ -112,7 +112,7 @@ class StringReader(Generic[T]):
                 self._cursor.note_repair("syntax")
             return (yield from self.read_long(opener, raw=False, template=""))
         if opener in TOKENS_AS_QUOTES or opener[0] == "\\":
-            content = yield from source.until(opener)
+            content = yield from source.read_until(opener)
             if content is None:
                 raise Truncated
             if opener[0] != "\\":
@@ -167,7 +167,7 @@ class StringReader(Generic[T]):
                 pieces.append((yield from self._templates.read_part(char)))
             elif (yield from self._is_closing_quote(role)):
                 source.pos += 1
-                if doubtful and not source.text[source.pos :].strip() and (yield from source.at_end()):
+                if doubtful and not source.text[source.pos :].strip() and (yield from source.is_at_end()):
                     raise Truncated  # the end of the text proves nothing where a quote has been content already
                 return self._templates.join(pieces, python=True)
             elif self._cursor.keys and (ended := (yield from self._find_forgotten_end(pieces))) is not None:
@@ -208,7 +208,7 @@ class StringReader(Generic[T]):
             elif (yield from source.starts_with(closer)):
                 source.pos += len(closer)
                 # Quotes before the closer belong to the text: """He said "hi"""".
-                while len(closer) == 3 and (yield from source.ahead(1)) == closer[0]:
+                while len(closer) == 3 and (yield from source.peek(1)) == closer[0]:
                     pieces.append(closer[0])
                     source.pos += 1
                 return self._templates.join(pieces, python=closer != "`")
@@ -219,7 +219,7 @@ class StringReader(Generic[T]):
     def _read_escape(self, raw: bool) -> Reading[str]:
         """Read an escape and return the text that it stands for; the backslash is next."""
         source = self._source
-        two = yield from source.ahead(2)
+        two = yield from source.peek(2)
         if len(two) < 2:
             source.pos = len(source.text)
             raise Truncated
@@ -244,9 +244,9 @@ class StringReader(Generic[T]):
     def _read_code_point(self, kind: str, width: int) -> Reading[str]:
         r"""Read the digits of `\x`, `\u` or `\U`, and of the second half of a surrogate pair."""
         source = self._source
-        digits = yield from source.ahead(width)
+        digits = yield from source.peek(width)
         if kind == "u" and digits.startswith("{"):
-            braced = re.match(r"\{([0-9a-fA-F]{1,6})\}", (yield from source.ahead(8)))
+            braced = re.match(r"\{([0-9a-fA-F]{1,6})\}", (yield from source.peek(8)))
             if braced and int(braced[1], 16) < 0x110000:
                 source.pos += braced.end()
                 return _character(int(braced[1], 16))
@@ -258,7 +258,7 @@ class StringReader(Generic[T]):
         source.pos += width
         code = int(digits, 16)
         if 0xD800 <= code < 0xDC00:
-            low = re.match(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", (yield from source.ahead(6)))
+            low = re.match(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})", (yield from source.peek(6)))
             if low:
                 source.pos += 6
                 return chr(0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00)
@@ -284,7 +284,7 @@ class StringReader(Generic[T]):
         inner = self._cursor.open[-1]
         if char == ",":
             return (yield from self._is_separator(offset + 1, inner))
-        yield from source.ahead(offset + LOOKAHEAD_CHARS)
+        yield from source.peek(offset + LOOKAHEAD_CHARS)
         at = source.pos + offset
         if self._rules.can_follow_in_brackets(char, gap, at):
             return True
@@ -326,7 +326,7 @@ class StringReader(Generic[T]):
                     return True
                 yield
         if char.isalnum() or char in "_$":
-            yield from source.ahead(offset + LOOKAHEAD_CHARS)
+            yield from source.peek(offset + LOOKAHEAD_CHARS)
             at = source.pos + offset
             return self._in_code or NAMED.match(source.text, at, at + LOOKAHEAD_CHARS) is not None
         return True
@@ -337,7 +337,7 @@ class StringReader(Generic[T]):
         last = next((piece for piece in reversed(pieces) if not isinstance(piece, str) or piece.strip()), None)
         if not isinstance(last, str) or not last.rstrip().endswith(","):
             return None
-        yield from source.ahead(LOOKAHEAD_CHARS)
+        yield from source.peek(LOOKAHEAD_CHARS)
         key = KEY_AFTER_QUOTE.match(source.text, source.pos + 1, source.pos + LOOKAHEAD_CHARS)
         if key is None or key[1] not in self._cursor.keys:
             return None

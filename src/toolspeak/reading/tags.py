@@ -57,13 +57,13 @@ class TagReader:
         arguments: dict[str, Any] = {}
         while (yield from self.values.skip_space()) == "<" and (yield from source.starts_with("<arg_key>")):
             source.pos += len("<arg_key>")
-            key = yield from source.until("</arg_key>")
+            key = yield from source.read_until("</arg_key>")
             yield from self.values.skip_space()
             if key is None or not (yield from source.starts_with("<arg_value>")):
-                raise Truncated if (yield from source.at_end()) else ReadError("an <arg_key> has no <arg_value>")
+                raise Truncated if (yield from source.is_at_end()) else ReadError("an <arg_key> has no <arg_value>")
             source.pos += len("<arg_value>")
             arguments[key.strip()] = yield from self._read_text("arg_value")
-        if (yield from source.cut_tag()) or (not source.well and (yield from source.at_end())):
+        if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
             raise Truncated
         return self._finish_texts(name, tool, arguments)
 
@@ -101,7 +101,7 @@ class TagReader:
         if not arguments and tool is not None:
             arguments = yield from self._read_parameters(tool)
         if not (yield from self._read_closing_tag()):
-            if (yield from source.cut_tag()) or (not source.well and (yield from source.at_end())):
+            if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
                 raise Truncated
             self.cursor.note_repair("closers")
         return self._finish_texts(name, tool, arguments)
@@ -129,7 +129,7 @@ class TagReader:
         arguments = yield from self._read_parameters(tool)
         if not arguments:
             raise NotACall
-        if not (yield from self._read_closing_tag()) and not (source.well and (yield from source.at_end())):
+        if not (yield from self._read_closing_tag()) and not (source.ended_well and (yield from source.is_at_end())):
             raise Truncated
         return self._finish_texts(tool, tool, arguments)
 
@@ -143,7 +143,7 @@ class TagReader:
             if tag is None or tag[1] not in properties:
                 break
             source.pos += tag.end()
-            text = yield from source.until(f"</{tag[1]}>")
+            text = yield from source.read_until(f"</{tag[1]}>")
             if text is None:
                 raise Truncated
             arguments[tag[1]] = _trim(text)
@@ -155,8 +155,8 @@ class TagReader:
         closing, nested = f"</{tag}>", 0
         pieces: list[str] = []
         while True:
-            pieces.append((yield from source.run(re.compile(r"[^<]*"))))
-            if (yield from source.at_end()):
+            pieces.append((yield from source.read_while(re.compile(r"[^<]*"))))
+            if (yield from source.is_at_end()):
                 raise Truncated
             if (yield from source.starts_with(f"<{tag}>")):
                 nested += 1  # a tag of the same name is content, and so is its closing tag
@@ -165,7 +165,7 @@ class TagReader:
             elif (yield from source.starts_with(closing)) and (yield from self._is_tag_at(len(closing))):
                 source.pos += len(closing)
                 return _trim("".join(pieces))
-            following = PARAMETER.match((yield from source.ahead(len(tag) + 64)))
+            following = PARAMETER.match((yield from source.peek(len(tag) + 64)))
             if following is not None and following[1] == tag and pieces[-1].endswith("\n"):
                 self.cursor.note_repair("closers")
                 return _trim("".join(pieces))

@@ -92,7 +92,7 @@ class TokenReader:
     def _read_escaped_tag(self) -> Reading[bool]:
         """Read `&lt;tool_call&gt;` and its calls; whether it was one."""
         source = self._source
-        found = ESCAPED_TAG.match((yield from source.ahead(48)))
+        found = ESCAPED_TAG.match((yield from source.peek(48)))
         role = ROLES.get(f"<{found[1].lower()}>") if found else None
         if found is None or not (role == "open" or (role and self._emitter.has_call)):
             return False
@@ -106,12 +106,12 @@ class TokenReader:
     def _read_named_tag(self) -> Reading[bool]:
         """Read `<get_weather>` with its arguments, or `<code>` with its calls; whether it was one."""
         source = self._source
-        if not (yield from source.ahead(2))[1:].isalpha():
+        if not (yield from source.peek(2))[1:].isalpha():
             return False
         mark = source.mark()
         source.pos += 1
-        name = yield from source.run(WORD)
-        after = yield from source.ahead(2)
+        name = yield from source.read_while(WORD)
+        after = yield from source.peek(2)
         source.rewind(mark)
         source.unmark()
         is_tool = name in self._emitter.specs and after[:1] == ">" and not self._prose.line.strip()

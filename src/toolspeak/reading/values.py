@@ -141,8 +141,8 @@ class ValueReader:
     def _read_bare(self) -> Reading[Any]:
         """Read a number, a literal, or words that should have been quoted."""
         source = self._source
-        token = yield from source.run(TOKEN)
-        if self._cursor.open and token not in LITERALS and (yield from source.at_end()):
+        token = yield from source.read_while(TOKEN)
+        if self._cursor.open and token not in LITERALS and (yield from source.is_at_end()):
             raise Truncated
         if token in LITERALS:
             if not token.islower():
@@ -154,8 +154,8 @@ class ValueReader:
             if not JSON_NUMBER.fullmatch(token):
                 self._cursor.note_repair("syntax")
             return (yield from self._read_grouped(token))
-        words = token + (yield from source.run(WORDS))
-        if self._cursor.open and (yield from source.at_end()):
+        words = token + (yield from source.read_while(WORDS))
+        if self._cursor.open and (yield from source.is_at_end()):
             raise Truncated
         words = words.strip()
         if not words or words.strip(".…") == "" or words.startswith("<"):
@@ -167,7 +167,7 @@ class ValueReader:
         """Read the rest of a number; `1,500` is one number where a key would have to follow the comma."""
         source = self._source
         if self._cursor.open and self._cursor.open[-1] == "}" and source.text[source.pos] == ",":
-            yield from source.ahead(24)
+            yield from source.peek(24)
             if groups := GROUPS.match(source.text, source.pos):
                 source.pos = groups.end()
                 self._cursor.note_repair("syntax")

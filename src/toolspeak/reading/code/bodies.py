@@ -50,18 +50,18 @@ class BodyReader:
         pieces: list[str] = []
         depth = int(opened)
         while True:
-            char = yield from source.ahead(1)
+            char = yield from source.peek(1)
             if char == "":
                 raise Truncated
-            if char == "`" and (yield from source.ahead(3)) == "```":
+            if char == "`" and (yield from source.peek(3)) == "```":
                 raise ReadError(UNSUPPORTED, HINT)
             if depth <= 0 and char in ":{\n;":
                 return "".join(pieces), char if char in ":{" else ""
             source.pos += 1
             pieces.append(char)
             if char in "\"'`":
-                pieces.append((yield from source.run(UNTIL_QUOTE[char])))
-                if (yield from source.ahead(1)) == char:
+                pieces.append((yield from source.read_while(UNTIL_QUOTE[char])))
+                if (yield from source.peek(1)) == char:
                     source.pos += 1
                     pieces.append(char)
                 continue
@@ -76,7 +76,7 @@ class BodyReader:
         char = yield from self._space.skip()
         if char in ("", ":", "{") or char in "=&|.-<>!+*/%[?":
             return True
-        return CONDITION_WORD.match((yield from self._source.ahead(4))) is not None
+        return CONDITION_WORD.match((yield from self._source.peek(4))) is not None
 
     def read(self, opener: str) -> Reading[tuple[Statement, ...]]:
         """Read a body: indented after a `:`, between braces after a `{`, or the one statement that follows."""
@@ -106,7 +106,7 @@ class BodyReader:
                 self._source.pos += 1
                 break
             if not char:
-                if not self._source.well:
+                if not self._source.ended_well:
                     raise Truncated
                 self._cursor.note_repair("closers")
                 break

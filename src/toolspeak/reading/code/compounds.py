@@ -115,7 +115,7 @@ class CompoundReader:
         if in_parentheses:
             source.pos += 1
             mark = source.mark()
-            header = yield from source.run(LOOP_HEADER)
+            header = yield from source.read_while(LOOP_HEADER)
             source.rewind(mark)
             source.unmark()
             if " of " not in header:
@@ -147,7 +147,7 @@ class CompoundReader:
         column = lines.column
         while (yield from lines.find_statement()) and lines.column == column:
             mark = source.mark()
-            word = yield from source.run(IDENTIFIER)
+            word = yield from source.read_while(IDENTIFIER)
             if word not in words:
                 source.rewind(mark)
                 source.unmark()
@@ -163,7 +163,7 @@ class CompoundReader:
         source = self._source
         if (yield from self._space.skip()) == "*":
             source.pos += 1
-        name = yield from source.run(IDENTIFIER)
+        name = yield from source.read_while(IDENTIFIER)
         if not name or (yield from self._space.skip()) != "(":
             raise ReadError(UNSUPPORTED, HINT)
         header, opener = yield from self._bodies.read_header()

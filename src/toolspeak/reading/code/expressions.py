@@ -88,7 +88,7 @@ class ExpressionReader:
         """Return the operator of a comparison or a condition that is next, or None."""
         char = yield from self._space.skip()
         if char and char in "?|&=!<>^":
-            three = yield from self._source.ahead(3)
+            three = yield from self._source.peek(3)
             sign = next((sign for sign in DYNAMIC_SIGNS if three.startswith(sign)), None)
             # A tag that closes the block, an arrow, a path or an assignment is none.
             if (
@@ -99,7 +99,7 @@ class ExpressionReader:
                 return None
             return sign
         if char and char in "oain":
-            eleven = yield from self._source.ahead(11)
+            eleven = yield from self._source.peek(11)
             for word in DYNAMIC_WORDS:
                 if eleven.startswith(word) and not eleven[len(word) : len(word) + 1].isalnum():
                     following = eleven[len(word) : len(word) + 1]
@@ -111,7 +111,7 @@ class ExpressionReader:
         char = yield from self._space.skip()
         if char not in PRECEDENCE:
             return None
-        two = yield from self._source.ahead(2)
+        two = yield from self._source.peek(2)
         if two in ("**", "//") and (two == "**" or self._rules.python):
             return two
         return None if two[1:] in ("=", ">") or two in ("/*", "//", "++", "--") else char
@@ -149,7 +149,7 @@ class ExpressionReader:
         """Read an item of a list or an argument: an expression, a spread, or a comprehension."""
         source = self._source
         char = yield from self._space.skip_all()
-        if char == "*" or (char == "." and (yield from source.ahead(3)) == "..."):
+        if char == "*" or (char == "." and (yield from source.peek(3)) == "..."):
             source.pos += 1 if char == "*" else 3
             if (yield from self._space.skip_all()) in (")", "]", ",", ""):
                 raise ReadError("it is a placeholder", "Write real values.")

@@ -34,27 +34,27 @@ class LineReader:
         source = self._source
         if source.here == self._found_at:  # found already, by the body that ended before it
             self.column = self._found_column
-            return (yield from source.ahead(1))
+            return (yield from source.peek(1))
         column = 0
         while True:
-            column += len((yield from source.run(INDENT)))
-            char = yield from source.ahead(1)
+            column += len((yield from source.read_while(INDENT)))
+            char = yield from source.peek(1)
             if char == "":
                 return ""
             if char in "\r\n;":
                 source.pos += 1
                 column = self.column if char == ";" else 0
-            elif char == "#" or (char == "/" and (yield from source.ahead(2)) == "//"):
-                yield from source.line()
+            elif char == "#" or (char == "/" and (yield from source.peek(2)) == "//"):
+                yield from source.read_line()
             elif char == "/" and (yield from source.starts_with("/*")):
-                yield from source.until("*/")
-            elif (char in "`~" and (yield from source.ahead(3)) in ("```", "~~~")) or (
+                yield from source.read_until("*/")
+            elif (char in "`~" and (yield from source.peek(3)) in ("```", "~~~")) or (
                 char == "<" and not (yield from source.starts_with("<!--"))
             ):
                 return ""
             elif char == "<":
-                yield from source.until("-->")
-            elif char in ">." and (yield from source.ahead(4)) in (">>> ", "... "):
+                yield from source.read_until("-->")
+            elif char in ">." and (yield from source.peek(4)) in (">>> ", "... "):
                 source.pos += 4
                 column = 0
             else:
@@ -66,8 +66,8 @@ class LineReader:
         """Skip the rest of a statement that cannot be read: to the end of its line, or of its `depth` open brackets."""
         source = self._source
         while True:
-            char = yield from source.ahead(1)
-            if char == "" or (char in "`~" and (yield from source.ahead(3)) in ("```", "~~~")):
+            char = yield from source.peek(1)
+            if char == "" or (char in "`~" and (yield from source.peek(3)) in ("```", "~~~")):
                 return
             if char in "\n}" and depth <= 0:
                 return

@@ -86,17 +86,17 @@ class OperandReader:
             return Constant(value=(yield from self._read_number()))
         if (opener := (yield from self.strings.plain.peek_opener())) is not None:
             return (yield from self.strings.read(opener))
-        word = yield from source.run(IDENTIFIER)
+        word = yield from source.read_while(IDENTIFIER)
         if not word:
             raise ReadError(f"{char!r} was not expected", HINT)
-        if self._cursor.open and (yield from source.at_end()):
+        if self._cursor.open and (yield from source.is_at_end()):
             raise Truncated
         return (yield from self._read_after_word(word))
 
     def _read_after_word(self, word: str) -> Reading[Expression]:
         """Read the operand that `word`, which has been read, begins or is."""
         source = self._source
-        following = yield from source.ahead(1)
+        following = yield from source.peek(1)
         if word in ("await", "new", "typeof", "void", "yield") and following != "(":
             return (yield from self._expressions.read_operand())
         if word in ("await", "async") and following == "(":
@@ -112,7 +112,7 @@ class OperandReader:
         if word == "function":
             return (yield from self._read_function())
         if word == "lambda":
-            parameters = (yield from source.run(LAMBDA_PARAMETERS)).split(",")
+            parameters = (yield from source.read_while(LAMBDA_PARAMETERS)).split(",")
             source.pos += 1
             body = yield from self._expressions.read()
             names = tuple(Name(name=name.strip()) for name in parameters if name.strip())
@@ -123,7 +123,7 @@ class OperandReader:
             return Constant(value=LITERALS[word])
         if word in ("NaN", "Infinity"):
             return Unsupported(reason=f"{word} is not a number")
-        if (yield from self._space.skip()) == "=" and (yield from source.ahead(2)) == "=>":
+        if (yield from self._space.skip()) == "=" and (yield from source.peek(2)) == "=>":
             return (yield from self._read_arrow((Name(name=word),)))
         return Name(name=word)
 
@@ -132,7 +132,7 @@ class OperandReader:
     def _read_function(self) -> Reading[Closure]:
         """Read a function after the word `function`."""
         yield from self._space.skip()
-        yield from self._source.run(IDENTIFIER)
+        yield from self._source.read_while(IDENTIFIER)
         header, opener = yield from self._bodies.read_header()
         names = tuple(Name(name=name) for name in PARAMETER_NAME.findall(header))
         return Closure(parameters=names, body=(yield from self._bodies.read(opener)))
@@ -155,10 +155,10 @@ class OperandReader:
             items.append((yield from self._expressions.read_item()))
             if (yield from self._space.skip_all()) == ":":  # the type of an arrow's parameter
                 self._source.pos += 1
-                yield from self._source.run(TYPE)
+                yield from self._source.read_while(TYPE)
 
         commas = yield from self.brackets.read_items(")", read_item)
-        if (yield from self._space.skip()) == "=" and (yield from self._source.ahead(2)) == "=>":
+        if (yield from self._space.skip()) == "=" and (yield from self._source.peek(2)) == "=>":
             return (yield from self._read_arrow(tuple(items)))
         if len(items) == 1 and not commas and not isinstance(items[0], Comprehension):
             return items[0]
@@ -189,7 +189,7 @@ class OperandReader:
         """Read a key and its value, a key that is also the name of its value, or an object that is unpacked."""
         source = self._source
         if char in "*.":
-            dots = yield from source.ahead(3)
+            dots = yield from source.peek(3)
             source.pos += 2 if dots.startswith("**") else 3
             if (yield from self._space.skip_all()) in ("}", ",", ""):
                 raise ReadError("it is a placeholder", "Write real values.")
@@ -207,16 +207,16 @@ class OperandReader:
 
     def _read_number(self) -> Reading[int | float]:
         source = self._source
-        token = yield from source.run(NUMERAL)
+        token = yield from source.read_while(NUMERAL)
         if (
             token[-1:] in ("e", "E")
             and not token.lower().startswith("0x")
-            and (yield from source.ahead(1)) in ("+", "-")
+            and (yield from source.peek(1)) in ("+", "-")
         ):
-            sign = yield from source.ahead(1)
+            sign = yield from source.peek(1)
             source.pos += 1
-            token += sign + (yield from source.run(NUMERAL))
-        if self._cursor.open and (yield from source.at_end()):
+            token += sign + (yield from source.read_while(NUMERAL))
+        if self._cursor.open and (yield from source.is_at_end()):
             raise Truncated
         if token.strip(".") == "":
             raise ReadError("it is a placeholder", "Write real values.")

@@ -48,12 +48,12 @@ class PostfixReader:
             char = yield from self._space.skip()
             if char == "\n" and not self._rules.python and (yield from self._skip_to_chained_line()):
                 char = yield from self._space.skip_all()
-            if char == "?" and (yield from source.ahead(2)) == "?.":
+            if char == "?" and (yield from source.peek(2)) == "?.":
                 source.pos += 1
                 char = "."
             if char == "." and not _is_number(base):
                 source.pos += 1
-                if (yield from source.ahead(1)) == "[":
+                if (yield from source.peek(1)) == "[":
                     continue
                 base = yield from self._read_attribute(base)
             elif char == "[":
@@ -62,23 +62,23 @@ class PostfixReader:
                 base = yield from self._read_call(base)
             elif char == "<" and isinstance(base, Name | Member) and (yield from self._skip_type_arguments()):
                 continue
-            elif char == "!" and (yield from source.ahead(2)) != "!=":
+            elif char == "!" and (yield from source.peek(2)) != "!=":
                 source.pos += 1
             elif char == "a" and (yield from source.starts_with("as ")):
                 source.pos += 3
-                yield from source.run(TYPE)
+                yield from source.read_while(TYPE)
             else:
                 return base
 
     def _read_attribute(self, base: Expression) -> Reading[Expression]:
         """Read a name behind a dot, or the text behind `String.raw`."""
         source = self._source
-        key = yield from source.run(IDENTIFIER)
+        key = yield from source.read_while(IDENTIFIER)
         if not key:
-            raise Truncated if (yield from source.at_end()) else ReadError(UNSUPPORTED, HINT)
-        if self._cursor.open and (yield from source.at_end()):
+            raise Truncated if (yield from source.is_at_end()) else ReadError(UNSUPPORTED, HINT)
+        if self._cursor.open and (yield from source.is_at_end()):
             raise Truncated
-        if key == "raw" and (yield from source.ahead(1)) == "`":
+        if key == "raw" and (yield from source.peek(1)) == "`":
             source.pos += 1
             return (yield from self._strings.read_raw_template())
         return Member(base=base, key=Constant(value=key))
@@ -90,16 +90,16 @@ class PostfixReader:
         self._cursor.open.append("]")
         key = yield from self._expressions.read()
         if (yield from self._space.skip_all()) != "]":
-            raise Truncated if (yield from source.at_end()) else ReadError(UNSUPPORTED, HINT)
+            raise Truncated if (yield from source.is_at_end()) else ReadError(UNSUPPORTED, HINT)
         source.pos += 1
         self._cursor.open.pop()
         return Member(base=base, key=key)
 
     def _skip_type_arguments(self) -> Reading[bool]:
         """Skip `<Type>` before the parenthesis of a call; whether one came."""
-        if not (yield from self._source.ahead(2))[1:].isalpha():
+        if not (yield from self._source.peek(2))[1:].isalpha():
             return False
-        found = TYPE_ARGUMENTS.match((yield from self._source.ahead(44)))
+        found = TYPE_ARGUMENTS.match((yield from self._source.peek(44)))
         self._source.pos += found.end() if found else 0
         return found is not None
 
@@ -129,7 +129,7 @@ class PostfixReader:
         keywords: list[tuple[str | None, Expression]] = []
 
         def read_argument(char: str) -> Reading[None]:
-            if char == "*" and (yield from self._source.ahead(2)) == "**":
+            if char == "*" and (yield from self._source.peek(2)) == "**":
                 self._source.pos += 2
                 keywords.append((None, (yield from self._expressions.read())))
             elif (key := (yield from self._read_keyword())) is not None:
@@ -145,18 +145,18 @@ class PostfixReader:
         source = self._source
         mark = source.mark()
         try:
-            if (yield from source.ahead(1)) in ('"', "'"):
+            if (yield from source.peek(1)) in ('"', "'"):
                 opener = (yield from self._strings.plain.peek_opener()) or '"'
                 if len(opener) == 3:
                     return None
                 name = yield from self._read_quoted_word(opener)
             else:
-                name = yield from source.run(IDENTIFIER)
+                name = yield from source.read_while(IDENTIFIER)
             if not name:
                 source.rewind(mark)
                 return None
             char = yield from self._space.skip_all()
-            two = yield from source.ahead(2)
+            two = yield from source.peek(2)
             if char in ("=", ":") and two not in ("==", "=>", "::"):
                 source.pos += 1
                 return name

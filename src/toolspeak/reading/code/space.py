@@ -43,17 +43,17 @@ class CodeSpaceReader:
                 continue
             char = source.text[source.pos]
             if char == "\\":
-                if (yield from source.ahead(2))[1:] not in ("\n", "\r"):
+                if (yield from source.peek(2))[1:] not in ("\n", "\r"):
                     return char
                 source.pos += 2
                 if (yield from source.starts_with("\n")):
                     source.pos += 1
                 continue
-            if char == "#" or (char == "/" and not self._rules.python and (yield from source.ahead(2)) == "//"):
-                yield from source.line()
+            if char == "#" or (char == "/" and not self._rules.python and (yield from source.peek(2)) == "//"):
+                yield from source.read_line()
                 continue
-            if char == "/" and (yield from source.ahead(2)) == "/*":
-                yield from source.until("*/")
+            if char == "/" and (yield from source.peek(2)) == "/*":
+                yield from source.read_until("*/")
                 continue
             return FULL_WIDTH.get(char, char)
 

@@ -7,7 +7,6 @@ that it is not supported. Reading gives a tree (`syntax.py`); nothing is execute
 """
 
 import re
-from collections.abc import Callable
 
 from toolspeak.reading.code.bodies import BodyReader
 from toolspeak.reading.code.compounds import CompoundReader
@@ -36,7 +35,10 @@ from toolspeak.reading.source import Reading, Source
 
 COMPOUNDS = frozenset({"if", "while", "with", "switch", "for", "try", "do"})
 DECLARATIONS = frozenset({"class", "interface", "type", "declare", "namespace", "enum", "abstract", "module"})
-IGNORED = frozenset({"pass", "global", "nonlocal", "del", "debugger"})
+KEYWORDS = frozenset(
+    "def function import from export default return yield raise throw break continue const let var assert "
+    "pass global nonlocal del debugger".split()
+)
 AUGMENTED = ("**=", "//=", "+=", "-=", "*=", "/=", "%=")
 PLAIN_IMPORT = re.compile(r"[\w., ]+;?")
 
@@ -59,25 +61,6 @@ class StatementReader:
         self._compounds = CompoundReader(
             cursor, self._space, self._lines, bodies, self._expressions, self._parse_expression
         )
-        self._readers: dict[str, Callable[[], Reading[Statement]]] = {
-            "def": self._compounds.read_definition,
-            "function": self._compounds.read_definition,
-            "import": self._read_import,
-            "from": self._read_from_import,
-            "export": self._read_statement,
-            "default": self._read_statement,
-            "return": self._read_return,
-            "yield": self._read_return,
-            "assert": self._read_simple,
-            "raise": self._read_raise,
-            "throw": self._read_raise,
-            "break": self._read_jump,
-            "continue": self._read_jump,
-            "const": self._read_declared,
-            "let": self._read_declared,
-            "var": self._read_declared,
-            **dict.fromkeys(IGNORED, self._skip_ignored),
-        }
 
     def begin(self, *, python: bool = False) -> None:
         """Begin a new piece of code; `python`: whether it is Python, where `//` divides."""
@@ -128,22 +111,22 @@ class StatementReader:
         source, space = self._source, self._space
         mark = source.mark()
         try:
-            word = yield from source.run(IDENTIFIER)
+            word = yield from source.read_while(IDENTIFIER)
             following = (yield from space.skip()) if word else ""
             if word == "async" and (yield from source.starts_with("def")):
-                word = yield from source.run(IDENTIFIER)
+                word = yield from source.read_while(IDENTIFIER)
                 yield from space.skip()
             elif word == "async" and (yield from source.starts_with("function")):
-                word = yield from source.run(IDENTIFIER)
+                word = yield from source.read_while(IDENTIFIER)
                 following = yield from space.skip()
             if word in COMPOUNDS and following not in (".", "=", ",", ")"):
                 return (yield from self._compounds.read(word, following))
             if word in ("match", "case") and (following.isalnum() or following in ("_", '"', "'")):
                 return (yield from self._compounds.read(word, following))
             if following not in ("(", ".", "=", ",") and (following != "[" or word in ("const", "let", "var")):
-                reader = self._readers.get(word)
-                if reader is not None:
-                    return (yield from reader())
+                reading = self._read_keyword(word)
+                if reading is not None:
+                    return (yield from reading)
             if word in DECLARATIONS and (following.isalpha() or following in "_${"):
                 return (yield from self._compounds.read_declaration())
             source.rewind(mark)
@@ -151,16 +134,42 @@ class StatementReader:
             source.unmark()
         return (yield from self._read_simple())
 
+    def _read_keyword(self, word: str) -> Reading[Statement] | None:
+        """Return the reading of the statement that the keyword `word` begins; None if `word` is no keyword."""
+        if word not in KEYWORDS:
+            return None
+        match word:
+            case "def" | "function":
+                return self._compounds.read_definition()
+            case "import":
+                return self._read_import()
+            case "from":
+                return self._read_from_import()
+            case "export" | "default":
+                return self._read_statement()
+            case "return" | "yield":
+                return self._read_return()
+            case "raise" | "throw":
+                return self._read_raise()
+            case "break" | "continue":
+                return self._read_jump()
+            case "const" | "let" | "var":
+                return self._read_declared()
+            case "assert":
+                return self._read_simple()
+            case _:
+                return self._skip_ignored()
+
     def _skip_ignored(self) -> Reading[Statement]:
-        yield from self._source.line()
+        yield from self._source.read_line()
         return NoOp()
 
     def _read_jump(self) -> Reading[Statement]:
-        yield from self._source.line()
+        yield from self._source.read_line()
         return Jump()
 
     def _read_raise(self) -> Reading[Statement]:
-        yield from self._source.line()
+        yield from self._source.read_line()
         return Return(value=Unsupported(reason="the code stops with an error"))
 
     def _read_return(self) -> Reading[Statement]:
@@ -171,16 +180,16 @@ class StatementReader:
         return Return(value=statement.value) if isinstance(statement, ExprStatement) else statement
 
     def _read_import(self) -> Reading[Statement]:
-        line = yield from self._source.line()
+        line = yield from self._source.read_line()
         if not PLAIN_IMPORT.fullmatch(line):
             return NoOp()
         names = [part.split(" as ")[-1].strip().split(".")[0] for part in line.rstrip(";").split(",")]
         return Import(names=tuple(names))
 
     def _read_from_import(self) -> Reading[Statement]:
-        line = yield from self._source.line()
+        line = yield from self._source.read_line()
         if line.count("(") > line.count(")"):
-            yield from self._source.until(")")
+            yield from self._source.read_until(")")
         return NoOp()
 
     # Assignments and expressions
@@ -212,7 +221,7 @@ class StatementReader:
             yield from self._read_end()
             return Bind(target=value, value=Operation(operator=operator.rstrip("="), left=value, right=other))
         targets: list[Expression] = []
-        while (yield from self._space.skip()) == "=" and (yield from self._source.ahead(2)) not in ("==", "=>"):
+        while (yield from self._space.skip()) == "=" and (yield from self._source.peek(2)) not in ("==", "=>"):
             self._source.pos += 1
             yield from self._space.skip()
             targets.append(value)
@@ -239,7 +248,7 @@ class StatementReader:
         char = yield from self._space.skip()
         if char not in PRECEDENCE:
             return None
-        three = yield from self._source.ahead(3)
+        three = yield from self._source.peek(3)
         for sign in AUGMENTED:
             if three.startswith(sign):
                 self._source.pos += len(sign)
@@ -253,12 +262,12 @@ class StatementReader:
         """Skip `: Type` after a name."""
         if (yield from self._space.skip()) == ":":
             self._source.pos += 1
-            yield from self._source.run(TYPE)
+            yield from self._source.read_while(TYPE)
 
     def _read_end(self) -> Reading[None]:
         """Check that the statement ends here."""
         char = yield from self._space.skip()
-        if char == "" and not self._source.well:
+        if char == "" and not self._source.ended_well:
             raise Truncated  # the statement, or its line, may have gone on
         while char == ")" and not self._cursor.open:
             self._source.pos += 1  # one closer too many
@@ -266,9 +275,9 @@ class StatementReader:
             char = yield from self._space.skip()
         if char in ("", "\n", "\r", ";", "}"):
             return
-        if char == "`" and (yield from self._source.ahead(2)) in ("`", "`\n"):
+        if char == "`" and (yield from self._source.peek(2)) in ("`", "`\n"):
             return  # the call stood alone between backticks
-        if char == "<" or (char in "`~" and (yield from self._source.ahead(3)) in ("```", "~~~")):
+        if char == "<" or (char in "`~" and (yield from self._source.peek(3)) in ("```", "~~~")):
             return
         raise ReadError(UNSUPPORTED, HINT)
 

@@ -35,7 +35,7 @@ class CodeTemplates:
     def read_part(self, char: str) -> Reading[str | Expression]:
         """Read `{expression}` of a formatted string or `${expression}` of a template, or a brace that is text."""
         source = self._source
-        two = yield from source.ahead(2)
+        two = yield from source.peek(2)
         if two in ("{{", "}}"):
             source.pos += 2
             return char
@@ -48,11 +48,11 @@ class CodeTemplates:
         following = yield from self._space.skip_all()
         spec = ""
         if following in (":", "!", "="):
-            spec = yield from source.run(FORMAT_SPEC)
+            spec = yield from source.read_while(FORMAT_SPEC)
         elif following != "}":
             raise Truncated if following == "" else ReadError(UNSUPPORTED, HINT)
         self._cursor.open.pop()
-        if (yield from source.at_end()):
+        if (yield from source.is_at_end()):
             raise Truncated
         source.pos += 1
         return Formatted(value=value, spec=spec) if spec else value
@@ -120,7 +120,7 @@ class CodeStringReader:
         parts = [first]
         while True:
             yield from self._space.skip()
-            prefix = PREFIX_AND_QUOTE.match((yield from self._source.ahead(3)))
+            prefix = PREFIX_AND_QUOTE.match((yield from self._source.peek(3)))
             if prefix is not None:
                 self._source.pos += prefix.end(1)
                 parts.append((yield from self._read_one_prefixed(prefix[1].lower())))
