@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages import is_like
-from toolspeak.testing import Said, ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -51,7 +51,7 @@ SCRIPTS = {
         says("It is 18°C in Paris and 12°C in London. 20°C are 68°F."),
     ],
     "math_by_python": [
-        Said(text=f"```python\n{PROGRAM}\n```"),
+        ScriptedReply(text=f"```python\n{PROGRAM}\n```"),
         says("The area is 176.71458676442586, and the 20th Fibonacci number is 6765."),
     ],
     "chatbot": [

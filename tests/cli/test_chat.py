@@ -14,7 +14,7 @@ from tests.cli.terminal import BACKSPACE, CTRL_C, CTRL_D, ENTER, ESCAPE, LEFT, U
 from tests.models.server import Server, answers, plays
 from toolspeak import codec
 from toolspeak.messages import Message
-from toolspeak.testing import Said, calls, says
+from toolspeak.testing import ScriptedReply, calls, says
 
 ALLOW = "allow it? [y]es once, [a]lways, [n]o:"
 
@@ -113,7 +113,7 @@ def test_lines_are_edited_and_remembered(folder: Path, server: Server):
 
 
 def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Server):
-    server.plays(plays([Said(text="It is cold, and", lingers=20), says("Fine.")], "native"))
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
         screen.says("How is Oslo?")
         screen.until("assistant: It is cold")
@@ -151,7 +151,7 @@ def test_ctrl_c_while_a_tool_runs(folder: Path, server: Server):
 
 
 def test_approval_is_asked_in_the_conversation(folder: Path, server: Server):
-    def launch(name: str) -> Said:
+    def launch(name: str) -> ScriptedReply:
         return calls(("launch", {"rocket": name, "plan": "up\n  then down"}))
 
     server.plays(

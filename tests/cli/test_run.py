@@ -18,7 +18,7 @@ from toolspeak import codec
 from toolspeak.cli.app import app
 from toolspeak.errors import UsageError
 from toolspeak.events import RunEnded, RunStarted
-from toolspeak.testing import Said, calls, says
+from toolspeak.testing import ScriptedReply, calls, says
 
 WEATHER = [calls(("weather", {"city": "Oslo"}), ("weather", {"city": "Bergen"})), says("It is **cold** in Oslo.")]
 LAUNCH = [calls(("launch", {"rocket": "V2"})), says("Done.")]
@@ -192,7 +192,7 @@ def test_weights_that_are_missing_are_told_with_the_cure(folder: Path):
 
 
 def test_an_interrupt_ends_the_run_with_130(folder: Path, server: Server):
-    server.plays(plays([Said(text="It is c", lingers=20)]))
+    server.plays(plays([ScriptedReply(text="It is c", lingers=20)]))
     command = [sys.executable, "-m", "toolspeak.cli", "run", "hi", "--json", *at(server)]
     env = environment(folder)
     with subprocess.Popen(
@@ -251,7 +251,7 @@ def test_in_a_terminal_approval_is_asked(folder: Path, server: Server, answer: s
 
 
 def test_in_a_terminal_ctrl_c_stops_the_run(folder: Path, server: Server):
-    server.plays(plays([Said(text="It is cold ", lingers=20)]))
+    server.plays(plays([ScriptedReply(text="It is cold ", lingers=20)]))
     with terminal(folder, "run", "How is Oslo?", *at(server)) as screen:
         screen.until("It is cold")
         screen.types(CTRL_C)

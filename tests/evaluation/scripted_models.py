@@ -11,7 +11,7 @@ from toolspeak.events import Usage
 from toolspeak.messages import ToolCall, user
 from toolspeak.models import Request
 from toolspeak.spec import ToolSpec
-from toolspeak.testing import Said, ScriptedModel
+from toolspeak.testing import ScriptedModel, ScriptedReply
 
 
 def tool(name: str, /, **properties: Any) -> ToolSpec:
@@ -57,7 +57,7 @@ def answering(
     """A model that knows all answers but those to the questions in `wrong`, where it calls when it must not, and the
     other way round. `wrong` may say in which dialect: `python/oslo`."""
 
-    def answer(request: Request) -> Said:
+    def answer(request: Request) -> ScriptedReply:
         asked = question_in(suite, request)
         usage = Usage(input_tokens=100, output_tokens=10)
         if asked.id not in wrong and f"{request.dialect}/{asked.id}" not in wrong:
@@ -67,7 +67,7 @@ def answering(
         else:
             said = [ToolCall(id="", name=asked.tools[0].name, arguments={})]
         calls = [_named(call, request) for call in said]
-        return Said(text="" if calls else "There is nothing to call.", calls=tuple(calls), usage=usage)
+        return ScriptedReply(text="" if calls else "There is nothing to call.", calls=tuple(calls), usage=usage)
 
     return ScriptedModel([answer], dialect=dialect, name=name)
 
@@ -76,14 +76,14 @@ def slipping(suite: Suite, slips: Collection[str], *, times: int = 1) -> Scripte
     """A model that malforms its first calls, so many times, where it is asked one of the questions in `slips`, and
     knows all answers otherwise. It speaks Python, whatever it is asked in."""
 
-    def slip(number: int) -> Callable[[Request], Said]:
-        def answer(request: Request) -> Said:
+    def slip(number: int) -> Callable[[Request], ScriptedReply]:
+        def answer(request: Request) -> ScriptedReply:
             asked = question_in(suite, request)
             calls = right_calls(asked)
             text = PYTHON.calls(calls) if calls else "There is nothing to call."
             if asked.id in slips and number < times:
                 text = f"{asked.tools[0].name}(a={'b' * (number + 1)})"
-            return Said(text=text, usage=Usage(input_tokens=100, output_tokens=10))
+            return ScriptedReply(text=text, usage=Usage(input_tokens=100, output_tokens=10))
 
         return answer
 

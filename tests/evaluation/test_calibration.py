@@ -10,7 +10,7 @@ from toolspeak.evaluation.calibration import DialectComparison, calibrate, split
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.trial_runner import TrialRunner
 from toolspeak.models import Request
-from toolspeak.testing import Said, ScriptedModel, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, says
 
 from .scripted_models import answering
 
@@ -86,8 +86,8 @@ def test_a_round_that_drags_on_is_broken_off_and_not_counted():
 
 
 def test_a_dialect_that_the_endpoint_does_not_take_cannot_win():
-    def answer(request: Request) -> Said:
-        return Said(error=ProviderError("no tools here")) if request.dialect == "native" else says("No.")
+    def answer(request: Request) -> ScriptedReply:
+        return ScriptedReply(error=ProviderError("no tools here")) if request.dialect == "native" else says("No.")
 
     runner = TrialRunner(ScriptedModel([answer]))
     contest = asyncio.run(calibrate(runner, QUICK, ["native", "json", "python"], seconds=1e9))
@@ -97,6 +97,6 @@ def test_a_dialect_that_the_endpoint_does_not_take_cannot_win():
 
 
 def test_an_endpoint_that_is_gone_is_told():
-    runner = TrialRunner(ScriptedModel([lambda _: Said(error=ProviderError("nobody is there"))]))
+    runner = TrialRunner(ScriptedModel([lambda _: ScriptedReply(error=ProviderError("nobody is there"))]))
     with pytest.raises(ProviderError, match="nobody is there"):
         asyncio.run(calibrate(runner, QUICK, ["native", "json"], seconds=1e9))

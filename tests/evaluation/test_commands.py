@@ -17,7 +17,7 @@ from toolspeak.evaluation.suites import load_suite
 from toolspeak.models import Endpoint, HttpModel, Request
 from toolspeak.pieces import Piece
 from toolspeak.settings import remembered_dialect
-from toolspeak.testing import Said, ScriptedModel
+from toolspeak.testing import ScriptedModel, ScriptedReply
 
 from .scripted_models import answering, right_calls, slipping
 
@@ -291,7 +291,7 @@ def test_a_dialect_that_is_not_there():
 
 
 def test_an_endpoint_that_answers_nothing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    model = ScriptedModel([lambda _: Said(error=ProviderError("nobody is there"))], name="sage")
+    model = ScriptedModel([lambda _: ScriptedReply(error=ProviderError("nobody is there"))], name="sage")
     with pytest.raises(ProviderError, match="nobody is there"):
         asked(model, tmp_path / "results.jsonl", dialects="json,python")
     assert "json was given up: nobody is there" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from toolspeak.evaluation.trials import Trial
 from toolspeak.messages import Text
 from toolspeak.pieces import ApiCall
 from toolspeak.run import Agent
-from toolspeak.testing import Said, ScriptedModel, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, says
 
 from .scripted_models import question, suite_of, tool
 
@@ -34,7 +34,7 @@ def f(x: int) -> str:
 
 
 SLIPS = {
-    "native": Said(
+    "native": ScriptedReply(
         calls=(
             ApiCall(index=0, id="", name="f", arguments='{"x": 1}'),
             ApiCall(index=1, id="", name="h", arguments='{"x": 1}'),

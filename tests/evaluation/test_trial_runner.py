@@ -11,7 +11,7 @@ from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered, run_trial
 from toolspeak.evaluation.trials import Trial, make_trials
 from toolspeak.models import Model, Request, Sampling
-from toolspeak.testing import Said, ScriptedModel, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, says
 
 from .scripted_models import answering
 
@@ -64,8 +64,8 @@ def test_no_more_are_asked_at_a_time_than_may_be():
 
 
 def failing_in(*dialects: str, error: Exception) -> Model:
-    def answer(request: Request) -> Said:
-        return Said(error=error) if request.dialect in dialects else says("No.")
+    def answer(request: Request) -> ScriptedReply:
+        return ScriptedReply(error=error) if request.dialect in dialects else says("No.")
 
     return ScriptedModel([answer])
 
@@ -88,10 +88,10 @@ def test_an_endpoint_that_answers_nothing_is_told():
 def test_a_failure_now_and_then_is_a_wrong_answer():
     count = 0
 
-    def answer(request: Request) -> Said:
+    def answer(request: Request) -> ScriptedReply:
         nonlocal count
         count += 1
-        return Said(error=ModelError("busy")) if count % 2 else says("No.")
+        return ScriptedReply(error=ModelError("busy")) if count % 2 else says("No.")
 
     runner = TrialRunner(ScriptedModel([answer]))
     answers = asked(runner, make_trials(QUICK, ["json"], limit=1))

@@ -4,7 +4,7 @@ from typing import Any
 
 from toolspeak.messages import Text
 from toolspeak.models import Request
-from toolspeak.testing import Said, ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 QUESTION = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
 BEFORE = "Let me see."
@@ -65,7 +65,7 @@ class Tools:
         return getattr(self, name)(**arguments)
 
 
-def in_the_end(request: Request) -> Said:
+def in_the_end(request: Request) -> ScriptedReply:
     """The answer, if the results have come, as TypeScript tells them."""
     *_, said, results = request.shown.messages
     assert isinstance(results.parts[0], Text)

@@ -11,7 +11,7 @@ import pytest
 
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.models import Request
-from toolspeak.testing import Said, ScriptedModel, calls
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls
 
 from .conversing import ANSWER, BEFORE, MADE, QUESTION, RESULTS, Tools, scripted
 from .hosting import gateway, served
@@ -110,7 +110,7 @@ def test_openai_agents(url: str, streamed: bool):
 def smolagents_url() -> Iterator[str]:
     """It tells earlier calls in words of its own, and takes its answer by a call."""
 
-    def final(request: Request) -> Said:
+    def final(request: Request) -> ScriptedReply:
         told = "\n".join(message.text for message in request.shown.messages)
         assert all(result in told for result in RESULTS)
         return calls(("final_answer", {"answer": ANSWER}))

@@ -14,7 +14,7 @@ from toolspeak.gateway import app
 from toolspeak.messages import Extra, Media, Ref, Text, Thinking, ToolCall
 from toolspeak.models import Endpoint, HttpModel
 from toolspeak.pieces import Answer, ApiCall, CallPiece
-from toolspeak.testing import Said, ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 from .conversing import ANTHROPIC_TOOLS, OPENAI_TOOLS, QUESTION
 from .hosting import Reply, ask, asked, served
@@ -151,7 +151,9 @@ def test_a_call_is_out_before_the_next_is_said(dialect: str):
 def test_a_call_that_needs_the_result_of_another_ends_the_turn_before_it(dialect: Any, streamed: bool):
     needing = ToolCall(id="", name="calculator", arguments={"expression": Ref(call="one", path=("temp",))})
     first = ToolCall(id="one", name="get_weather", arguments={"city": "Paris"})
-    model = ScriptedModel([Said(calls=(first, needing, ToolCall(id="", name="get_weather", arguments=LONDON[1])))])
+    model = ScriptedModel(
+        [ScriptedReply(calls=(first, needing, ToolCall(id="", name="get_weather", arguments=LONDON[1])))]
+    )
     reply = exchange(model, dialect.name, stream=streamed)
     assert meant(reply) == ("", [PARIS], "tool_calls")
     assert b"$call" not in reply.body
@@ -281,7 +283,7 @@ def test_once_a_call_is_on_its_way_there_is_no_second_try():
 
 @both
 def test_a_call_of_the_api_that_nobody_offered_is_asked_for_again(streamed: bool):
-    odd = Said(calls=(ApiCall(index=0, id="x", name="launch_rocket", arguments="{}"),))
+    odd = ScriptedReply(calls=(ApiCall(index=0, id="x", name="launch_rocket", arguments="{}"),))
     model = ScriptedModel([odd, calls(PARIS)], chunk=4)
     assert meant(exchange(model, "native", stream=streamed)) == ("", [PARIS], "tool_calls")
 
@@ -342,7 +344,7 @@ def test_a_model_that_may_think_and_does_not_is_heard_all_the_same(streamed: boo
 
 @both
 def test_reasoning_that_the_api_tells_apart(streamed: bool):
-    model = ScriptedModel([Said(thinking="Hm, so.", text="Hello.")], chunk=4)
+    model = ScriptedModel([ScriptedReply(thinking="Hm, so.", text="Hello.")], chunk=4)
     said = message(exchange(model, "native", stream=streamed, thinks=True))
     assert (said["thought"], said["text"]) == ("Hm, so.", "Hello.")
     reply = ask(app([served(model, TYPESCRIPT)]), anthropic_body(stream=streamed), path="/v1/messages")

@@ -20,7 +20,7 @@ from toolspeak.events import ArgsDelta, CallStarted, Event, TurnEnded, Usage
 from toolspeak.messages import Call, Message, ToolCall
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece
-from toolspeak.testing import Said, ScriptedModel
+from toolspeak.testing import ScriptedModel, ScriptedReply
 from toolspeak.wire.api import WIRES, ApiName
 
 Api: TypeAlias = ApiName
@@ -256,7 +256,7 @@ async def resets(post: Post, connection: Connection) -> None:
     connection.reset()
 
 
-def plays(script: Sequence[Said], dialect: str = "native", chunk: int | None = 3) -> Act:
+def plays(script: Sequence[ScriptedReply], dialect: str = "native", chunk: int | None = 3) -> Act:
     """The lines of a script, in the API that is asked and the dialect that is expected."""
     model = ScriptedModel(script, chunk=chunk)
 

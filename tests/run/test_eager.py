@@ -10,7 +10,7 @@ import pytest
 from toolspeak.events import CallReady, Event, Limits, RunEnded, ToolFinished, ToolStarted, TurnEnded
 from toolspeak.execution import THREAD_POOL
 from toolspeak.run import Agent
-from toolspeak.testing import Said, ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import tool
 
 from .playing import SPOKEN, Clock, check, play, until
@@ -137,7 +137,7 @@ def test_what_ended_before_the_message_was_cut_stays():
 
 def test_a_call_that_needs_another_waits_for_it_and_not_for_the_end():
     text = '```python\na = look("a")\nb = look(a)\n'
-    model = ScriptedModel([Said(text=text, lingers=1.2), says("Done.")], chunk=4)
+    model = ScriptedModel([ScriptedReply(text=text, lingers=1.2), says("Done.")], chunk=4)
     agent = Agent(model, [look], dialect="python")
     events = timed(agent)
     started = times(events, ToolStarted)

@@ -13,7 +13,7 @@ from toolspeak.messages import Text
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.run import Agent
-from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
 
 from .playing import FACES, SPOKEN, Clock, Piecewise, check, play, said
@@ -42,13 +42,13 @@ async def look(text: str = "here") -> str:
 TOOLS = [note, look]
 
 
-def speaking(*spoken: tuple[str, str, str], finish: Any = None) -> Said:
+def speaking(*spoken: tuple[str, str, str], finish: Any = None) -> ScriptedReply:
     """Calls as an API may give them: id, name, arguments."""
     made = [
         ApiCall(index=index, id=call_id, name=name, arguments=arguments)
         for index, (call_id, name, arguments) in enumerate(spoken)
     ]
-    return Said(calls=tuple(made), finish=finish)
+    return ScriptedReply(calls=tuple(made), finish=finish)
 
 
 # Calls
@@ -56,7 +56,7 @@ def speaking(*spoken: tuple[str, str, str], finish: Any = None) -> Said:
 X = '{"text": "x"}'
 Y = '{"text": "y"}'
 
-SPEECHES: dict[str, tuple[list[Said], list[str]]] = {
+SPEECHES: dict[str, tuple[list[ScriptedReply], list[str]]] = {
     "the same id twice": ([speaking(("a", "note", X), ("a", "note", Y))], ["x", "y"]),
     "no ids": ([speaking(("", "note", X), ("", "note", Y))], ["x", "y"]),
     "an id of 10 KB": ([speaking(("i" * 10_000, "note", X))], ["x"]),
@@ -66,7 +66,7 @@ SPEECHES: dict[str, tuple[list[Said], list[str]]] = {
     "an unknown tool": ([speaking(("a", "notes_of_mine", X), ("b", "note", Y))], ["y"]),
     "no name": ([speaking(("a", "", X), ("b", "note", Y))], ["y"]),
     "stop, with calls": ([speaking(("a", "note", X), finish="stop")], ["x"]),
-    "tool_calls, with none": ([Said(text="Well.", finish="tool_calls")], []),
+    "tool_calls, with none": ([ScriptedReply(text="Well.", finish="tool_calls")], []),
     "arguments that are cut": ([speaking(("a", "note", '{"text": "x'), ("b", "note", Y))], ["y"]),
     "arguments that are empty": ([speaking(("a", "note", ""), ("b", "look", ""))], ["here"]),
     "arguments that are null": ([speaking(("a", "note", "null"), ("b", "look", "null"))], ["here"]),
@@ -129,7 +129,7 @@ def test_calls_that_arrive_interleaved_are_answered_in_their_order():
 
 @pytest.mark.parametrize("text", ["</think>", "</think>\n\n", "I see.</think>"])
 def test_calls_of_the_api_behind_a_lone_closing_tag_are_made(text: str):
-    script = [Said(text=text, calls=calls(("note", {"text": "x"})).calls), says("Done.")]
+    script = [ScriptedReply(text=text, calls=calls(("note", {"text": "x"})).calls), says("Done.")]
     for face in FACES:
         MADE.clear()
         outcome = play(Agent(ScriptedModel(script), TOOLS), face)

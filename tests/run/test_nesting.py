@@ -10,7 +10,7 @@ import pytest
 
 from toolspeak.run import Agent, Outcome
 from toolspeak.run.run import MAX_AGENT_DEPTH
-from toolspeak.testing import Said, ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 from .playing import FACES, Clock, awaited, check, play
 
@@ -128,7 +128,7 @@ def test_inside_a_running_event_loop():
 
 
 def test_from_many_threads_at_once():
-    def line(request: Any) -> Said:
+    def line(request: Any) -> ScriptedReply:
         return says(request.shown.messages[-1].parts[0].content[0].text)
 
     def name(of: int) -> str:

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from toolspeak.errors import OutputMissing, ProviderError, UsageError
 from toolspeak.events import Limits
 from toolspeak.run import Agent
-from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 
 from .playing import FACES, SPOKEN, check, play, said
 
@@ -238,7 +238,7 @@ def test_what_cannot_be_an_answer_is_told():
 # Runs that end without an output, by their stop reason
 
 LOOKING = [calls(("look", {"what": str(number)})) for number in range(9)]
-EARLY: dict[str, tuple[list[Said], dict[str, Any]]] = {
+EARLY: dict[str, tuple[list[ScriptedReply], dict[str, Any]]] = {
     "limit": (LOOKING, {"limits": Limits(turns=1)}),
     "loop": ([LOOKING[0]] * 9, {}),
     "length": ([says("Os", finish="length")], {}),

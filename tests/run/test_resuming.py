@@ -16,7 +16,7 @@ from toolspeak.errors import ProviderError, RunPaused, UsageError
 from toolspeak.events import ApprovalNeeded, CallReady, Fact, Limits, RunResumed, ToolFinished, ToolStarted
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.run import Agent, Outcome
-from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
 
 from . import pausing
@@ -90,7 +90,7 @@ def allowed(call: Any) -> bool | str:
     return True if "no" not in call.arguments["what"] else "not this one"
 
 
-RUNS: dict[str, tuple[list[Said], dict[str, Any]]] = {
+RUNS: dict[str, tuple[list[ScriptedReply], dict[str, Any]]] = {
     "an answer": ([says("Hello.")], {}),
     "reads that start early": (
         [calls(*made("read a", "read b", "read bad c"), text="So:"), calls(*made("read d")), says("Done.")],
@@ -139,7 +139,7 @@ RUNS: dict[str, tuple[list[Said], dict[str, Any]]] = {
 }
 
 
-def agent_of(script: list[Said], options: dict[str, Any]) -> tuple[Agent, dict[str, Any]]:
+def agent_of(script: list[ScriptedReply], options: dict[str, Any]) -> tuple[Agent, dict[str, Any]]:
     given = {key: value for key, value in options.items() if key != "output"}
     return Agent(ScriptedModel(script, chunk=6), TOOLS, **given), {"output": options.get("output")}
 

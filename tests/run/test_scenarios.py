@@ -7,7 +7,7 @@ import pytest
 
 from toolspeak.events import Limits, TurnStarted, Usage
 from toolspeak.run import Agent
-from toolspeak.testing import Said, ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import Toolbox, tool
 
 from .playing import FACES, SPOKEN, essence, play, said
@@ -39,7 +39,7 @@ ODD = ("get_weather", {"city": "San Jose"})
 class Scenario:
     def __init__(
         self,
-        *script: Said,
+        *script: ScriptedReply,
         names: str,
         text: str,
         reason: str = "answered",
@@ -303,10 +303,10 @@ LIMITED: dict[str, tuple[Limits, Callable[[str], bool]]] = {
 def test_limits(limit: str, face: str):
     limits, told = LIMITED[limit]
 
-    def line(request: Any) -> Said:
+    def line(request: Any) -> ScriptedReply:
         number = len(request.shown.messages)
         once = calls(("convert", {"celsius": number}), ("convert", {"celsius": -number}))
-        return Said(calls=once.calls, after=0.02, usage=Usage(input_tokens=8, output_tokens=2))
+        return ScriptedReply(calls=once.calls, after=0.02, usage=Usage(input_tokens=8, output_tokens=2))
 
     outcome = play(Agent(ScriptedModel([line] * 50), TOOLS), face, limits=limits)
     assert outcome.stop_reason == "limit"

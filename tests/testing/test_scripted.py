@@ -15,7 +15,7 @@ from toolspeak.messages import Ref, ToolCall, assistant, user
 from toolspeak.models import Model, Request
 from toolspeak.pieces import Answer, CallPiece, Piece
 from toolspeak.run import Agent
-from toolspeak.testing import Said, ScriptedModel, breaks, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 
 
 def asked(model: ScriptedModel, *before: str, dialect: str = "native", stream: bool = True) -> list[Piece]:
@@ -67,14 +67,14 @@ def test_it_breaks_off_where_it_is_told_to():
 
 
 def test_a_line_may_be_a_function_of_the_request():
-    def line(request: Request) -> Said:
+    def line(request: Request) -> ScriptedReply:
         return says(f"You said: {request.shown.messages[-1].text}")
 
     assert play(Agent(ScriptedModel([line]))).text == "You said: Go on."
 
 
 def test_it_keeps_time():
-    model = ScriptedModel([Said(text="Hello.", after=0.1, lingers=0.1)])
+    model = ScriptedModel([ScriptedReply(text="Hello.", after=0.1, lingers=0.1)])
     for stream in (True, False):
         clock = Clock()
         asked(model, stream=stream)
@@ -97,7 +97,7 @@ def test_a_call_may_refer_to_another():
         ToolCall(id="a", name="look", arguments={"at": "x"}),
         ToolCall(id="b", name="look", arguments={"at": Ref(call="a", path=("seen",))}),
     )
-    outcome = play(Agent(ScriptedModel([Said(calls=made), says("Done.")]), [look], dialect="python"))
+    outcome = play(Agent(ScriptedModel([ScriptedReply(calls=made), says("Done.")]), [look], dialect="python"))
     assert [each.output for each in outcome.calls] == [{"seen": "x"}, {"seen": "x"}]
 
 

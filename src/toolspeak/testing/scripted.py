@@ -1,6 +1,6 @@
-"""`ScriptedModel`: a model that says what it was told to, in any dialect, in any pieces, at any pace, with any fault.
+"""`ScriptedModel`: a model that answers by a script, in any dialect, in any chunks, at any pace, with any fault.
 
-For the tests of whoever gives functions to models: no key, no network, the same answer each time.
+It is for the tests of programs that give functions to models: no key, no network, the same answer each time.
 """
 
 import asyncio
@@ -20,19 +20,20 @@ from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 
 
 @frozen
-class Said:
+class ScriptedReply:
     """One message of a script.
 
     Attributes:
-        text: What it says before its calls.
-        calls: What it calls, in order. Spoken in the dialect it is asked in.
-        thinking: Its reasoning.
-        finish: How it ends; by itself if nothing is said.
-        after: Seconds of silence before it begins.
-        pauses: Seconds of silence before each of its calls.
-        lingers: Seconds of silence before it ends.
-        error: What breaks it, and after how many letters.
-        usage: What the endpoint says it took.
+        text: The text before the calls.
+        calls: The calls, in order. They are written in the dialect of the request.
+        thinking: The reasoning before the text.
+        finish: The finish reason; if left out, `tool_calls` or `stop`.
+        after: Seconds of silence before the message begins.
+        pauses: Seconds of silence before each call.
+        lingers: Seconds of silence before the message ends.
+        error: The error that breaks the message off.
+        error_after: After how many characters of text the error comes.
+        usage: The tokens that the endpoint reports.
     """
 
     text: str = ""
@@ -47,39 +48,42 @@ class Said:
     usage: Usage | None = None
 
 
-Line: TypeAlias = Said | str | Callable[[Request], Said]
+Line: TypeAlias = ScriptedReply | str | Callable[[Request], ScriptedReply]
+"""A line of a script: a message, its text, or a function that builds the message from the request."""
 
 
-def says(text: str, *, thinking: str = "", finish: FinishReason | None = None, usage: Usage | None = None) -> Said:
-    """A message of text."""
-    return Said(text=text, thinking=thinking, finish=finish, usage=usage)
+def says(
+    text: str, *, thinking: str = "", finish: FinishReason | None = None, usage: Usage | None = None
+) -> ScriptedReply:
+    """Make a message of text."""
+    return ScriptedReply(text=text, thinking=thinking, finish=finish, usage=usage)
 
 
 def calls(
-    *made: tuple[str, Mapping[str, Any]],
+    *named: tuple[str, Mapping[str, Any]],
     text: str = "",
     finish: FinishReason | None = None,
     pauses: Sequence[float] = (),
     lingers: float = 0.0,
-) -> Said:
-    """A message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`."""
-    spoken = tuple(ToolCall(id="", name=name, arguments=dict(arguments)) for name, arguments in made)
-    return Said(text=text, calls=spoken, finish=finish, pauses=tuple(pauses), lingers=lingers)
+) -> ScriptedReply:
+    """Make a message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`."""
+    tool_calls = tuple(ToolCall(id="", name=name, arguments=dict(arguments)) for name, arguments in named)
+    return ScriptedReply(text=text, calls=tool_calls, finish=finish, pauses=tuple(pauses), lingers=lingers)
 
 
-def breaks(error: Exception, *, text: str = "", after: int | None = None) -> Said:
-    """A message that breaks off."""
-    return Said(text=text, error=error, error_after=len(text) if after is None else after)
+def breaks(error: Exception, *, text: str = "", after: int | None = None) -> ScriptedReply:
+    """Make a message that breaks off with an error, after its text or after some characters of it."""
+    return ScriptedReply(text=text, error=error, error_after=len(text) if after is None else after)
 
 
 class ScriptedModel:
-    """Plays a script, one line a turn. A line may be a function of the request.
+    """A model that answers by a script, one line for each turn.
 
-    Which line is next depends on the conversation alone (how many answers it has already), so a run that is resumed
-    goes on where it was.
+    Which line is next depends on the conversation alone (on the number of answers in it), so a run that is resumed goes
+    on where it was.
 
     Attributes:
-        requests: Every request, in order.
+        requests: All requests so far, in order.
     """
 
     def __init__(
@@ -91,14 +95,14 @@ class ScriptedModel:
         pace: float = 0.0,
         name: str = "scripted",
     ) -> None:
-        """Prepare to play.
+        """Prepare the model.
 
         Args:
-            script: What to say.
-            dialect: The dialect that this model calls its best.
-            chunk: Letters a piece; whole texts if nothing is said.
+            script: The lines, one for each turn.
+            dialect: The dialect of an agent with `dialect="auto"`.
+            chunk: Characters in each piece of a streamed text; if left out, a text is one piece.
             pace: Seconds between pieces.
-            name: What it is called.
+            name: The name of the model.
         """
         self._script = tuple(script)
         self._dialect = dialect
@@ -116,100 +120,102 @@ class ScriptedModel:
         return self._dialect
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Say the next line."""
+        """Answer with the next line of the script."""
         self.requests.append(request)
         answered = sum(message.role == "assistant" for message in request.shown.messages)
         if answered >= len(self._script):
             raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
         line = self._script[answered]
-        said = line(request) if callable(line) else says(line) if isinstance(line, str) else line
-        performance = _Performance(said, _dialect(request.dialect, said), self._chunk)
-        await asyncio.sleep(said.after)
+        reply = line(request) if callable(line) else says(line) if isinstance(line, str) else line
+        rendered = _RenderedReply(reply, _find_dialect(request.dialect, reply), self._chunk)
+        await asyncio.sleep(reply.after)
         if not request.stream:
-            if said.error is not None:
-                raise said.error
-            await asyncio.sleep(sum(said.pauses) + said.lingers)
-            yield [performance.answer()]
+            if reply.error is not None:
+                raise reply.error
+            await asyncio.sleep(sum(reply.pauses) + reply.lingers)
+            yield [rendered.answer()]
             return
-        for pause, piece in performance.pieces():
+        for pause, piece in rendered.pieces():
             await asyncio.sleep(pause or self._pace)
             yield [piece]
-        if said.error is not None:
-            raise said.error
-        await asyncio.sleep(said.lingers)
-        yield [performance.answer()]
+        if reply.error is not None:
+            raise reply.error
+        await asyncio.sleep(reply.lingers)
+        yield [rendered.answer()]
 
 
-class _Performance:
-    """One message, in one dialect."""
+class _RenderedReply:
+    """A message as an endpoint sends it in one dialect: its texts and its calls."""
 
-    def __init__(self, said: Said, dialect: Any, chunk: int | None) -> None:
-        self._said = said
+    def __init__(self, reply: ScriptedReply, dialect: Dialect | None, chunk: int | None) -> None:
+        self._reply = reply
         self._chunk = chunk
-        self._spoken: list[ApiCall] = []
-        self._texts: list[str] = [said.text] if said.text else []
+        self._api_calls: list[ApiCall] = []
+        self._texts: list[str] = [reply.text] if reply.text else []
         if isinstance(dialect, TextDialect):
-            self._texts += _written(said, dialect)
+            self._texts += _write_calls(reply, dialect)
         else:
-            self._spoken = [_spoken(index, call) for index, call in enumerate(said.calls)]
+            self._api_calls = [_encode_call(index, call) for index, call in enumerate(reply.calls)]
 
     def answer(self) -> Answer:
-        said = self._said
+        """Return the end of the message, with all of its parts."""
+        reply = self._reply
         parts: list[Part | ApiCall] = []
-        if said.thinking:
-            parts.append(Thinking(text=said.thinking))
+        if reply.thinking:
+            parts.append(Thinking(text=reply.thinking))
         if self._texts:
             parts.append(Text(text="".join(self._texts)))
-        finish = said.finish or ("tool_calls" if self._spoken else "stop")
-        return Answer(parts=(*parts, *self._spoken), finish=finish, usage=said.usage)
+        finish = reply.finish or ("tool_calls" if self._api_calls else "stop")
+        return Answer(parts=(*parts, *self._api_calls), finish=finish, usage=reply.usage)
 
     def pieces(self) -> Iterator[tuple[float, Piece]]:
-        """Each piece, with the silence before it."""
-        said, letters = self._said, 0
-        for piece in self._cut(said.thinking):
-            yield 0.0, ThinkingDelta(text=piece)
-        pauses = [*said.pauses, *[0.0] * len(said.calls)]
+        """Yield each piece, with the seconds of silence before it."""
+        reply, characters = self._reply, 0
+        for chunk in self._split(reply.thinking):
+            yield 0.0, ThinkingDelta(text=chunk)
+        pauses = [*reply.pauses, *[0.0] * len(reply.calls)]
         for number, text in enumerate(self._texts):
-            pause = pauses[number - bool(said.text)] if number >= bool(said.text) else 0.0
-            for piece in self._cut(text):
-                letters += len(piece)
-                if said.error is not None and letters > said.error_after:
-                    yield pause, TextDelta(text=piece[: len(piece) - (letters - said.error_after)])
+            pause = pauses[number - bool(reply.text)] if number >= bool(reply.text) else 0.0
+            for chunk in self._split(text):
+                characters += len(chunk)
+                if reply.error is not None and characters > reply.error_after:
+                    yield pause, TextDelta(text=chunk[: len(chunk) - (characters - reply.error_after)])
                     return
-                yield pause, TextDelta(text=piece)
+                yield pause, TextDelta(text=chunk)
                 pause = 0.0
-        for pause, call in zip(pauses, self._spoken, strict=False):
+        for pause, call in zip(pauses, self._api_calls, strict=False):
             yield pause, CallPiece(index=call.index, id=call.id, name=call.name)
-            for piece in self._cut(call.arguments):
-                yield 0.0, CallPiece(index=call.index, arguments=piece)
+            for chunk in self._split(call.arguments):
+                yield 0.0, CallPiece(index=call.index, arguments=chunk)
 
-    def _cut(self, text: str) -> Iterator[str]:
+    def _split(self, text: str) -> Iterator[str]:
         size = self._chunk or len(text) or 1
         return (text[place : place + size] for place in range(0, len(text), size))
 
 
-def _dialect(name: str, said: Said) -> Dialect | None:
-    """The dialect that calls are written in; None for a user's own, of which only the name is known."""
-    if name not in DIALECTS and said.calls:
+def _find_dialect(name: str, reply: ScriptedReply) -> Dialect | None:
+    """Return the dialect in which calls are written; None for a user's own dialect, of which only the name is known."""
+    if name not in DIALECTS and reply.calls:
         raise UsageError(
             f"ScriptedModel cannot write calls in the dialect {name!r}; give the text of the message with says(…)"
         )
     return DIALECTS.get(name)
 
 
-def _spoken(index: int, call: ToolCall | ApiCall) -> ApiCall:
+def _encode_call(index: int, call: ToolCall | ApiCall) -> ApiCall:
     if isinstance(call, ApiCall):
         return call
     arguments = json.dumps(encode_argument(call.arguments), ensure_ascii=False)
     return ApiCall(index=index, id=call.id or f"said_{index}", name=call.name, arguments=arguments)
 
 
-def _written(said: Said, dialect: TextDialect) -> list[str]:
-    """The calls as text. Each is written on its own, so that there may be silence between them."""
-    plain = [call for call in said.calls if isinstance(call, ToolCall)]
-    if not plain:
+def _write_calls(reply: ScriptedReply, dialect: TextDialect) -> list[str]:
+    """Write the calls as text. With pauses, each call is a text of its own, so that there can be silence before it."""
+    tool_calls = [call for call in reply.calls if isinstance(call, ToolCall)]
+    if not tool_calls:
         return []
-    head = "\n\n" if said.text else ""
-    if len(plain) == 1 or not any(said.pauses):
-        return [head + dialect.format_calls(plain)]
-    return [head + dialect.format_calls(plain[:1]) + "\n", *(dialect.format_calls([call]) + "\n" for call in plain[1:])]
+    head = "\n\n" if reply.text else ""
+    if len(tool_calls) == 1 or not any(reply.pauses):
+        return [head + dialect.format_calls(tool_calls)]
+    first, *others = (dialect.format_calls([call]) + "\n" for call in tool_calls)
+    return [head + first, *others]
