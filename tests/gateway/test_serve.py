@@ -125,10 +125,19 @@ def test_others_are_let_in_with_the_key_alone(home: Path):
             client.models.list()
 
 
-def test_what_is_wrong_is_one_line(home: Path):
-    assert "there is no dialect 'klingon'" in refused(home, "--model", "there", "--dialect", "klingon")
-    assert "endpoints.unnamed.model" in refused(home, "--model", "unnamed")
-    assert "toolspeak pull" in refused(home, "--model", "local")
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--model", "there", "--dialect", "klingon"], "there is no dialect 'klingon'"),
+        (["--model", "unnamed"], "endpoints.unnamed.model"),
+        (["--model", "local"], "toolspeak pull"),
+    ],
+)
+def test_what_is_wrong_is_one_line(home: Path, options: list[str], error: str):
+    assert error in refused(home, *options)
+
+
+def test_a_port_that_is_taken_is_one_line(home: Path):
     with gateway(served(scripted(), TYPESCRIPT)) as url:
         port = url.rpartition(":")[2]
         assert f"cannot listen on 127.0.0.1:{port}" in refused(home, "--model", "there", "--port", port)
