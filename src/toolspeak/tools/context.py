@@ -16,7 +16,7 @@ class Context(Generic[Deps]):
         call_id: This call.
         turn: The turn of the model in which the call was said, from 1.
 
-    Example:
+    Examples:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:
         ...     "Forget what is stored under a key."
         ...     return context.deps.pop(key, None) is not None
