@@ -37,7 +37,7 @@ Decoder: TypeAlias = Callable[[Any], Any]
 def dump_facts(facts: Iterable[Fact]) -> str:
     r"""Write the facts of a run as JSON Lines.
 
-    Example:
+    Examples:
         >>> from toolspeak.events import TurnStarted
         >>> text = dump_facts([TurnStarted(turn=1)])
         >>> text

@@ -23,7 +23,7 @@ def read_definition(data: Any, where: str = "") -> ToolSpec:
     Raises:
         UsageError: The definition is no object, has no name, or has a schema that is no object.
 
-    Example:
+    Examples:
         >>> read_definition({"name": "now", "description": "The time.", "input_schema": {"properties": None}}).name
         'now'
     """

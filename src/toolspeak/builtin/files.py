@@ -186,7 +186,7 @@ def _describe_change(path: str, before: FileContent, after: str) -> str:
 class FileTools(Toolbox):
     """The tools for the files of one folder.
 
-    Example:
+    Examples:
         >>> FileTools("docs").names
         ('read_file', 'list_files', 'search_files', 'write_file', 'edit_file')
     """

@@ -36,7 +36,7 @@ _NO_OUTPUT = "(nothing was printed, and the last line has no value: use print)"
 class PythonTool(Tool[[str], str]):
     """A tool that runs Python in the sandbox.
 
-    Example:
+    Examples:
         >>> PythonTool(mode="full").spec.parameters["required"]
         ['code']
     """

@@ -19,7 +19,7 @@ _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 class ShellTool(Tool[[str], str]):
     """A tool that runs shell commands.
 
-    Example:
+    Examples:
         >>> ShellTool().spec.approve
         True
     """

@@ -52,7 +52,7 @@ def read(
         dialect: The dialect whose parser reads the text.
         finish: How the message ended. A call that the end cuts off is completed only if the message ended well.
 
-    Example:
+    Examples:
         >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
         >>> read("Let me see.\n```python\nnow()\n```", [spec]).calls[0].call.name
         'now'

@@ -71,7 +71,7 @@ class Dialect(Protocol):
     parsers of the text dialects read calls in every form that models are known to write, so that a dialect of your own
     seldom needs more than a prompt of its own.
 
-    Example:
+    Examples:
         A dialect that shows each tool on one line, and leaves the history and the reading to the Python dialect:
 
         >>> from toolspeak.dialects import PYTHON, Shown

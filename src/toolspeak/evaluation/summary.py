@@ -65,7 +65,7 @@ class Summary:
 def wilson_interval(right: int, count: int) -> Interval:
     """Return Wilson's interval of a share: valid for few answers too, and for shares near 0 or 1.
 
-    Example:
+    Examples:
         >>> found = wilson_interval(9, 10)
         >>> round(found.low, 2), round(found.high, 2)
         (0.6, 0.98)
@@ -85,7 +85,7 @@ def compute_confidence(better: int, worse: int) -> float:
         better: In how many questions only the first was right.
         worse: In how many questions only the second was right.
 
-    Example:
+    Examples:
         >>> round(compute_confidence(9, 2), 2), compute_confidence(0, 0)
         (0.98, 0.5)
     """

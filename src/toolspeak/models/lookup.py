@@ -41,7 +41,7 @@ def resolve_model(
         retry: How long to wait for the endpoint, and how often to try again.
         other_endpoints: Further names of endpoints that an error may suggest.
 
-    Example:
+    Examples:
         >>> resolve_model("ollama:gemma3", environ={})
         HttpModel('ollama:gemma3', 'http://127.0.0.1:11434/v1')
     """
@@ -79,7 +79,7 @@ def connect(
         dialect: The dialect to use for `"auto"`.
         retry: How long to wait for the endpoint, and how often to try again.
 
-    Example:
+    Examples:
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")
         HttpModel('127.0.0.1:9000:gemma3', 'http://127.0.0.1:9000/v1')
     """

@@ -42,7 +42,7 @@ RESULT_LABEL = re.compile(
 class Reader:
     r"""Reads one message, as it arrives.
 
-    Example:
+    Examples:
         >>> from toolspeak.spec import ToolSpec
         >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
         >>> reader = Reader([spec])

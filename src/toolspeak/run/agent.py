@@ -42,7 +42,7 @@ class Agent(Runnable, Resumable):
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
     outcome of a run, `stream` and `astream` its events and then the same outcome.
 
-    Example:
+    Examples:
         >>> from toolspeak.testing import ScriptedModel, calls, says
         >>> def double(x: int) -> int:
         ...     "Double a number."

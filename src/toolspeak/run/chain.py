@@ -34,7 +34,7 @@ REACT = (
 class Chain:
     """Steps that feed each other.
 
-    Example:
+    Examples:
         >>> from toolspeak.testing import ScriptedModel, says
         >>> def get_weather(city: str) -> dict[str, int]:
         ...     "The weather in a city."

@@ -16,7 +16,7 @@ class Context(Generic[Deps]):
         call_id: The id of this call.
         turn: The number of the turn in which the model made the call, from 1.
 
-    Example:
+    Examples:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:
         ...     "Forget what is stored under a key."
         ...     return context.deps.pop(key, None) is not None

@@ -60,7 +60,7 @@ class Tool(Generic[P, R]):
         function: The function.
         is_async: Whether calling the function gives an awaitable.
 
-    Example:
+    Examples:
         >>> def double(x: int) -> int:
         ...     "Double a number."
         ...     return 2 * x
@@ -262,7 +262,7 @@ def tool(
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that the model is shown.
 
-    Example:
+    Examples:
         >>> @tool(effect="read", timeout=5)
         ... def population(city: str) -> int:
         ...     "How many people live in a city."

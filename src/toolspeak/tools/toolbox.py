@@ -21,7 +21,7 @@ class Skipped:
 class Toolbox:
     """Tools in order, by name. A toolbox does not change; make a new one from the tools of another.
 
-    Example:
+    Examples:
         >>> def now() -> str:
         ...     "The time of day."
         ...     return "noon"

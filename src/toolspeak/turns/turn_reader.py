@@ -48,7 +48,7 @@ MAX_NAME_CHARS = 64
 class TurnReader:
     """Reads one answer.
 
-    Example:
+    Examples:
         >>> from toolspeak.dialects import JSON
         >>> reader = TurnReader(JSON, [])
         >>> [event.kind for event in reader.feed([Answer(parts=(Text(text="Hello."),), finish="stop")])]
