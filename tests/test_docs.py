@@ -107,7 +107,7 @@ def test_a_command_prints_what_its_page_shows(command: Command, tmp_path: Path):
 @pytest.mark.parametrize(("page", "block"), SETTINGS, ids=lambda each: getattr(each, "name", None))
 def test_shown_settings_are_accepted(page: Path, block, tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text(block.text, encoding="utf-8")
-    settings.load(tmp_path, {"HOME": str(tmp_path)})
+    settings.load(tmp_path, environ={"HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
