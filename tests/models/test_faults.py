@@ -58,9 +58,9 @@ def failure(model: HttpModel, manner: str = "streamed", seconds: float = 5) -> M
 # Statuses
 
 STATUSES: dict[int, tuple[type[ModelError], int, str]] = {
-    400: (ProviderError, 1, "not understood"),
+    400: (ProviderError, 1, "the request was not accepted"),
     401: (ProviderError, 1, "the key was refused; is HOME_KEY right?"),
-    403: (ProviderError, 1, "may not use this"),
+    403: (ProviderError, 1, "the key has no access to this"),
     404: (ProviderError, 1, "the name of the model"),
     408: (ProviderError, 4, "(4 tries)"),
     413: (ProviderError, 1, "too long"),
