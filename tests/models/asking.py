@@ -15,8 +15,11 @@ from .server import Api, Server
 
 import_module("toolspeak.models.transport")  # or the first question would take as long as it takes to load
 
-QUICK = RetryPolicy(connect_timeout=2, read_timeout=0.3, total_timeout=8, first_wait=0.002, max_wait=0.05)
-"""Patience for tests: all that the faults need, a hundredth of the time."""
+QUICK = RetryPolicy(connect_timeout=10, read_timeout=10, total_timeout=20, first_wait=0.002, max_wait=0.05)
+"""The retry policy of most tests: short waits, and time for a busy machine to answer."""
+
+IMPATIENT = replace(QUICK, read_timeout=0.3)
+"""The retry policy of tests in which the endpoint is silent."""
 
 KEY = "sk-canary-7Qx9/Zt+4mRb"
 
@@ -42,7 +45,7 @@ def answer(model: Any, *, stream: bool = True) -> Any:
     return within(heard(model, stream=stream))[-1]
 
 
-def within(work: Coroutine[Any, Any, Any], seconds: float = 10) -> Any:
+def within(work: Coroutine[Any, Any, Any], seconds: float = 20) -> Any:
     """Run it; nothing may hang."""
 
     async def limited() -> Any:

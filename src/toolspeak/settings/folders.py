@@ -21,7 +21,7 @@ def cache_folder(environ: Environ | None = None, *, platform: str = sys.platform
         return untilded(own, environ).absolute()
     match platform:
         case "win32":
-            return _base(environ, "LOCALAPPDATA", "AppData", "LocalSettings") / "toolspeak" / "cache"
+            return _base(environ, "LOCALAPPDATA", "AppData", "Local") / "toolspeak" / "cache"
         case "darwin":
             return _home(environ) / "Library" / "Caches" / "toolspeak"
         case _:

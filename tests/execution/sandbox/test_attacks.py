@@ -72,7 +72,7 @@ def test_a_confined_process_of_another_user_stops(family: str):
 def test_without_confinement_the_attacks_succeed(family: str):
     """Otherwise the tests above would not show that the confinement works."""
     names = attacks_of(family, BARE)
-    achieved = run_as_nobody("bare", names) if os.geteuid() == 0 else {name: run_attack(name, "bare") for name in names}
+    achieved = run_as_nobody("bare", names) if os.geteuid() == 0 else run_in_process(sys.executable, "bare", names)
     assert [name for name, what in achieved.items() if what is None] == []
 
 
@@ -91,24 +91,19 @@ def run_as_nobody(mode: str, names: list[str]) -> dict[str, str | None]:
     python = python_for_nobody()
     if python is None:
         pytest.skip("another user has no way to a Python of this version")
+    return run_in_process(python, mode, names, user=NOBODY, group=NOBODY, extra_groups=[])
+
+
+def run_in_process(python: str, mode: str, names: list[str], **user: Any) -> dict[str, str | None]:
+    """Run attacks in a process that has the secret in its environment from the start, where /proc shows it."""
     command = [python, "-B", "-m", "tests.execution.sandbox.attacks", mode, *names]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment(),
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-        capture_output=True,
-        text=True,
-        timeout=110,
-    )
+    done = subprocess.run(command, cwd=ROOT, env=environment(), **user, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def environment() -> dict[str, str]:
-    packages = sysconfig.get_path("purelib")
+    packages = Path(pytest.__file__).parents[1]
     return {
         "PYTHONPATH": f"{ROOT / 'src'}:{packages}",
         "PATH": f"{sysconfig.get_path('scripts')}:/usr/bin:/bin",
