@@ -7,12 +7,14 @@
     bare_calls.py, fenced_calls.py    calls that no token announces, and calls in fenced blocks
     protocols.py                      parts with headers: ReAct, harmony, reasoning
     calls.py, tags.py, code_calls.py  a call itself: objects, lists, tags, a name with arguments, code
+    shapes.py                         which keys make an object a call
     code/                             the grammar of code, and what its statements call
-    values.py, strings.py             values: JSON, and text that is nearly JSON
-    shapes.py, names.py               which keys make an object a call, and which tool a name stands for
-    forms.py, tokens.py               the tokens of model families, as data, and finding one in a text
-    fences.py                         fenced blocks: where one opens and where it ends
-    prose.py, emitter.py              what was found, emitted as events
+    values.py                         values: JSON, and text that is nearly JSON
+    brackets.py, space.py             what stands around values: brackets, commas, blanks, comments
+    strings.py, rules.py              where a string ends, and where data and code differ in that
+    prose.py, emitter.py, names.py    prose and calls, emitted as events; which tool a name stands for
+    fences.py, tokens.py, forms.py    finding a fenced block and a token; the tokens of model families, as data
+    cursor.py                         the state that the readers of one message share
     source.py                         text that is still arriving, and a place in it
 
 `content.py` folds events into the content of a message (`MessageContent`), and writes that as JSON.
