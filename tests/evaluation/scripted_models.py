@@ -80,7 +80,7 @@ def slipping(suite: Suite, slips: Collection[str], *, times: int = 1) -> Scripte
         def answer(request: Request) -> ScriptedReply:
             asked = question_in(suite, request)
             calls = right_calls(asked)
-            text = PYTHON.calls(calls) if calls else "There is nothing to call."
+            text = PYTHON.format_calls(calls) if calls else "There is nothing to call."
             if asked.id in slips and number < times:
                 text = f"{asked.tools[0].name}(a={'b' * (number + 1)})"
             return ScriptedReply(text=text, usage=Usage(input_tokens=100, output_tokens=10))
