@@ -113,7 +113,7 @@ _MODULES = {
 }
 """The module of each public name."""
 
-_SUBMODULES = frozenset({"codec", "dialects", "errors", "events", "messages", "models", "testing", "tools"})
+_SUBMODULES = frozenset({"codec", "dialects", "errors", "events", "messages", "models", "settings", "testing", "tools"})
 """Modules that are imported when they are used as attributes: `toolspeak.codec`."""
 
 

@@ -1,4 +1,4 @@
-"""A scripted model behind a real endpoint, and tools for it."""
+"""A scripted model behind a real HTTP endpoint, and a folder with functions."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def wait(seconds: float) -> str:
 
 
 def escape() -> str:
-    """Say what a terminal would obey."""
+    """Return control characters of a terminal."""
     return "\\x1b[2J\\x1b[31mred\\x07 \\u202eright to left"
 '''
 

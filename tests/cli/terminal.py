@@ -1,4 +1,4 @@
-"""A real pseudo-terminal with somebody at it: what is typed goes in, what is drawn is seen as a screen."""
+"""A program in a real pseudo-terminal: tests type keys, and read the screen that the program draws."""
 
 import fcntl
 import os
@@ -17,12 +17,12 @@ import pyte
 
 ENTER, CTRL_C, CTRL_D, ESCAPE, UP, LEFT, BACKSPACE = "\r", "\x03", "\x04", "\x1b", "\x1b[A", "\x1b[D", "\x7f"
 
-# Makes the terminal that of the program, so that Ctrl-C reaches it as it would reach any other.
-BEGIN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+# Makes the pseudo-terminal the controlling terminal of the program, so that Ctrl-C reaches it.
+LAUNCHER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
 
 class _Screen(pyte.HistoryScreen):
-    """A screen that answers when it is asked where the cursor is."""
+    """A screen that answers a program's requests, such as that for the position of the cursor."""
 
     def __init__(self, columns: int, lines: int, answer: Any) -> None:
         super().__init__(columns, lines, history=1000, ratio=0.5)
@@ -36,7 +36,7 @@ class Terminal:
     """A program in a terminal.
 
     Attributes:
-        raw: All that it has written.
+        raw: Everything that the program has written.
     """
 
     def __init__(
@@ -44,26 +44,26 @@ class Terminal:
     ) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        command = [sys.executable, "-c", BEGIN, sys.executable, "-m", "toolspeak.cli", *arguments]
+        command = [sys.executable, "-c", LAUNCHER, sys.executable, "-m", "toolspeak.cli", *arguments]
         self._process = subprocess.Popen(
             command, cwd=folder, env=dict(env), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
         )
         os.close(slave)
         self.raw = ""
-        self._screen = _Screen(columns, lines, self.types)
+        self._screen = _Screen(columns, lines, self.type)
         self._stream = pyte.ByteStream(self._screen)
 
-    def types(self, text: str) -> None:
+    def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
     @property
     def text(self) -> str:
-        """What stands on the screen, without the spaces at the ends of lines."""
+        """The text on the screen, without spaces at the ends of lines."""
         return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
 
     @property
     def all_text(self) -> str:
-        """What has left the screen at the top, and what stands on it."""
+        """The text that was scrolled out of the screen, and the text on it."""
         gone = [
             "".join(line[column].data for column in range(self._screen.columns)) for line in self._screen.history.top
         ]
@@ -77,43 +77,43 @@ class Terminal:
                 return letter.fg, letter.bold
         raise AssertionError(f"{text!r} is not on the screen:\n{self.text}")
 
-    def until(self, text: str, seconds: float = 20) -> str:
-        """Wait until a text is there."""
+    def wait_for(self, text: str, seconds: float = 20) -> str:
+        """Wait until a text is on the screen, and return all text."""
         deadline = time.monotonic() + seconds
         while text not in self.all_text:
             if not self._read(deadline - time.monotonic()):
                 raise AssertionError(f"{text!r} did not come; there is:\n{self.all_text}")
         return self.all_text
 
-    def asks(self, prompt: str, seconds: float = 20) -> None:
+    def wait_for_prompt(self, prompt: str, seconds: float = 20) -> None:
         """Wait until the last line is a prompt, with nothing behind it."""
         deadline = time.monotonic() + seconds
         while self.text.rpartition("\n")[2].strip() != prompt.strip():
             if not self._read(deadline - time.monotonic()):
                 raise AssertionError(f"the last line is not {prompt!r}; there is:\n{self.all_text}")
 
-    def says(self, line: str, prompt: str = "You:") -> None:
-        """Wait for the prompt, and answer it."""
-        self.asks(prompt)
-        self.types(line)
+    def reply(self, line: str, prompt: str = "You:") -> None:
+        """Wait for a prompt, and type a line."""
+        self.wait_for_prompt(prompt)
+        self.type(line)
         if line:
-            self.until(f"{prompt} {line}"[: self._screen.columns].rstrip())
-        self.types(ENTER)
+            self.wait_for(f"{prompt} {line}"[: self._screen.columns].rstrip())
+        self.type(ENTER)
 
-    def ends(self, seconds: float = 20) -> int:
-        """Wait for the end of the program, and give its exit code."""
+    def wait_for_exit(self, seconds: float = 20) -> int:
+        """Wait until the program ends, and return its exit code."""
         deadline = time.monotonic() + seconds
         while self._read(deadline - time.monotonic()):
             pass
         return self._process.wait(max(deadline - time.monotonic(), 0.1))
 
     def _read(self, seconds: float) -> bool:
-        """Read what there is; whether there was something in time."""
+        """Read what the program has written; return False if nothing came in time."""
         if not select.select([self._master], [], [], max(seconds, 0))[0]:
             return False
         try:
             data = os.read(self._master, 65536)
-        except OSError:  # the program has gone
+        except OSError:  # the program has ended
             return False
         self.raw += data.decode("utf-8", "replace")
         self._stream.feed(data)
@@ -129,16 +129,16 @@ class Terminal:
 def terminal(
     folder: Path, *arguments: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 40
 ) -> Iterator[Terminal]:
-    """`toolspeak` with these arguments, in a terminal of that size."""
-    made = Terminal(arguments, folder, environment(folder) if env is None else env, columns, lines)
+    """Run `toolspeak` with these arguments in a terminal of this size."""
+    program = Terminal(arguments, folder, environment(folder) if env is None else env, columns, lines)
     try:
-        yield made
+        yield program
     finally:
-        made.close()
+        program.close()
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    """An environment in which nothing is configured, and all that is kept is kept in `home`."""
+    """Return environment variables without settings, with `home` as the home folder."""
     dropped = ("TOOLSPEAK_", "XDG_", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "TERM")
     own = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     more = {"HOME": str(home), "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -22,7 +22,7 @@ ALLOW = "allow it? [y]es once, [a]lways, [n]o:"
 @contextmanager
 def chatting(folder: Path, server: Server, *arguments: str, **options: Any) -> Iterator[Terminal]:
     with terminal(folder, "chat", "--model", f"{server.url}/v1#scripted", *arguments, **options) as screen:
-        screen.asks("You:")
+        screen.wait_for_prompt("You:")
         yield screen
 
 
@@ -32,15 +32,15 @@ def piped(folder: Path, server: Server, text: str, *arguments: str) -> subproces
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=25, input=text)
 
 
-def asked(server: Server, number: int = -1) -> list[str]:
-    """What the model was shown of the conversation."""
+def sent_texts(server: Server, number: int = -1) -> list[str]:
+    """Return the texts of the messages that were sent to the model."""
     return [message["content"] for message in server.posts[number].body["messages"]]
 
 
 # In a terminal
 
 
-def test_a_conversation(folder: Path, server: Server):
+def test_a_conversation_with_calls_and_markdown(folder: Path, server: Server):
     script = [
         calls(("weather", {"city": "Oslo"})),
         says("It is **cold** in Oslo."),
@@ -49,12 +49,12 @@ def test_a_conversation(folder: Path, server: Server):
     server.plays(plays(script, "python"))
     with chatting(folder, server, "--tools", "sky.py", "--dialect", "python") as screen:
         assert screen.text.splitlines()[0].endswith(":scripted · python dialect · 4 tools")
-        screen.says("How is Oslo?")
-        screen.until("It is cold in Oslo.")
-        screen.says("And Paris?")
-        screen.until("• far")
-        screen.says("/why")
-        screen.until("nothing was called in the last answer")
+        screen.reply("How is Oslo?")
+        screen.wait_for("It is cold in Oslo.")
+        screen.reply("And Paris?")
+        screen.wait_for("• far")
+        screen.reply("/why")
+        screen.wait_for("there was no call in the last answer")
         lines = screen.text.splitlines()
         asking = lines.index("You: How is Oslo?")
         assert lines[asking + 1 : asking + 3] == ['tool: weather(city="Oslo")', "asking the sky"]
@@ -66,88 +66,88 @@ def test_a_conversation(folder: Path, server: Server):
         assert screen.style_of("assistant:") == ("brown", True)
         assert screen.style_of("tool:") == ("green", True)
         assert screen.style_of("cold in") == ("default", True)
-        screen.types(CTRL_D)
-        assert screen.ends() == 0
-    assert asked(server)[-2:] == ["It is **cold** in Oslo.", "And Paris?"]
+        screen.type(CTRL_D)
+        assert screen.wait_for_exit() == 0
+    assert sent_texts(server)[-2:] == ["It is **cold** in Oslo.", "And Paris?"]
 
 
-def test_why_a_call_was_read_so(folder: Path, server: Server):
+def test_why_explains_how_calls_were_read(folder: Path, server: Server):
     text = "I look.\n<tool_call>{'name': 'weather', 'arguments': {'city': 'Oslo'}}</tool_call>"
     server.plays(plays([says(text), says("Cold."), says('<tool_call>{"name": "launch", "arg'), says("Well.")]))
     with chatting(folder, server, "--tools", "sky.py", "--dialect", "json") as screen:
-        screen.says("How is Oslo?")
-        screen.until("Cold.")
-        screen.says("/why")
-        screen.until("repair: syntax (slips of syntax were mended)")
+        screen.reply("How is Oslo?")
+        screen.wait_for("Cold.")
+        screen.reply("/why")
+        screen.wait_for("repair: syntax (syntax errors were repaired)")
         assert "turn 1, json dialect" in screen.text
         assert "│ <tool_call>{'name': 'weather'" in screen.text
         assert 'call weather(city="Oslo")' in screen.text
-        screen.says("Again!")
-        screen.until("a call could not be read: the message ended inside the call")
-        screen.until("Well.")
-        screen.says("/why")
-        screen.until("not a call without a name: the message ended inside the call")
+        screen.reply("Again!")
+        screen.wait_for("a call could not be read: the message ended inside the call")
+        screen.wait_for("Well.")
+        screen.reply("/why")
+        screen.wait_for("malformed a call: the message ended inside the call")
 
 
-def test_lines_are_edited_and_remembered(folder: Path, server: Server):
+def test_lines_can_be_edited_and_are_kept_in_the_history(folder: Path, server: Server):
     server.plays(plays([says("one."), says("two."), says("three.")]))
     with chatting(folder, server) as screen:
-        screen.types(f"hallo{LEFT}{LEFT}{LEFT}{LEFT}{BACKSPACE}j")
-        screen.until("You: jallo")
-        screen.types(ENTER)
-        screen.until("one.")
-        screen.asks("You:")
-        screen.types(f"first{ESCAPE}{ENTER}second\\{ENTER}third")
-        screen.until("… third")
-        screen.types(ENTER)
-        screen.until("two.")
-        assert asked(server)[-1] == "first\nsecond\nthird"
-        screen.says("quit")
-        assert screen.ends() == 0
+        screen.type(f"hallo{LEFT}{LEFT}{LEFT}{LEFT}{BACKSPACE}j")
+        screen.wait_for("You: jallo")
+        screen.type(ENTER)
+        screen.wait_for("one.")
+        screen.wait_for_prompt("You:")
+        screen.type(f"first{ESCAPE}{ENTER}second\\{ENTER}third")
+        screen.wait_for("… third")
+        screen.type(ENTER)
+        screen.wait_for("two.")
+        assert sent_texts(server)[-1] == "first\nsecond\nthird"
+        screen.reply("quit")
+        assert screen.wait_for_exit() == 0
     kept = folder / ".cache" / "toolspeak" / "history"
     assert "+jallo" in kept.read_text()
     assert kept.stat().st_mode & 0o077 == 0
     with chatting(folder, server) as screen:
-        screen.types(UP * 5)  # two of them within the entry of three lines
-        screen.until("You: jallo")
+        screen.type(UP * 5)  # two of them within the entry of three lines
+        screen.wait_for("You: jallo")
 
 
 def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Server):
     server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
     with chatting(folder, server, "--dialect", "native") as screen:
-        screen.says("How is Oslo?")
-        screen.until("assistant: It is cold")
+        screen.reply("How is Oslo?")
+        screen.wait_for("assistant: It is cold")
         begun = time.monotonic()
-        screen.types(CTRL_C)
-        screen.until("stopped")
-        screen.asks("You:")
+        screen.type(CTRL_C)
+        screen.wait_for("stopped")
+        screen.wait_for_prompt("You:")
         assert time.monotonic() - begun < 10
-        screen.says("Go on.")
-        screen.until("Fine.")
-        assert asked(server) == ["How is Oslo?", "It is cold, and", "Go on."]
-        screen.asks("You:")
-        screen.types("half a th")
-        screen.until("half a th")
-        screen.types(CTRL_C)
-        screen.asks("You:")
+        screen.reply("Go on.")
+        screen.wait_for("Fine.")
+        assert sent_texts(server) == ["How is Oslo?", "It is cold, and", "Go on."]
+        screen.wait_for_prompt("You:")
+        screen.type("half a th")
+        screen.wait_for("half a th")
+        screen.type(CTRL_C)
+        screen.wait_for_prompt("You:")
         assert "leaves" not in screen.text.splitlines()[-2]
-        screen.types(CTRL_C)
-        screen.until("Ctrl-D or /quit leaves")
-        screen.asks("You:")
-        screen.says("/quit")
-        assert screen.ends() == 0
+        screen.type(CTRL_C)
+        screen.wait_for("Ctrl-D or /quit leaves")
+        screen.wait_for_prompt("You:")
+        screen.reply("/quit")
+        assert screen.wait_for_exit() == 0
 
 
 def test_ctrl_c_while_a_tool_runs(folder: Path, server: Server):
     server.plays(plays([calls(("wait", {"seconds": 25})), says("Fine.")]))
     with chatting(folder, server, "--tools", "sky.py") as screen:
-        screen.says("Wait!")
-        screen.until("running wait, ")
-        screen.types(CTRL_C)
-        screen.until("stopped")
+        screen.reply("Wait!")
+        screen.wait_for("running wait, ")
+        screen.type(CTRL_C)
+        screen.wait_for("stopped")
         assert "running" not in screen.text
-        screen.says("Well?")
-        screen.until("Fine.")
+        screen.reply("Well?")
+        screen.wait_for("Fine.")
 
 
 def test_approval_is_asked_in_the_conversation(folder: Path, server: Server):
@@ -158,59 +158,59 @@ def test_approval_is_asked_in_the_conversation(folder: Path, server: Server):
         plays([launch("A"), says("1."), launch("B"), says("2."), launch("C"), says("3."), launch("D"), says("4.")])
     )
     with chatting(folder, server, "--tools", "sky.py") as screen:
-        screen.says("A!")
-        screen.until("launch needs your yes")
-        screen.asks(ALLOW)
+        screen.reply("A!")
+        screen.wait_for("launch needs your approval")
+        screen.wait_for_prompt(ALLOW)
         lines = screen.text.splitlines()
         assert lines[-5:-1] == ["  rocket: A", "  plan:", "    up", "      then down"]
-        screen.types("perhaps" + ENTER)
-        screen.until("answer y, a or n")
-        screen.says("no", ALLOW)
-        screen.says("it rains", "why not? (the model is told; Enter to say nothing)")
-        screen.until("launch was refused: it rains")
-        screen.says("B!")
-        screen.says("y", ALLOW)
-        screen.until("→ B is flying")
-        screen.says("C!")
-        screen.says("always", ALLOW)
-        screen.until("→ C is flying")
-        screen.says("D!")
-        screen.until("→ D is flying")
-        screen.until("assistant: 4.")
+        screen.type("perhaps" + ENTER)
+        screen.wait_for("answer y, a or n")
+        screen.reply("no", ALLOW)
+        screen.reply("it rains", "why not? (the model is told; Enter to say nothing)")
+        screen.wait_for("launch was refused: it rains")
+        screen.reply("B!")
+        screen.reply("y", ALLOW)
+        screen.wait_for("→ B is flying")
+        screen.reply("C!")
+        screen.reply("always", ALLOW)
+        screen.wait_for("→ C is flying")
+        screen.reply("D!")
+        screen.wait_for("→ D is flying")
+        screen.wait_for("assistant: 4.")
 
 
-def test_a_yes_is_for_one_call(folder: Path, server: Server):
+def test_an_approval_counts_for_one_call(folder: Path, server: Server):
     server.plays(plays([calls(("launch", {"rocket": "A"})), says("1.")]))
     with chatting(folder, server, "--tools", "sky.py") as screen:
-        screen.says("A!")
-        screen.says("y", ALLOW)
-        screen.until("→ A is flying")
-        screen.says("/clear")
-        screen.says("A!")
-        screen.asks(ALLOW)  # though the call has the name, the arguments and the id of the other
+        screen.reply("A!")
+        screen.reply("y", ALLOW)
+        screen.wait_for("→ A is flying")
+        screen.reply("/clear")
+        screen.reply("A!")
+        screen.wait_for_prompt(ALLOW)  # though the call has the name, the arguments and the id of the other
 
 
-def test_ctrl_c_instead_of_an_approval_stops_the_run(folder: Path, server: Server):
+def test_ctrl_c_at_the_approval_prompt_stops_the_run(folder: Path, server: Server):
     server.plays(plays([calls(("launch", {"rocket": "A"})), says("Fine.")]))
     with chatting(folder, server, "--tools", "sky.py") as screen:
-        screen.says("A!")
-        screen.asks(ALLOW)
-        screen.types(CTRL_C)
-        screen.until("stopped")
-        screen.says("Well?")
-        screen.until("Fine.")
+        screen.reply("A!")
+        screen.wait_for_prompt(ALLOW)
+        screen.type(CTRL_C)
+        screen.wait_for("stopped")
+        screen.reply("Well?")
+        screen.wait_for("Fine.")
         assert "flying" not in screen.text
 
 
-def test_a_narrow_window_loses_nothing(folder: Path, server: Server):
+def test_a_narrow_window_loses_no_text(folder: Path, server: Server):
     long = "A **rather long** answer, with Donaudampfschifffahrtsgesellschaftskapitän and https://example.com/a/b/c/d.\n\n- one two three four five six"
     server.plays(
         plays([calls(("weather", {"city": "Oslo"})), says(long), calls(("launch", {"rocket": "A"})), says("Up.")])
     )
     with chatting(folder, server, "--tools", "sky.py", columns=20, lines=60) as screen:
-        screen.says("How is Oslo?")
-        screen.until("six")
-        screen.asks("You:")
+        screen.reply("How is Oslo?")
+        screen.wait_for("six")
+        screen.wait_for_prompt("You:")
         lines = screen.text.splitlines()
         begin = next(number for number, line in enumerate(lines) if line.startswith("assistant:"))
         assert lines[begin : begin + 11] == [
@@ -218,26 +218,26 @@ def test_a_narrow_window_loses_nothing(folder: Path, server: Server):
             "https://example.com/", "a/b/c/d.", "", "• one two three four", "  five six", "",
         ]  # fmt: skip
         assert 'tool: weather(city="Oslo")' in "".join(lines)
-        screen.types("Fly!" + ENTER)
-        screen.until("needs your")
-        screen.until("[n]o:")
-        screen.types("y" + ENTER)
-        screen.until("Up.")
+        screen.type("Fly!" + ENTER)
+        screen.wait_for("needs your")
+        screen.wait_for("[n]o:")
+        screen.type("y" + ENTER)
+        screen.wait_for("Up.")
 
 
 def test_save_and_load(folder: Path, server: Server):
     server.plays(plays([calls(("weather", {"city": "Oslo"})), says("Cold."), says("Once.")]))
     with chatting(folder, server, "--tools", "sky.py") as screen:
-        screen.says("How is Oslo?")
-        screen.until("Cold.")
-        screen.says("/save talk.jsonl")
-        screen.until("4 messages saved in talk.jsonl")
-        screen.says("/clear")
-        screen.until("forgotten")
-        screen.says("/load talk.jsonl")
-        screen.until("4 messages read from talk.jsonl")
-        screen.says("How often did I ask?")
-        screen.until("Once.")
+        screen.reply("How is Oslo?")
+        screen.wait_for("Cold.")
+        screen.reply("/save talk.jsonl")
+        screen.wait_for("4 messages saved in talk.jsonl")
+        screen.reply("/clear")
+        screen.wait_for("the conversation starts anew")
+        screen.reply("/load talk.jsonl")
+        screen.wait_for("4 messages read from talk.jsonl")
+        screen.reply("How often did I ask?")
+        screen.wait_for("Once.")
     messages = codec.load_messages((folder / "talk.jsonl").read_text())
     assert all(isinstance(message, Message) for message in messages)
     assert [message.role for message in messages if isinstance(message, Message)] == [
@@ -246,30 +246,31 @@ def test_save_and_load(folder: Path, server: Server):
         "tool",
         "assistant",
     ]
-    assert len(server.posts[-1].body["messages"]) == len(messages) + 2  # the tools are told before, the question after
+    # There is a system message with the tools before the saved messages, and the question after them.
+    assert len(server.posts[-1].body["messages"]) == len(messages) + 2
     assert [path.name for path in folder.iterdir() if path.name.startswith(".talk")] == []
 
 
 def test_the_model_the_dialect_and_the_system_prompt_can_change(folder: Path, server: Server):
     server.plays(plays([says("one."), says("two.")]))
     with chatting(folder, server, "--system", "Be brief.") as screen:
-        screen.says("Hello.")
-        screen.until("one.")
-        screen.says("/dialect")
-        screen.until("python (there are: native, json, typescript, python, and auto")
-        screen.says("/dialect native")
-        screen.until(":scripted · native dialect · no tools")
-        screen.says(f"/model {server.url}/v1#other")
-        screen.until(":other · native dialect · no tools")
-        screen.says("/system Be long.")
-        screen.until("told this from now on")
-        screen.says("/model nobody:x")
-        screen.until("'nobody")
-        screen.says("/dialect klingon")
-        screen.until("there is no dialect 'klingon'")
-        screen.says("Again.")
-        screen.until("two.")
-        assert asked(server) == ["Be long.", "Hello.", "one.", "Again."]
+        screen.reply("Hello.")
+        screen.wait_for("one.")
+        screen.reply("/dialect")
+        screen.wait_for("python (there are: native, json, typescript, python, and auto")
+        screen.reply("/dialect native")
+        screen.wait_for(":scripted · native dialect · no tools")
+        screen.reply(f"/model {server.url}/v1#other")
+        screen.wait_for(":other · native dialect · no tools")
+        screen.reply("/system Be long.")
+        screen.wait_for("the system prompt from now on")
+        screen.reply("/model nobody:x")
+        screen.wait_for("'nobody")
+        screen.reply("/dialect klingon")
+        screen.wait_for("there is no dialect 'klingon'")
+        screen.reply("Again.")
+        screen.wait_for("two.")
+        assert sent_texts(server) == ["Be long.", "Hello.", "one.", "Again."]
         assert server.posts[-1].body["model"] == "other"
 
 
@@ -277,16 +278,16 @@ def test_the_model_the_dialect_and_the_system_prompt_can_change(folder: Path, se
 def test_ways_to_leave(folder: Path, server: Server, leaving: list[str]):
     with chatting(folder, server) as screen:
         for key in leaving:
-            screen.types(key)
-        assert screen.ends() == 0
+            screen.type(key)
+        assert screen.wait_for_exit() == 0
         assert "Traceback" not in screen.text
 
 
-def test_weights_that_are_missing_are_offered(folder: Path):
+def test_missing_weights_are_offered_for_download(folder: Path):
     with terminal(folder, "chat") as screen:
-        screen.until("toolspeak pull")
-        screen.says("n", "pull them now? [y]es, [n]o:")
-        assert screen.ends() == 1
+        screen.wait_for("toolspeak pull")
+        screen.reply("n", "pull them now? [y]es, [n]o:")
+        assert screen.wait_for_exit() == 1
 
 
 # Through a pipe
@@ -307,7 +308,7 @@ def test_a_pipe_gets_plain_lines(folder: Path, server: Server):
         "there is no command /nonsense; /help lists them",
         "assistant: two.",
     ]
-    assert asked(server)[1] == "How is\nOslo?"
+    assert sent_texts(server)[1] == "How is\nOslo?"
 
 
 def test_commands_through_a_pipe(folder: Path, server: Server):
@@ -316,24 +317,24 @@ def test_commands_through_a_pipe(folder: Path, server: Server):
     text = "/help\n/tools\n/model\n/system\n/sav x\n/save\n/load nowhere\n/load broken.jsonl\n/why\n/clear now\n/etc/hosts is what?\n/quit\nno more\n"
     done = piped(folder, server, text, "--tools", "sky.py")
     assert done.returncode == 0
-    told = [
-        "/save FILE       keep what was said in a file",
+    expected = [
+        "/save FILE       save the conversation in a file",
         "4 tools in this conversation",
-        "nothing is said before everything else",
+        "there is no system prompt",
         "there is no command /sav; did you mean /save? /help lists them",
         "/save takes a file, such as /save talk.jsonl",
         "cannot read nowhere: No such file or directory",
-        "broken.jsonl, line 1: saved in version None",
-        "nothing was called in the last answer",
-        "/clear takes nothing",
+        'broken.jsonl, line 1: a saved item has the number of its format as "v"',
+        "there was no call in the last answer",
+        "/clear takes no argument",
         "assistant: one.",
     ]
-    for line in told:
+    for line in expected:
         assert line in done.stdout
     assert len(server.posts) == 1
 
 
-def test_through_a_pipe_nobody_can_allow_a_call(folder: Path, server: Server):
+def test_calls_that_need_approval_are_refused_in_a_pipe(folder: Path, server: Server):
     server.plays(plays([calls(("launch", {"rocket": "A"})), says("Well."), says("Yes what?")]))
     done = piped(folder, server, "A!\ny\n\n\nno more\n", "--tools", "sky.py")
     assert done.returncode == 0
@@ -341,11 +342,11 @@ def test_through_a_pipe_nobody_can_allow_a_call(folder: Path, server: Server):
     assert "flying" not in done.stdout
 
 
-def test_an_endpoint_that_fails_is_told_and_the_conversation_goes_on(folder: Path, server: Server):
+def test_the_conversation_continues_after_an_endpoint_failed(folder: Path, server: Server):
     server.plays(answers(401, {"error": {"message": "no such key"}}), plays([says("one.")]))
     done = piped(folder, server, "Hello?\nHello!\n")
     assert done.returncode == 0
     assert "no such key" in done.stdout
     assert done.stdout.endswith("assistant: one.\n")
-    assert asked(server)[-1] == "Hello!"
-    assert "Hello?" not in asked(server)
+    assert sent_texts(server)[-1] == "Hello!"
+    assert "Hello?" not in sent_texts(server)

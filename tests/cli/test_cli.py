@@ -1,4 +1,4 @@
-"""The command line, run as a person runs it: a process of its own."""
+"""`toolspeak tools`, `toolspeak call`, help and wrong usage, each in a process of its own."""
 
 import json
 import os
@@ -155,7 +155,7 @@ def test_anthropic_form_is_a_json_array_and_nothing_else(folder: Path):
 
 
 @pytest.mark.parametrize(("form", "key"), [("openai", "parameters"), ("anthropic", "input_schema")])
-def test_strict_forms_ask_for_every_property(folder: Path, form: str, key: str):
+def test_strict_forms_require_every_property(folder: Path, form: str, key: str):
     specs = discover(folder / "sky.py").specs
     shown = [tool.get("function", tool) for tool in array(run(folder, "tools", "sky.py", "--as", form, "--strict"))]
     assert [tool[key] for tool in shown] == [strict_schema(spec.parameters) for spec in specs]
@@ -177,11 +177,11 @@ def test_strict_forms_ask_for_every_property(folder: Path, form: str, key: str):
         ("sky.py:wait", ["wait"]),
     ],
 )
-def test_every_sort_of_target(folder: Path, target: str, names: list[str]):
+def test_every_kind_of_target(folder: Path, target: str, names: list[str]):
     assert [tool["name"] for tool in array(run(folder, "tools", target, "--as", "anthropic"))] == names
 
 
-def test_without_a_form_the_tools_are_listed_for_a_person(folder: Path):
+def test_without_a_form_the_tools_are_listed(folder: Path):
     done = run(folder, "tools", "sky.py")
     assert done.returncode == 0
     assert "weather  Get the weather." in done.stdout
@@ -259,7 +259,7 @@ def test_a_tool_that_fails_prints_why_and_exits_with_1(folder: Path, how: str, t
     assert "Traceback" not in done.stderr
 
 
-def test_an_answer_that_the_terminal_cannot_show_is_shown_as_well_as_can_be(folder: Path):
+def test_characters_that_the_output_cannot_encode_are_escaped(folder: Path):
     done = run(folder, "call", "sky.py", "odd")
     assert done.returncode == 0
     assert done.stdout == "half: \\ud83d\n"
@@ -269,7 +269,7 @@ def test_an_answer_that_the_terminal_cannot_show_is_shown_as_well_as_can_be(fold
     assert accented.stdout == '{"city": "Troms\\xf8 \\u2603", "unit": "CELSIUS", "days": 1}\n'
 
 
-def test_a_result_that_is_no_number_is_still_json(folder: Path):
+def test_a_result_of_nan_is_printed(folder: Path):
     assert run(folder, "call", "sky.py", "strange").stdout == "NaN\n"
 
 
@@ -277,7 +277,7 @@ def test_a_result_that_is_no_number_is_still_json(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["tools", "no_such_module"], "'no_such_module' is no module, Python file, folder or entry-point group"),
         (["tools", "no_such_file.py"], "there is no file no_such_file.py"),
@@ -310,25 +310,25 @@ def test_a_result_that_is_no_number_is_still_json(folder: Path):
         (["call", "broken.py", "weather"], "broken.py, line 2"),
     ],
 )
-def test_wrong_input_is_one_line_and_exit_code_2(folder: Path, arguments: list[str], told: str):
+def test_wrong_input_is_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str):
     done = run(folder, *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     lines = [line for line in done.stderr.splitlines() if line not in ("imported!", "a warning", "asking the sky")]
     assert len(lines) == 1
     assert lines[0].startswith("toolspeak: ")
-    assert told in lines[0]
+    assert message in lines[0]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["tools", "--help"], ["call", "--help"]])
-def test_help_is_printed_and_is_no_error(folder: Path, arguments: list[str]):
+def test_help_is_printed_without_an_error(folder: Path, arguments: list[str]):
     done = run(folder, *arguments)
     assert done.returncode == 0
     assert "Usage:" in done.stdout
     assert done.stderr == ""
 
 
-def test_the_installed_command_is_the_same(folder: Path):
+def test_the_installed_command_works(folder: Path):
     command = Path(sys.executable).with_name("toolspeak")
     done = subprocess.run([command, "call", "pkg", "inside"], cwd=folder, capture_output=True, text=True, timeout=25)
     assert (done.returncode, done.stdout) == (0, "1\n")

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from tests.cli.terminal import environment
 from tests.models.server import Server, plays
 from toolspeak import codec
-from toolspeak.cli.graph import drawn, is_facts, sequence
-from toolspeak.cli.lanes import lanes_of
-from toolspeak.cli.record import Moment, Recording, recorded
-from toolspeak.cli.svg import agent_picture, run_picture
+from toolspeak.cli.graph import draw, format_mermaid, is_record
+from toolspeak.cli.record import RecordFile, TimedFact, read_record
+from toolspeak.cli.sequence_diagram import build_diagram
+from toolspeak.cli.svg import draw_agent, draw_run
 from toolspeak.errors import UsageError
 from toolspeak.events import (
     ApprovalGiven,
@@ -30,6 +31,7 @@ from toolspeak.events import (
     TurnStarted,
 )
 from toolspeak.messages import Call, Message, ToolCall, ToolResult, assistant, user
+from toolspeak.spec import ToolSpec
 from toolspeak.testing import calls, says
 
 CALL = ToolCall(id="c1", name="launch", arguments={"rocket": "A;#<b>"})
@@ -49,8 +51,8 @@ FACTS: list[tuple[float, Fact]] = [
 ]
 
 
-def test_a_run_as_a_sequence():
-    assert sequence(lanes_of([Moment(fact, at) for at, fact in FACTS])).splitlines() == [
+def test_a_run_as_a_sequence_diagram():
+    assert format_mermaid(build_diagram([TimedFact(fact, at) for at, fact in FACTS])).splitlines() == [
         "sequenceDiagram",
         "    actor p0 as you",
         "    participant p1 as scripted",
@@ -69,23 +71,23 @@ def test_a_run_as_a_sequence():
 def test_plain_facts_have_no_times(tmp_path: Path):
     path = tmp_path / "facts.jsonl"
     path.write_text(codec.dump_facts(fact for _, fact in FACTS))
-    text = drawn(str(path), None, tmp_path / "run.svg")
+    text = draw(str(path), None, tmp_path / "run.svg")
     assert "p2-->>p1: up\n" in text
     assert "launch" in (tmp_path / "run.svg").read_text()
 
 
 @pytest.mark.parametrize("count", range(1, len(FACTS) + 1))
-def test_a_run_that_was_cut_is_drawn_as_far_as_it_goes(count: int):
-    lanes = lanes_of([Moment(fact, at) for at, fact in FACTS[:count]])
-    assert sequence(lanes)
-    ET.fromstring(run_picture(lanes))
+def test_an_incomplete_run_is_drawn_as_far_as_it_goes(count: int):
+    diagram = build_diagram([TimedFact(fact, at) for at, fact in FACTS[:count]])
+    assert format_mermaid(diagram)
+    ET.fromstring(draw_run(diagram))
 
 
 def test_pictures_are_svg_in_which_every_text_fits():
     for picture in (
-        run_picture(lanes_of([Moment(fact, at) for at, fact in FACTS])),
-        agent_picture("a <model>", ["one", "two & three"]),
-        agent_picture("alone", []),
+        draw_run(build_diagram([TimedFact(fact, at) for at, fact in FACTS])),
+        draw_agent("a <model>", ["one", "two & three"]),
+        draw_agent("alone", []),
     ):
         root = ET.fromstring(picture)
         wide, high = float(root.attrib["width"]), float(root.attrib["height"])
@@ -95,42 +97,42 @@ def test_pictures_are_svg_in_which_every_text_fits():
             assert 0 < float(text.attrib["y"]) < high
 
 
-def test_a_recording_is_read_back(tmp_path: Path):
+def test_a_record_is_read_back(tmp_path: Path):
     times = iter([10.0, 10.5])
-    with Recording(tmp_path / "r.jsonl", lambda: next(times)) as recording:
-        recording.note(TurnStarted(turn=1))
-        recording.note(RunEnded(reason="answered"))
+    with RecordFile(tmp_path / "r.jsonl", lambda: next(times)) as record:
+        record.record(TurnStarted(turn=1))
+        record.record(RunEnded(reason="answered"))
     text = (tmp_path / "r.jsonl").read_text()
     assert json.loads(text.splitlines()[1]) == {"t": 0.5, "fact": codec.encode(RunEnded(reason="answered"))}
-    assert recorded(text, "r") == [Moment(TurnStarted(turn=1), 0.0), Moment(RunEnded(reason="answered"), 0.5)]
+    assert read_record(text, "r") == [TimedFact(TurnStarted(turn=1), 0.0), TimedFact(RunEnded(reason="answered"), 0.5)]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("{", "line 1: not JSON"),
         ('{"t": "x", "fact": {}}', "line 1: t is the time in seconds"),
         (codec.dump_messages([user("hi")]), "line 1: this is a message"),
-        (codec.dump_facts([TurnStarted(turn=1)]), "no beginning of a run"),
-        ("", "no beginning of a run"),
+        (codec.dump_facts([TurnStarted(turn=1)]), "do not contain the start of a run"),
+        ("", "do not contain the start of a run"),
     ],
 )
-def test_what_is_no_run_is_told(tmp_path: Path, text: str, told: str):
+def test_a_file_without_a_run_is_an_error(tmp_path: Path, text: str, message: str):
     (tmp_path / "x.jsonl").write_text(text)
-    with pytest.raises(UsageError, match=told):
-        drawn(str(tmp_path / "x.jsonl"), None, None)
+    with pytest.raises(UsageError, match=message):
+        draw(str(tmp_path / "x.jsonl"), None, None)
 
 
-def test_targets_and_facts_are_told_apart(folder: Path):
+def test_records_are_distinguished_from_targets(folder: Path):
     (folder / "facts").write_text(codec.dump_facts([TurnStarted(turn=1)]))
-    assert is_facts(str(folder / "facts"))
-    assert is_facts("nowhere.jsonl")
-    assert not is_facts(str(folder / "sky.py"))
-    assert not is_facts(str(folder))
-    assert not is_facts("package.module")
+    assert is_record(str(folder / "facts"))
+    assert is_record("nowhere.jsonl")
+    assert not is_record(str(folder / "sky.py"))
+    assert not is_record(str(folder))
+    assert not is_record("package.module")
 
 
-def test_from_a_run_to_its_picture(folder: Path, server: Server):
+def test_a_run_is_recorded_and_drawn(folder: Path, server: Server):
     server.plays(plays([calls(("weather", {"city": "Oslo"})), says("Cold.")]))
     command = [sys.executable, "-m", "toolspeak.cli"]
     asking = ["run", "Oslo?", "--tools", "sky.py", "--model", f"{server.url}/v1#m", "--record", "run.jsonl"]
@@ -151,6 +153,14 @@ def test_from_a_run_to_its_picture(folder: Path, server: Server):
     assert done.stdout.startswith("flowchart TD\n")
     assert '"a:b"' in done.stdout
     assert '"weather"' in done.stdout
+
+
+def test_a_record_is_drawn_without_the_program_of_its_run(tmp_path: Path):
+    spec = ToolSpec(name="launch", description="Launch.", parameters={"type": "object", "properties": {}})
+    started, *others = [fact for _, fact in FACTS]
+    assert isinstance(started, RunStarted)
+    (tmp_path / "run.jsonl").write_text(codec.dump_facts([replace(started, tools=(spec,)), *others]))
+    assert "participant p2 as launch" in draw(str(tmp_path / "run.jsonl"), None, None)
 
 
 def test_the_help_loads_nothing_but_typer():

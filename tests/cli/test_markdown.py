@@ -1,28 +1,28 @@
-"""Markdown as it arrives: the same however it is cut, in any width, and nothing is lost."""
+"""Markdown as it arrives: rendered the same however it is cut, at any width, without losing text."""
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from toolspeak.cli.markdown import LONGEST, Span, WrappedMarkdown
+from toolspeak.cli.markdown import MAX_EMPHASIS_CHARS, Span, WrappedMarkdown
 
 MARKED = st.text(st.sampled_from("ab é語 \n\n\t*_`#->~\\0123.)|"), max_size=120)
 
 
-def drawn(text: str, width: int = 40, size: int | None = None) -> list[Span]:
-    prose = WrappedMarkdown(width)
+def render(text: str, width: int = 40, size: int | None = None) -> list[Span]:
+    markdown = WrappedMarkdown(width)
     size = size or len(text) or 1
-    spans = [span for at in range(0, len(text), size) for span in prose.feed(text[at : at + size])]
-    return [*spans, *prose.close()]
+    spans = [span for at in range(0, len(text), size) for span in markdown.feed(text[at : at + size])]
+    return [*spans, *markdown.close()]
 
 
-def letters(spans: list[Span]) -> list[tuple[str, str]]:
+def characters(spans: list[Span]) -> list[tuple[str, str]]:
     return [(letter, span.style) for span in spans for letter in span.text]
 
 
 def plain(text: str, width: int = 40) -> str:
-    return "".join(span.text for span in drawn(text, width))
+    return "".join(span.text for span in render(text, width))
 
 
 @pytest.mark.parametrize(
@@ -48,24 +48,24 @@ def plain(text: str, width: int = 40) -> str:
         ("```\nnever closed", "  never closed"),
         ("a\r\nb", "a\nb"),
         ("a\n\n\n\nb\n\n", "a\n\n\n\nb"),
-        ("**" + "x" * LONGEST + "**", "**" + "x" * LONGEST + "**"),
+        ("**" + "x" * MAX_EMPHASIS_CHARS + "**", "**" + "x" * MAX_EMPHASIS_CHARS + "**"),
         ("|a|b|\n|-|-|", "|a|b|\n|-|-|"),
     ],
 )
-def test_what_is_drawn(text: str, shown: str):
+def test_markdown_is_rendered(text: str, shown: str):
     assert plain(text, 1000) == shown
 
 
 def test_styles():
-    spans = [span for span in drawn("# T\n**b** `c` *i*\n```\nx\n```", 1000) if span.text.strip()]
+    spans = [span for span in render("# T\n**b** `c` *i*\n```\nx\n```", 1000) if span.text.strip()]
     assert spans == [("T", "bold"), ("b", "bold"), ("c", "cyan"), ("i", "italic"), ("x", "cyan")]
 
 
-def test_words_come_out_as_they_end():
-    prose = WrappedMarkdown(40)
-    assert "".join(span.text for span in prose.feed("It is cold in Os")) == "It is cold in"
-    assert "".join(span.text for span in prose.feed("lo")) == ""
-    assert "".join(span.text for span in prose.close()) == " Oslo"
+def test_words_are_returned_when_they_end():
+    markdown = WrappedMarkdown(40)
+    assert "".join(span.text for span in markdown.feed("It is cold in Os")) == "It is cold in"
+    assert "".join(span.text for span in markdown.feed("lo")) == ""
+    assert "".join(span.text for span in markdown.close()) == " Oslo"
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_lines_are_broken_between_words(width: int, shown: str):
 @given(MARKED, st.integers(1, 7), st.integers(3, 50))
 @example("\\ \t0", 1, 6)
 @example("```\na\tb\n```", 1, 20)
-def test_how_it_is_cut_makes_no_difference(text: str, size: int, width: int):
-    assert letters(drawn(text, width, size)) == letters(drawn(text, width))
+def test_chunks_make_no_difference(text: str, size: int, width: int):
+    assert characters(render(text, width, size)) == characters(render(text, width))
 
 
 @given(MARKED, st.integers(1, 50))
-def test_nothing_is_lost(text: str, width: int):
+def test_no_text_is_lost(text: str, width: int):
     unmarked = str.maketrans("", "", "*_`#->~\\+•│─ \t\n")
     fences = [line for line in text.split("\n") if line.strip().startswith(("```", "~~~"))]
-    if not fences:  # what stands behind a fence names a language
+    if not fences:  # the text after a fence is a language, which is not drawn
         assert plain(text, width).translate(unmarked) == text.translate(unmarked)
 
 

@@ -20,7 +20,7 @@ def run(*arguments: str, given: str = "", cwd: Path = ROOT) -> subprocess.Comple
     return subprocess.run(command, input=given, capture_output=True, text=True, cwd=cwd, timeout=25, encoding="utf-8")
 
 
-def test_it_shows_calls_references_and_what_is_malformed():
+def test_calls_references_and_malformed_calls_are_printed():
     text = 'Let me see.\n```python\na = get_weather(city="Oslo")\nlist_cities(containing=a["city"])\nget_weather(city=town)\n```'
     done = run("parse", "--tools", WEATHER, given=text)
     assert done.returncode == 0
@@ -33,7 +33,7 @@ def test_it_shows_calls_references_and_what_is_malformed():
     ]
 
 
-def test_it_reads_a_file_and_says_the_meaning_as_json(tmp_path: Path):
+def test_a_file_is_read_and_printed_as_json(tmp_path: Path):
     (tmp_path / "said.txt").write_text("{'name': 'get_weather', 'arguments': {'city': 'Oslo'}}", encoding="utf-8")
     (tmp_path / "tools.json").write_text(
         json.dumps([{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]),
@@ -48,7 +48,7 @@ def test_it_reads_a_file_and_says_the_meaning_as_json(tmp_path: Path):
     }
 
 
-def test_a_batch_gives_one_line_for_each_record_with_references_by_number():
+def test_a_batch_prints_one_line_for_each_record_with_references_by_number():
     done = run("parse", "--batch", str(GIVEN))
     records = [json.loads(line) for line in GIVEN.read_text(encoding="utf-8").splitlines()]
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -56,23 +56,23 @@ def test_a_batch_gives_one_line_for_each_record_with_references_by_number():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
-        (("parse",), "say which tools were on offer"),
+        (("parse",), "--tools is missing"),
         (("parse", "--dialect", "klingon", "--tools", WEATHER), "there is no dialect 'klingon'"),
         (("parse", "--tools", WEATHER, "nowhere.txt"), "cannot read nowhere.txt"),
         (("parse", "--tools", "nowhere.json"), "cannot read nowhere.json"),
         (("parse", "--batch", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
     ],
 )
-def test_wrong_input_is_one_line_and_exit_code_2(arguments, complaint):
+def test_wrong_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], message: str):
     done = run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"toolspeak: {complaint}")
+    assert done.stderr.startswith(f"toolspeak: {message}")
     assert done.stderr.count("\n") == 1
 
 
-def test_tools_are_shown_in_every_dialect():
+def test_tools_are_printed_in_every_dialect():
     specs = discover(WEATHER).specs
     for each in (JSON, TYPESCRIPT, PYTHON):
         [prompt] = each.render(specs, ()).messages

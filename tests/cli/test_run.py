@@ -37,7 +37,7 @@ def run(
 
 
 @pytest.mark.parametrize("dialect", ["native", "python"])
-def test_the_answer_is_on_standard_output_and_the_rest_beside_it(folder: Path, server: Server, dialect: str):
+def test_the_answer_goes_to_standard_output_and_the_rest_to_standard_error(folder: Path, server: Server, dialect: str):
     server.plays(plays(WEATHER, dialect))
     done = run(folder, server, "How is Oslo?", "--tools", "sky.py", "--dialect", dialect)
     assert (done.returncode, done.stdout) == (0, "It is **cold** in Oslo.\n")
@@ -51,7 +51,7 @@ def test_the_answer_is_on_standard_output_and_the_rest_beside_it(folder: Path, s
     assert any(line.startswith('  weather(city="Bergen") ✗ KeyError') for line in lines)
 
 
-def test_what_is_said_before_a_call_is_not_the_answer(folder: Path, server: Server):
+def test_text_before_a_call_is_not_the_answer(folder: Path, server: Server):
     server.plays(plays([calls(("weather", {"city": "Oslo"}), text="Let me see."), says("Cold.")]))
     done = run(folder, server, "How is Oslo?", "--tools", "sky.py")
     assert done.stdout == "Cold.\n"
@@ -92,7 +92,7 @@ def test_options_reach_the_model(folder: Path, server: Server):
     assert body["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
 
 
-def test_settings_say_what_the_command_line_does_not(folder: Path, server: Server):
+def test_options_that_are_left_out_come_from_the_settings(folder: Path, server: Server):
     server.plays(plays(WEATHER, "python"))
     (folder / "toolspeak.toml").write_text('dialect = "python"\ntools = ["./sky.py"]\n[limits]\nturns = 1\n')
     done = run(folder, server, "How is Oslo?")
@@ -106,7 +106,7 @@ def test_settings_say_what_the_command_line_does_not(folder: Path, server: Serve
 
 
 @pytest.mark.parametrize("arguments", [[], ["-"]])
-def test_the_prompt_may_come_by_standard_input(folder: Path, server: Server, arguments: list[str]):
+def test_the_prompt_can_come_from_standard_input(folder: Path, server: Server, arguments: list[str]):
     server.plays(plays([says("Yes.")]))
     done = run(folder, server, *arguments, stdin="Is it\ncold?\n")
     assert (done.returncode, done.stdout) == (0, "Yes.\n")
@@ -124,29 +124,29 @@ def failing(status: int) -> Act:
 
 
 @pytest.mark.parametrize(
-    ("act", "arguments", "code", "told"),
+    ("act", "arguments", "code", "message"),
     [
         (plays([says("The rest is", finish="length")]), [], 1, "stopped (length)"),
         (plays([calls(("weather", {"city": "Oslo"}))] * 2), ["--max-turns", "1"], 1, "stopped (limit)"),
         (plays([calls(("weather", {"city": "Oslo"}))] * 9), [], 1, "stopped (loop)"),
         (failing(401), [], 3, "no such key"),
         (streams(BEGINNING, ending="close", framed=False), [], 3, "toolspeak: "),
-        (plays(LAUNCH), [], 4, "paused: launch needs a yes"),
-        (plays(LAUNCH), ["--approve", "ask"], 4, "paused: launch needs a yes"),
+        (plays(LAUNCH), [], 4, "paused: launch needs approval"),
+        (plays(LAUNCH), ["--approve", "ask"], 4, "paused: launch needs approval"),
         (plays(LAUNCH), ["--approve", "always"], 0, '→ V2 is flying'),
         (plays(LAUNCH), ["--approve", "never"], 0, "launch was refused: calls of this tool are refused here"),
     ],
 )  # fmt: skip
-def test_exit_codes(folder: Path, server: Server, act: Act, arguments: list[str], code: int, told: str):
+def test_exit_codes(folder: Path, server: Server, act: Act, arguments: list[str], code: int, message: str):
     server.plays(act)
     done = run(folder, server, "Go on.", "--tools", "sky.py", *arguments)
     assert done.returncode == code, done.stderr
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([""], "the prompt is empty"),
         (["-"], "the prompt is empty"),
@@ -154,17 +154,17 @@ def test_exit_codes(folder: Path, server: Server, act: Act, arguments: list[str]
         (["hi", "--dialect", "klingon"], "there is no dialect 'klingon'"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(folder: Path, server: Server, arguments: list[str], told: str):
+def test_wrong_usage_is_one_line_and_exit_code_2(folder: Path, server: Server, arguments: list[str], message: str):
     done = run(folder, server, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("toolspeak: ")
     assert done.stderr.count("\n") == 1
-    assert told in done.stderr
+    assert message in done.stderr
     assert not server.posts
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--tool-choice", "nobody"], "tool_choice: there is no tool 'nobody'"),
         (["--tool-choice", ","], "--tool-choice is auto, none, required"),
@@ -175,16 +175,16 @@ def test_wrong_usage_is_one_line_and_exit_code_2(folder: Path, server: Server, a
         (["--model", "nobody:x"], "'nobody"),
     ],
 )
-def test_each_wrong_wish_says_what_is_wrong(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+def test_each_wrong_option_has_its_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ):
     monkeypatch.chdir(folder)
     given = arguments if "--model" in arguments else [*arguments, "--model", "http://127.0.0.1:9/v1#x"]
-    with pytest.raises(UsageError, match=re.escape(told)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         app(["run", "hi", *given], standalone_mode=False)
 
 
-def test_weights_that_are_missing_are_told_with_the_cure(folder: Path):
+def test_missing_weights_are_an_error_that_names_toolspeak_pull(folder: Path):
     command = [sys.executable, "-m", "toolspeak.cli", "run", "hi"]
     done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25)
     assert done.returncode == 2
@@ -207,7 +207,7 @@ def test_an_interrupt_ends_the_run_with_130(folder: Path, server: Server):
     assert codec.decode(json.loads(rest[-1])) == RunEnded(reason="cancelled")
 
 
-def test_a_reader_that_goes_away_is_no_error(folder: Path, server: Server):
+def test_a_closed_pipe_is_no_error(folder: Path, server: Server):
     server.plays(plays(WEATHER))
     command = f"{sys.executable} -m toolspeak.cli run hi --tools sky.py --json {' '.join(at(server))} | head -1"
     done = subprocess.run(
@@ -223,7 +223,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, server: Server):
 def test_in_a_terminal_everything_is_drawn_in_order(folder: Path, server: Server):
     server.plays(plays(WEATHER))
     with terminal(folder, "run", "How is Oslo?", "--tools", "sky.py", *at(server)) as screen:
-        assert screen.ends() == 0
+        assert screen.wait_for_exit() == 0
         lines = screen.text.splitlines()
         assert [line for line in lines if line.startswith("tool:")] == [
             'tool: weather(city="Oslo")',
@@ -238,25 +238,25 @@ def test_in_a_terminal_everything_is_drawn_in_order(folder: Path, server: Server
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"), [("y", "→ V2 is flying"), ("n too early", "launch was refused: too early")]
+    ("answer", "message"), [("y", "→ V2 is flying"), ("n too early", "launch was refused: too early")]
 )
-def test_in_a_terminal_approval_is_asked(folder: Path, server: Server, answer: str, told: str):
+def test_in_a_terminal_approval_is_asked(folder: Path, server: Server, answer: str, message: str):
     server.plays(plays(LAUNCH))
     with terminal(folder, "run", "Launch it!", "--tools", "sky.py", *at(server)) as screen:
-        screen.until("launch needs your yes")
-        screen.says(answer, "allow it? [y]es once, [a]lways, [n]o:")
-        assert screen.ends() == 0
-        assert told in screen.text
+        screen.wait_for("launch needs your approval")
+        screen.reply(answer, "allow it? [y]es once, [a]lways, [n]o:")
+        assert screen.wait_for_exit() == 0
+        assert message in screen.text
         assert screen.text.endswith("assistant: Done.")
 
 
 def test_in_a_terminal_ctrl_c_stops_the_run(folder: Path, server: Server):
     server.plays(plays([ScriptedReply(text="It is cold ", lingers=20)]))
     with terminal(folder, "run", "How is Oslo?", *at(server)) as screen:
-        screen.until("It is cold")
-        screen.types(CTRL_C)
+        screen.wait_for("It is cold")
+        screen.type(CTRL_C)
         begun = time.monotonic()
-        assert screen.ends() == 130
+        assert screen.wait_for_exit() == 130
         assert time.monotonic() - begun < 10
         assert screen.text.endswith("assistant: It is cold^C\nstopped")
 
@@ -264,17 +264,17 @@ def test_in_a_terminal_ctrl_c_stops_the_run(folder: Path, server: Server):
 def test_what_a_tool_returns_cannot_move_the_cursor(folder: Path, server: Server):
     server.plays(plays([calls(("escape", {})), says("a\x1b[2Jb")]))
     with terminal(folder, "run", "Go on.", "--tools", "sky.py", *at(server)) as screen:
-        assert screen.ends() == 0
+        assert screen.wait_for_exit() == 0
         assert "→ \\x1b[2J\\x1b[31mred\\x07 \\u202eright to left" in screen.text
         assert "assistant: a\\x1b[2Jb" in screen.text
         assert "\x1b[2J" not in screen.raw
 
 
-def test_no_colour_where_none_is_wanted(folder: Path, server: Server):
+def test_no_color_is_respected(folder: Path, server: Server):
     server.plays(plays(WEATHER))
     env = environment(folder, NO_COLOR="1")
     with terminal(folder, "run", "How is Oslo?", "--tools", "sky.py", *at(server), env=env) as screen:
-        assert screen.ends() == 0
+        assert screen.wait_for_exit() == 0
         assert screen.style_of("tool:") == ("default", True)
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from toolspeak.cli.eval import Options, calibrate, evaluate
+from toolspeak.cli.calibrate import calibrate
+from toolspeak.cli.eval import EvalOptions, evaluate
 from toolspeak.errors import ProviderError, UsageError
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.models import Endpoint, HttpModel, Request
 from toolspeak.pieces import Piece
-from toolspeak.settings import remembered_dialect
+from toolspeak.settings import load_calibrated_dialect
 from toolspeak.testing import ScriptedModel, ScriptedReply
 
 from .scripted_models import answering, right_calls, slipping
@@ -27,7 +28,7 @@ TEXTS = ("json", "typescript", "python")
 
 
 def asked(model: ScriptedModel, path: Path, **options: Any) -> None:
-    evaluate(Options(results=path, **options), find=lambda _: model)
+    evaluate(EvalOptions(results=path, **options), find=lambda _: model)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -121,11 +122,11 @@ def test_only_the_answers_that_are_missing_are_asked_again_for(tmp_path: Path, c
     assert capsys.readouterr().out == told.out
     asked(nobody, path, dialects="python")
     assert capsys.readouterr().out == alone
-    evaluate(Options(answers=(path,)))
+    evaluate(EvalOptions(answers=(path,)))
     without = capsys.readouterr()
     assert without.out == alone
     assert "3 answers to questions asked again were left out; a higher --again counts them" in without.err
-    evaluate(Options(answers=(path,), again=1))
+    evaluate(EvalOptions(answers=(path,), again=1))
     assert capsys.readouterr() == (told.out, "")
 
 
@@ -160,7 +161,7 @@ def test_answers_of_two_models_are_not_mixed(tmp_path: Path):
 def test_prompts_out_and_answers_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """As it is done with a model elsewhere: prompts, answers in another order, a table."""
     prompts, answers = tmp_path / "prompts.jsonl.gz", tmp_path / "answers.jsonl.gz"
-    evaluate(Options(prompts_out=prompts, limit=3))
+    evaluate(EvalOptions(prompts_out=prompts, limit=3))
     assert f"{4 * 3 * 8} prompts written" in capsys.readouterr().err
     with gzip.open(prompts, "rt", encoding="utf-8") as file:
         written = [json.loads(line) for line in file]
@@ -169,7 +170,7 @@ def test_prompts_out_and_answers_back(tmp_path: Path, capsys: pytest.CaptureFixt
             row["text"] = answer_to(row["id"], row.pop("prompt"))
             file.write(json.dumps({**row, "prompt_tokens": 50, "answer_tokens": 5}) + "\n")
     results = tmp_path / "results.jsonl"
-    evaluate(Options(answers=(answers,), results=results))
+    evaluate(EvalOptions(answers=(answers,), results=results))
     told = capsys.readouterr()
     table = {line.split("\t")[0]: line.split("\t")[1:] for line in told.out.splitlines()}
     assert table["percent right"] == ["native", "json", "typescript", "python"]
@@ -177,7 +178,7 @@ def test_prompts_out_and_answers_back(tmp_path: Path, capsys: pytest.CaptureFixt
     assert table["answer tokens"] == ["5", "5", "5", "5"]
     assert "other prompts" not in told.err
     assert [row["id"] for row in rows(results)] == [row["id"] for row in written]
-    evaluate(Options(answers=(results,), dialects="python"))
+    evaluate(EvalOptions(answers=(results,), dialects="python"))
     assert capsys.readouterr().out.startswith("percent right\tpython\n")
 
 
@@ -206,15 +207,15 @@ def test_answers_to_other_prompts_or_to_no_question_are_told(tmp_path: Path, cap
         {"id": "other/none/python/home-3", "text": "No."},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    evaluate(Options(answers=(path,)))
+    evaluate(EvalOptions(answers=(path,)))
     told = capsys.readouterr()
     assert "1 answers were given to other prompts than today's" in told.err
-    assert "2 answers are to no question of these" in told.err
+    assert "2 answers belong to no question that is scored" in told.err
     assert "questions\t2" in told.out
-    evaluate(Options(answers=(path,), categories=("none",)))
+    evaluate(EvalOptions(answers=(path,), categories=("none",)))
     assert "questions\t1" in capsys.readouterr().out
     with pytest.raises(UsageError, match="there is no answer to a question of quick in "):
-        evaluate(Options(answers=(path,), dialects="json"))
+        evaluate(EvalOptions(answers=(path,), dialects="json"))
 
 
 def written(path: Path, *answers: tuple[str, str], **more: Any) -> Path:
@@ -231,13 +232,13 @@ def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[
         prompt_tokens=50,
     )
     prompts = tmp_path / "prompts.jsonl.gz"
-    evaluate(Options(answers=(first,), again=1, prompts_out=prompts))
+    evaluate(EvalOptions(answers=(first,), again=1, prompts_out=prompts))
     assert "1 prompts written" in capsys.readouterr().err
     [prompt] = (json.loads(line) for line in gzip.decompress(prompts.read_bytes()).splitlines())
     assert prompt["id"] == "quick/several/python/home-5#2"
     goes_on = "set_temperature(room=bedroom, celsius=17)<|im_end|>\n<|im_start|>user\nResults of your calls:\n"
     assert goes_on in prompt["prompt"]
-    evaluate(Options(answers=(first,), again=1))
+    evaluate(EvalOptions(answers=(first,), again=1))
     assert "1 questions are asked again and lack an answer" in capsys.readouterr().err
     second = written(
         tmp_path / "second.jsonl",
@@ -246,7 +247,7 @@ def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[
         shown=prompt["shown"],
     )
     results = tmp_path / "results.jsonl"
-    evaluate(Options(answers=(first, second), again=1, results=results))
+    evaluate(EvalOptions(answers=(first, second), again=1, results=results))
     told = capsys.readouterr()
     assert "mean\t50.0" in told.out
     assert "mean, asked again\t100.0" in told.out
@@ -255,7 +256,7 @@ def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [row["id"].removeprefix("quick/") for row in rows(results)] == [
         "single/python/home-1", "several/python/home-5", "several/python/home-5#2",
     ]  # fmt: skip
-    evaluate(Options(answers=(results,), again=1, prompts_out=prompts))
+    evaluate(EvalOptions(answers=(results,), again=1, prompts_out=prompts))
     assert "0 prompts written" in capsys.readouterr().err
 
 
@@ -268,12 +269,12 @@ def test_second_answers_without_a_question_are_told(tmp_path: Path, capsys: pyte
         ("several/python/office-7", "list_events(day=today)"),
         ("several/python/office-7#3", "There is no second answer."),
     )
-    evaluate(Options(answers=(path,), again=2))
+    evaluate(EvalOptions(answers=(path,), again=2))
     told = capsys.readouterr()
-    assert "3 answers are to no question of these and were passed over" in told.err
+    assert "3 answers belong to no question that is scored and were left out" in told.err
     assert "asked again\t0" in told.out
     stale = written(tmp_path / "stale.jsonl", ("several/python/office-7#2", "No."), shown="of old")
-    evaluate(Options(answers=(path, stale), again=1))
+    evaluate(EvalOptions(answers=(path, stale), again=1))
     told = capsys.readouterr()
     assert "1 answers were given to other prompts than today's" in told.err
     assert "asked again\t1" in told.out
@@ -282,12 +283,12 @@ def test_second_answers_without_a_question_are_told(tmp_path: Path, capsys: pyte
 def test_prompts_of_a_second_round_need_to_be_wanted(tmp_path: Path):
     first = written(tmp_path / "first.jsonl", ("single/python/home-1", "No."))
     with pytest.raises(UsageError, match="writes the prompts of questions asked again; add --again 1"):
-        evaluate(Options(answers=(first,), prompts_out=tmp_path / "prompts.jsonl"))
+        evaluate(EvalOptions(answers=(first,), prompts_out=tmp_path / "prompts.jsonl"))
 
 
 def test_a_dialect_that_is_not_there():
     with pytest.raises(UsageError, match="there is no dialect 'cobol'"):
-        evaluate(Options(prompts_out=Path("x"), dialects="json,cobol"))
+        evaluate(EvalOptions(prompts_out=Path("x"), dialects="json,cobol"))
 
 
 def test_an_endpoint_that_answers_nothing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -313,7 +314,7 @@ def test_calibrate_remembers_the_winner_and_says_how_sure_it_is(tmp_path: Path, 
     wrong = [f"{name}/{each}" for name in ("json", "native") for each in IDS] + ["python/home-1", "python/home-2"]
     calibrate("near:small", minutes=5, find=lambda _: Behind(wrong), environ=environ)
     told = capsys.readouterr()
-    assert remembered_dialect("http://127.0.0.1:9/v1", "small", environ=environ) == "typescript"
+    assert load_calibrated_dialect("http://127.0.0.1:9/v1", "small", environ=environ) == "typescript"
     head, first, second, *_, verdict = told.out.splitlines()
     assert head.split("\t") == ["dialect", "percent right", "questions", "prompt tokens", "answer tokens", "seconds"]
     assert first.split("\t")[:5] == ["typescript", "100.0 (94–100)", "60", "100", "10"]
@@ -326,7 +327,7 @@ def test_calibrate_remembers_the_winner_and_says_how_sure_it_is(tmp_path: Path, 
 
 
 def test_calibrate_needs_a_model_that_can_be_found_again():
-    with pytest.raises(UsageError, match="sage is no model that could be found again by its name"):
+    with pytest.raises(UsageError, match="sage cannot be found again by its name"):
         calibrate("sage", minutes=1, find=lambda _: answering(QUICK))
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import openai
 import pytest
 
-from toolspeak.cli.serve import ServeOptions, served_models
+from toolspeak.cli.serve import ServeOptions, find_served_models
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.errors import UsageError
-from toolspeak.settings import settings
+from toolspeak.settings import load
 
 from .conversing import MADE, OPENAI_TOOLS, QUESTION, scripted
 from .hosting import gateway, served, until
@@ -144,18 +144,19 @@ def test_a_port_that_is_taken_is_one_line(home: Path):
 
 
 def test_which_dialect_is_spoken(home: Path):
-    configured = settings(home, environ={"HOME": str(home), "TOOLSPEAK_DIALECT": "json"})
+    configured = load(home, environ={"HOME": str(home), "TOOLSPEAK_DIALECT": "json"})
     spoken = {
-        each.name: each.dialect.name for each in served_models(ServeOptions(models=("there", "nowhere")), configured)
+        each.name: each.dialect.name
+        for each in find_served_models(ServeOptions(models=("there", "nowhere")), configured)
     }
     assert spoken == {"there": "typescript", "nowhere": "json"}
-    all_python = served_models(
+    all_python = find_served_models(
         ServeOptions(models=("there", "nowhere"), dialect="python", mends=0, thinks=True), configured
     )
     assert {(each.dialect.name, each.max_repairs, each.thinks) for each in all_python} == {("python", 0, True)}
 
 
 def test_a_default_model_that_was_asked_for_must_be_there(home: Path):
-    configured = settings(home, environ={"HOME": str(home), "TOOLSPEAK_MODEL": "local:/nowhere.gguf"})
+    configured = load(home, environ={"HOME": str(home), "TOOLSPEAK_MODEL": "local:/nowhere.gguf"})
     with pytest.raises(UsageError, match="there is no such file"):
-        served_models(ServeOptions(), configured)
+        find_served_models(ServeOptions(), configured)

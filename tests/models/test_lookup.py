@@ -12,7 +12,7 @@ from toolspeak.models import FAMILIES, SERVERS, EmbeddedModel, HttpModel, RetryP
 from toolspeak.models.profiles import choose_dialect
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
-from toolspeak.settings import remember_dialect, settings
+from toolspeak.settings import load, save_calibrated_dialect
 
 KEYS = {
     "OPENAI_API_KEY": "sk-o",
@@ -193,7 +193,7 @@ def test_configured_endpoints(home: Path):
         find_model("work"),
         find_model("work:big"),
         Agent().model,
-        find_model(configured=settings()),
+        find_model(configured=load()),
     ):
         endpoint = http(found).endpoint
         assert (found.name, endpoint.base_url, endpoint.api) == (
@@ -225,12 +225,12 @@ def test_configured_endpoints_that_are_not_meant(home: Path, name: str, told: st
         find_model(name)
 
 
-def test_a_remembered_dialect_comes_before_a_profile(home: Path):
+def test_a_calibrated_dialect_comes_before_a_profile(home: Path):
     configure(home, WORK)
     for name in ("lmstudio:gemma3", "http://127.0.0.1:1234/v1#gemma4", "ollama:gemma3", "work"):
         found = http(find_model(name))
         assert found.dialect != "json"
-        remember_dialect(found.endpoint.base_url, found.model, "json")
+        save_calibrated_dialect(found.endpoint.base_url, found.model, "json")
         assert find_model(name).dialect == "json"
         assert Agent(name).dialect.name == "json"
         assert Agent(name, dialect="native").dialect.name == "native"
@@ -239,7 +239,7 @@ def test_a_remembered_dialect_comes_before_a_profile(home: Path):
 
 def test_what_somebody_decided_comes_before_what_was_measured(home: Path):
     configure(home, WORK)
-    remember_dialect("http://127.0.0.1:11434/v1", "gemma3", "json")
+    save_calibrated_dialect("http://127.0.0.1:11434/v1", "gemma3", "json")
     assert find_model("spoken:gemma3").dialect == "typescript"
 
 
@@ -255,7 +255,7 @@ def test_weights_by_their_path(home: Path):
         find_model("local:nothing.gguf")
     with pytest.raises(UsageError, match="toolspeak pull"):
         find_model("local")
-    remember_dialect("local", "tiny.gguf", "typescript")
+    save_calibrated_dialect("local", "tiny.gguf", "typescript")
     assert find_model("local:tiny.gguf").dialect == "typescript"
 
 

@@ -1,4 +1,4 @@
-"""Where things are kept, on each platform."""
+"""The cache and config folders on each platform."""
 
 from pathlib import Path, PurePosixPath
 
@@ -22,18 +22,18 @@ from toolspeak.settings import cache_folder, config_folder
         ("linux", {"HOME": "/h", "TOOLSPEAK_CONFIG_FOLDER": "~/a", "TOOLSPEAK_CACHE_FOLDER": "~"}, "/h/a", "/h"),
     ],
 )  # fmt: skip
-def test_folders(platform: str, environ: dict[str, str], config: str, cache: str):
+def test_each_platform_has_its_folders(platform: str, environ: dict[str, str], config: str, cache: str):
     assert PurePosixPath(config_folder(environ, platform=platform)) == PurePosixPath(config)
     assert PurePosixPath(cache_folder(environ, platform=platform)) == PurePosixPath(cache)
 
 
-def test_without_a_home_it_says_what_to_set():
+def test_without_a_home_the_error_names_the_variables_to_set():
     for folder in (cache_folder, config_folder):
         with pytest.raises(UsageError, match="set HOME, or TOOLSPEAK_CACHE_FOLDER and TOOLSPEAK_CONFIG_FOLDER"):
             folder({}, platform="linux")
 
 
-def test_asking_makes_no_folder(tmp_path: Path):
+def test_no_folder_is_created(tmp_path: Path):
     environ = {"HOME": str(tmp_path)}
     cache_folder(environ)
     config_folder(environ)

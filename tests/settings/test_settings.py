@@ -1,4 +1,4 @@
-"""Settings: where they come from, which one wins, and what is said of those that cannot be."""
+"""Settings: their sources, which source wins, and the errors about unknown names and wrong values."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
-from toolspeak.settings import EndpointSettings, LocalSettings, Settings, settings, user_file
+from toolspeak.settings import EndpointSettings, LocalSettings, Settings, load, user_file
 
 SECRET = "sk-very-secret-0123456789"
 
@@ -37,24 +37,24 @@ def user(home: Path, text: str) -> Path:
     return path
 
 
-def complaint(folder: Path, variables: dict[str, str]) -> str:
+def error_text(folder: Path, variables: dict[str, str]) -> str:
     with pytest.raises(UsageError) as caught:
-        settings(folder, variables)
+        load(folder, environ=variables)
     return str(caught.value)
 
 
-def test_without_any_file_everything_is_a_default(home: Path):
-    found = settings(home, environ(home))
+def test_without_any_file_every_setting_is_a_default(home: Path):
+    found = load(home, environ=environ(home))
     assert found == Settings()
     assert (found.model, found.approve, found.limits, found.local) == ("local", "ask", Limits(), LocalSettings())
-    assert {row.origin for row in found.shown()} == {"default"}
+    assert {row.origin for row in found.rows()} == {"default"}
 
 
-def test_a_home_nobody_knows_is_no_obstacle(home: Path):
-    assert settings(home, {}) == Settings()
+def test_settings_load_without_a_home_folder(home: Path):
+    assert load(home, environ={}) == Settings()
 
 
-def test_a_project_file_sets_everything(home: Path):
+def test_a_project_file_can_set_every_setting(home: Path):
     folder = project(
         home,
         """
@@ -76,7 +76,7 @@ def test_a_project_file_sets_everything(home: Path):
         base_url = "http://127.0.0.1:8000/v1"
         """,
     )
-    found = settings(folder, environ(home, WORK_KEY=SECRET))
+    found = load(folder, environ=environ(home, WORK_KEY=SECRET))
     assert (found.model, found.dialect, found.approve) == ("work:big", "typescript", "never")
     assert found.tools == ("toolspeak.builtin.files", str(folder / "tools.py"), str(folder / "sub"))
     assert found.limits == Limits(turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2)
@@ -91,30 +91,30 @@ def test_a_project_file_sets_everything(home: Path):
         model="big",
     )
     assert found.endpoints["bare"] == EndpointSettings(name="bare", base_url="http://127.0.0.1:8000/v1")
-    assert {row.origin for row in found.shown()} == {str(folder / "toolspeak.toml")}
+    assert {row.origin for row in found.rows()} == {str(folder / "toolspeak.toml")}
 
 
-def test_a_file_is_found_from_further_down(home: Path):
+def test_a_project_file_is_found_from_folders_below_it(home: Path):
     folder = project(home, 'model = "a"\ntools = ["x/y.py", "x.py:f", "module:f"]')
     deep = folder / "one" / "two"
     deep.mkdir(parents=True)
-    found = settings(deep, environ(home))
+    found = load(deep, environ=environ(home))
     assert found.model == "a"
     assert found.tools == (str(folder / "x/y.py"), str(folder / "x.py:f"), "module:f")
 
 
-def test_the_nearest_file_is_the_one(home: Path):
+def test_only_the_nearest_project_file_is_read(home: Path):
     folder = project(home, 'model = "far"\ndialect = "json"')
     near = folder / "near"
     near.mkdir()
     (near / "toolspeak.toml").write_text('model = "near"')
-    found = settings(near, environ(home))
+    found = load(near, environ=environ(home))
     assert (found.model, found.dialect) == ("near", None)
 
 
 def test_the_table_in_pyproject_is_read(home: Path):
     folder = project(home, '[tool.toolspeak]\nmodel = "a"\n[tool.toolspeak.limits]\nturns = 2', "pyproject.toml")
-    found = settings(folder, environ(home))
+    found = load(folder, environ=environ(home))
     assert (found.model, found.limits.turns) == ("a", 2)
     assert found.origin("limits.turns") == f"{folder / 'pyproject.toml'} [tool.toolspeak]"
 
@@ -122,23 +122,23 @@ def test_the_table_in_pyproject_is_read(home: Path):
 @pytest.mark.parametrize(
     "text", ['[project]\nname = "x"', '[project]\nname = "toolspeak"', "this is not even TOML", "tool = 3 # toolspeak"]
 )
-def test_a_pyproject_of_somebody_else_is_passed_by(home: Path, text: str):
+def test_a_pyproject_without_a_toolspeak_table_is_skipped(home: Path, text: str):
     folder = project(home, 'model = "a"')
     below = folder / "below"
     below.mkdir()
     (below / "pyproject.toml").write_text(text)
-    assert settings(below, environ(home)).model == "a"
+    assert load(below, environ=environ(home)).model == "a"
 
 
-def test_a_file_of_our_own_comes_before_pyproject(home: Path):
+def test_toolspeak_toml_comes_before_pyproject(home: Path):
     project(home, '[tool.toolspeak]\nmodel = "pyproject"', "pyproject.toml")
-    assert settings(project(home, 'model = "own"'), environ(home)).model == "own"
+    assert load(project(home, 'model = "own"'), environ=environ(home)).model == "own"
 
 
 def test_environment_beats_project_beats_user_beats_default(home: Path):
     path = user(home, 'model = "user"\ndialect = "json"\napprove = "always"\nlimits.turns = 7')
     folder = project(home, 'model = "project"\ndialect = "python"')
-    found = settings(folder, environ(home, TOOLSPEAK_MODEL="variable"))
+    found = load(folder, environ=environ(home, TOOLSPEAK_MODEL="variable"))
     assert (found.model, found.dialect, found.approve, found.limits.turns) == ("variable", "python", "always", 7)
     assert [found.origin(name) for name in ("model", "dialect", "approve", "limits.calls")] == [
         "environment variable TOOLSPEAK_MODEL",
@@ -148,9 +148,9 @@ def test_environment_beats_project_beats_user_beats_default(home: Path):
     ]
 
 
-def test_endpoints_of_both_files_are_there(home: Path):
+def test_endpoints_of_both_files_are_merged(home: Path):
     user(home, 'endpoints.a.base_url = "http://user/v1"\nendpoints.b.base_url = "http://user/v1"')
-    found = settings(project(home, 'endpoints.b.base_url = "http://project/v1"'), environ(home))
+    found = load(project(home, 'endpoints.b.base_url = "http://project/v1"'), environ=environ(home))
     assert {name: each.base_url for name, each in found.endpoints.items()} == {
         "a": "http://user/v1",
         "b": "http://project/v1",
@@ -165,43 +165,43 @@ def test_endpoints_of_both_files_are_there(home: Path):
         ("TOOLSPEAK_APPROVE", "always", "approve", "always"),
     ],
 )
-def test_the_environment_sets(home: Path, variable: str, text: str, name: str, value: Any):
-    assert getattr(settings(home, environ(home, **{variable: text})), name) == value
+def test_variables_set_texts(home: Path, variable: str, text: str, name: str, value: Any):
+    assert getattr(load(home, environ=environ(home, **{variable: text})), name) == value
 
 
-def test_the_environment_sets_numbers(home: Path):
+def test_variables_set_numbers(home: Path):
     variables = environ(
         home, TOOLSPEAK_LIMITS_TURNS="none", TOOLSPEAK_LIMITS_SECONDS="1.5", TOOLSPEAK_LOCAL_THREADS="3"
     )
-    found = settings(home, variables)
+    found = load(home, environ=variables)
     assert (found.limits.turns, found.limits.seconds, found.local.threads) == (None, 1.5, 3)
 
 
 @pytest.mark.parametrize("variables", [{"TOOLSPEAK_MODEL": ""}, {"TOOLSPEAK_OF_ANOTHER_PROGRAM": "1"}])
-def test_variables_that_say_nothing_to_us_are_passed_by(home: Path, variables: dict[str, str]):
-    assert settings(home, environ(home, **variables)) == Settings()
+def test_empty_and_foreign_variables_are_ignored(home: Path, variables: dict[str, str]):
+    assert load(home, environ=environ(home, **variables)) == Settings()
 
 
-def test_a_key_may_be_in_a_variable_that_looks_like_a_setting(home: Path):
+def test_a_key_variable_may_look_like_a_misspelt_setting(home: Path):
     folder = project(home, 'endpoints.a = {base_url = "http://h/v1", key_env = "TOOLSPEAK_MODELS"}')
-    assert settings(folder, environ(home, TOOLSPEAK_MODELS=SECRET)).endpoints["a"].key_set
+    assert load(folder, environ=environ(home, TOOLSPEAK_MODELS=SECRET)).endpoints["a"].key_set
 
 
-def test_a_misspelt_variable_is_told(home: Path):
-    assert complaint(home, environ(home, TOOLSPEAK_MODLE="x")) == (
+def test_a_misspelt_variable_is_an_error_with_a_suggestion(home: Path):
+    assert error_text(home, environ(home, TOOLSPEAK_MODLE="x")) == (
         "environment variable TOOLSPEAK_MODLE: no such setting; did you mean TOOLSPEAK_MODEL?"
     )
 
 
-def test_a_local_file_is_named_from_where_the_setting_lies(home: Path):
+def test_a_local_model_path_is_relative_to_the_settings_file(home: Path):
     folder = project(home, 'model = "local:weights/x.gguf"')
-    assert settings(folder, environ(home)).model == f"local:{folder / 'weights/x.gguf'}"
+    assert load(folder, environ=environ(home)).model == f"local:{folder / 'weights/x.gguf'}"
     project(home, 'model = "local:~/x.gguf"')
-    assert settings(folder, environ(home)).model == f"local:{home / 'x.gguf'}"
+    assert load(folder, environ=environ(home)).model == f"local:{home / 'x.gguf'}"
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ('modle = "x"', "there is no setting modle; did you mean model? There are: model, dialect, tools, approve, "),
         ("limits.turn = 3", "there is no setting limits.turn; did you mean limits.turns? There are: limits.turns, "),
@@ -209,7 +209,7 @@ def test_a_local_file_is_named_from_where_the_setting_lies(home: Path):
         ('"limits.turns" = 3', "there is no setting limits.turns"),
         ("model = 3", "model takes a text, not 3"),
         ('model = " "', 'model takes a text, not " "'),
-        ('tools = "a.py"', 'tools takes a list of targets (between commas, in the environment), not "a.py"'),
+        ('tools = "a.py"', 'tools takes a list of targets (separated by commas in the environment), not "a.py"'),
         ("tools = [1]", "tools takes a list of targets"),
         ('approve = "maybe"', 'approve takes one of never, ask, always, not "maybe"'),
         ("limits.turns = 0", 'limits.turns takes a whole number, at least 1, or "none", not 0'),
@@ -231,30 +231,30 @@ def test_a_local_file_is_named_from_where_the_setting_lies(home: Path):
         ('[endpoints.a]\nbase_url="http://x"\napi="other"', "endpoints.a.api takes one of openai, anthropic"),
     ],
 )
-def test_what_cannot_be_is_told_with_the_file(home: Path, text: str, says: str):
+def test_wrong_settings_are_errors_that_name_the_file(home: Path, text: str, message: str):
     folder = project(home, text)
-    told = complaint(folder, environ(home))
-    assert told.startswith(f"{folder / 'toolspeak.toml'}: {says}")
+    error = error_text(folder, environ(home))
+    assert error.startswith(f"{folder / 'toolspeak.toml'}: {message}")
 
 
-def test_a_wrong_variable_is_told(home: Path):
-    assert complaint(home, environ(home, TOOLSPEAK_LIMITS_TURNS="ten")) == (
+def test_a_wrong_value_in_a_variable_is_an_error(home: Path):
+    assert error_text(home, environ(home, TOOLSPEAK_LIMITS_TURNS="ten")) == (
         "environment variable TOOLSPEAK_LIMITS_TURNS: limits.turns takes a whole number, at least 1, or "
         '"none", not "ten"'
     )
 
 
-def test_a_file_that_cannot_be_read_is_told(home: Path):
+def test_an_unreadable_file_is_an_error(home: Path):
     folder = project(home, "model =")
-    assert "toolspeak.toml is not TOML: " in complaint(folder, environ(home))
+    assert "toolspeak.toml is not TOML: " in error_text(folder, environ(home))
     (folder / "toolspeak.toml").write_bytes(b'model = "\xff"')
-    assert "it is not UTF-8 text" in complaint(folder, environ(home))
+    assert "it is not UTF-8 text" in error_text(folder, environ(home))
     (folder / "toolspeak.toml").unlink()
     (folder / "toolspeak.toml").mkdir()
-    assert complaint(folder, environ(home)).startswith(f"cannot read {folder / 'toolspeak.toml'}: ")
+    assert error_text(folder, environ(home)).startswith(f"cannot read {folder / 'toolspeak.toml'}: ")
     (folder / "toolspeak.toml").rmdir()
     project(home, "tool.toolspeak = 3", "pyproject.toml")
-    assert complaint(folder, environ(home)).endswith("tool.toolspeak is a table, written as [tool.toolspeak]")
+    assert error_text(folder, environ(home)).endswith("tool.toolspeak is a table, written as [tool.toolspeak]")
 
 
 @pytest.mark.parametrize(
@@ -272,9 +272,9 @@ def test_a_file_that_cannot_be_read_is_told(home: Path):
 def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(home: Path, line: str):
     start = "" if line.startswith("base_url") else 'base_url = "http://h/v1"\n'
     folder = project(home, f"[endpoints.a]\n{start}{line}")
-    told = complaint(folder, environ(home))
-    assert SECRET not in told
-    assert "AKIA" not in told
+    error = error_text(folder, environ(home))
+    assert SECRET not in error
+    assert "AKIA" not in error
 
 
 def test_keys_are_never_shown(home: Path):
@@ -284,8 +284,8 @@ def test_keys_are_never_shown(home: Path):
         'b = {base_url = "http://b/v1", key_env = "B_KEY"}',
     )
     variables = environ(home, A_KEY=SECRET)
-    found = settings(folder, variables)
-    rows = {row.setting: row.value for row in found.shown()}
+    found = load(folder, environ=variables)
+    rows = {row.setting: row.value for row in found.rows()}
     assert rows["endpoints.a"] == "http://a/v1, openai, key in A_KEY (set)"
     assert rows["endpoints.b"] == "http://b/v1, openai, key in B_KEY (not set)"
     assert rows["model"] == "http://…@h/v1#x"
@@ -296,7 +296,7 @@ def test_keys_are_never_shown(home: Path):
     assert EndpointSettings(name="c", base_url="http://c").key(variables) is None
 
 
-def test_a_project_cannot_allow_every_call(tmp_path):
+def test_a_project_file_cannot_approve_every_call(tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text('approve = "always"')
     with pytest.raises(UsageError, match="is not taken from a project"):
-        settings(tmp_path, {})
+        load(tmp_path, environ={})

@@ -1,15 +1,15 @@
-"""The way in: `toolspeak …` and `python -m toolspeak.cli`.
+"""The entry point of `toolspeak …` and `python -m toolspeak.cli`.
 
-Whatever goes wrong by the user's hand is one line on standard error and exit code 2, never a traceback.
+Every mistake of the user is one line on standard error and exit code 2, never a traceback.
 """
 
 import sys
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line and exit."""
     try:
-        from toolspeak.cli.app import run  # not at the top: without the extra it fails, and says how to mend it
+        from toolspeak.cli.app import run  # not at the top: without the extra `cli` it fails, and the cure is printed
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich", "click"):
             raise

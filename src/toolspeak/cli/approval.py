@@ -1,7 +1,7 @@
-"""Calls that need a yes, and the person who is asked.
+"""Approval of calls by the user.
 
-The run waits in the event loop; the person is asked in the main thread, where events are drawn. What was answered
-passes from one to the other here.
+The run waits for approval in its event loop; the user is asked in the main thread, where events are drawn. The
+`ApprovalBridge` carries the answer from the one to the other.
 """
 
 import asyncio
@@ -10,46 +10,46 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import TypeAlias
 
-from toolspeak.cli.options import Approve
+from toolspeak.cli.options import ApproveChoice
 from toolspeak.messages import ToolCall
 from toolspeak.run import Approver
 
-Ask: TypeAlias = Callable[[ToolCall], "bool | str"]
-"""Asks the person: a yes, a no, or a text that says why not."""
+AskUser: TypeAlias = Callable[[ToolCall], "bool | str"]
+"""Asks the user about a call. Returns whether it is approved, or the reason why it is not."""
 
-NEVER = "calls of this tool are refused here, by the settings or by --approve never"
-NOBODY = "nobody is here to allow it"
+REFUSED_BY_POLICY = "calls of this tool are refused here, by the settings or by --approve never"
+REFUSED_WITHOUT_USER = "nobody is here to allow it"
 
 
-class Desk:
-    """Where the run leaves its questions, and whoever draws it the answers."""
+class ApprovalBridge:
+    """Carries the user's answers from the thread that draws a run to the event loop that waits for them."""
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+    def __init__(self, ask_user: AskUser) -> None:
+        self._ask_user = ask_user
         self._answers: dict[str, Future[bool | str]] = {}
 
     def clear(self) -> None:
-        """Another run begins, whose calls may have the ids of earlier ones: no answer is left over for them."""
+        """Drop all answers before another run starts: its calls may have the ids of earlier ones."""
         self._answers = {}
 
-    async def approve(self, call: ToolCall) -> bool | str:
-        """Wait for the answer; called by the run."""
+    async def wait(self, call: ToolCall) -> bool | str:
+        """Wait for the answer about a call. This is the run's `approve` function."""
         return await asyncio.wrap_future(self._answer(call))
 
-    def answer(self, call: ToolCall) -> None:
-        """Ask the person; called by whoever draws the run, when it meets the question."""
-        said = self._ask(call)
-        with suppress(InvalidStateError):  # the run did not wait: its time was over, say
-            self._answer(call).set_result(said)
+    def ask(self, call: ToolCall) -> None:
+        """Ask the user about a call. The thread that draws the run calls this when it meets `ApprovalNeeded`."""
+        answer = self._ask_user(call)
+        with suppress(InvalidStateError):  # the run no longer waits, for example because its time is up
+            self._answer(call).set_result(answer)
 
     def _answer(self, call: ToolCall) -> "Future[bool | str]":
         return self._answers.setdefault(call.id, Future())
 
 
-def approver(approve: Approve, desk: Desk | None) -> Approver | None:
-    """Who the run asks. Without a desk there is nobody, and the run pauses."""
-    if approve == Approve.always:
+def build_approver(choice: ApproveChoice, approvals: ApprovalBridge | None) -> Approver | None:
+    """Return the `approve` function of an agent, or None if the run is to pause because there is no user to ask."""
+    if choice == ApproveChoice.always:
         return lambda call: True
-    if approve == Approve.never:
-        return lambda call: NEVER
-    return desk.approve if desk is not None else None
+    if choice == ApproveChoice.never:
+        return lambda call: REFUSED_BY_POLICY
+    return approvals.wait if approvals is not None else None

@@ -1,151 +1,167 @@
-"""`toolspeak chat`: a conversation at a terminal, or with whatever writes lines."""
+"""`toolspeak chat`: a conversation at a terminal or through a pipe."""
 
 import sys
 
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak.cli.agent import AgentOptions, Loading, Plan, planned
-from toolspeak.cli.approval import NOBODY, Desk
-from toolspeak.cli.clock import Clock
-from toolspeak.cli.console import Transcript, console_on
-from toolspeak.cli.display import introduction, visible
-from toolspeak.cli.input import Keyboard, Lines, Writer, at_terminal
-from toolspeak.cli.live_run import play
-from toolspeak.cli.slash_commands import COMMANDS, Left, command_in, obey
-from toolspeak.cli.stdout import answer_alone
+from toolspeak import settings
+from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
+from toolspeak.cli.approval import ApprovalBridge
+from toolspeak.cli.call_timer import CallTimer
+from toolspeak.cli.format import describe_agent, escape_controls
+from toolspeak.cli.live_run import run_live
+from toolspeak.cli.model_loader import ModelLoader
+from toolspeak.cli.slash_commands import COMMANDS, LeaveChat, parse_command, run_command
+from toolspeak.cli.stdout import reserve_stdout
+from toolspeak.cli.transcript import Transcript, create_console
+from toolspeak.cli.user_input import PipedInput, TerminalInput, UserInput, is_interactive
 from toolspeak.errors import ModelError, UsageError
 from toolspeak.events import Fact
 from toolspeak.messages import Message, ToolCall
 from toolspeak.run import Outcome
-from toolspeak.settings import settings
 
 
-def chat(wishes: AgentOptions) -> int:
-    """Talk until somebody leaves."""
-    plan = planned(wishes, settings())
-    with answer_alone() as answer:
-        console = console_on(answer)
-        writer = _writer(console)
-        if plan.lacks_weights and isinstance(writer, Keyboard) and not _pulled(writer, console):
+def chat(options: AgentOptions) -> int:
+    """Hold a conversation until the user leaves, and return the exit code."""
+    config = resolve_config(options, settings.load())
+    with reserve_stdout() as answer:
+        console = create_console(answer)
+        user_input = _create_input(console)
+        if config.is_missing_weights and isinstance(user_input, TerminalInput) and not _offer_pull(user_input, console):
             return 1
-        Conversation(plan, writer, console).talk()
+        ChatSession(config, user_input, console).run()
     return 0
 
 
-def _writer(console: Console) -> Writer:
-    if at_terminal(console):
-        return Keyboard(console, [f"/{name}" for name in COMMANDS])
-    return Lines(sys.stdin, NOBODY)
+def _create_input(console: Console) -> UserInput:
+    if is_interactive(console):
+        return TerminalInput(console, [f"/{name}" for name in COMMANDS])
+    return PipedInput(sys.stdin)
 
 
-def _pulled(keyboard: Keyboard, console: Console) -> bool:
-    """Whether the weights that were missing are there now."""
+def _offer_pull(user_input: TerminalInput, console: Console) -> bool:
+    """Offer to download the missing weights, and return whether they are there now."""
     console.print(Text("the weights of the embedded model are not on this machine; toolspeak pull gets them (1.1 GB)"))
-    if not keyboard.agrees("pull them now? [y]es, [n]o: "):
+    if not user_input.confirm("pull them now? [y]es, [n]o: "):
         return False
-    from toolspeak.cli.pull import pulled
+    from toolspeak.cli.pull import pull_weights
 
-    pulled("local", console)
+    pull_weights("local", console)
     return True
 
 
-class Conversation:
-    """What was said, who answers, and the loop between the two."""
+class ChatSession:
+    """A conversation with an agent: reads messages, runs the agent or a slash command, and draws the answers.
 
-    def __init__(self, plan: Plan, writer: Writer, console: Console) -> None:
+    Attributes:
+        console: Where the conversation is drawn.
+        config: The configuration of the agent.
+        agent: The agent that answers.
+        messages: The conversation so far.
+        facts: The facts of the last run.
+    """
+
+    def __init__(self, config: AgentConfig, user_input: UserInput, console: Console) -> None:
         self.console = console
         self.messages: tuple[Message, ...] = ()
         self.facts: tuple[Fact, ...] = ()
-        self._writer = writer
-        self._desk = Desk(self._approved)
-        self._transcript = Transcript(console, Clock())
-        self.plan = plan
-        self.agent = plan.agent(self._desk)
-        self._loading = Loading(self.agent.model)
+        self._user_input = user_input
+        self._approvals = ApprovalBridge(self._ask_approval)
+        self._transcript = Transcript(console, CallTimer())
+        self.config = config
+        self.agent = config.build_agent(self._approvals)
+        self._loader = ModelLoader(self.agent.model)
 
-    def become(self, plan: Plan) -> None:
-        """Go on in another way; if it cannot be, everything stays as it is."""
-        agent = plan.agent(self._desk)
-        self.plan, self.agent = plan, agent
-        self._loading = Loading(agent.model)
+    def reconfigure(self, config: AgentConfig) -> None:
+        """Continue with another agent. If it cannot be built, the session stays as it is."""
+        agent = config.build_agent(self._approvals)
+        self.config, self.agent = config, agent
+        self._loader = ModelLoader(agent.model)
 
-    def talk(self) -> None:
-        """Answer until somebody leaves."""
-        self.introduce()
-        if isinstance(self._writer, Keyboard):
-            self._say("/help lists commands, Ctrl-D leaves", "dim")
-        empty = 0
+    def run(self) -> None:
+        """Read and answer messages until the user leaves."""
+        self.print_agent()
+        if isinstance(self._user_input, TerminalInput):
+            self._print("/help lists commands, Ctrl-D leaves", "dim")
+        empty_lines = 0
         while True:
             try:
-                text = self._writer.line()
+                text = self._user_input.read_message()
             except EOFError:
                 return
             except KeyboardInterrupt:
-                if not isinstance(self._writer, Keyboard):
+                if not isinstance(self._user_input, TerminalInput):
                     raise
-                self._say("Ctrl-D or /quit leaves", "dim")
+                self._print("Ctrl-D or /quit leaves", "dim")
                 continue
-            empty = 0 if text.strip() else empty + 1
-            if empty == 2 or text.strip().lower() in ("quit", "exit"):
+            empty_lines = 0 if text.strip() else empty_lines + 1
+            if empty_lines == 2 or text.strip().lower() in ("quit", "exit"):
                 return
             try:
                 if text.strip():
-                    self._heard(text)
-            except Left:
+                    self._handle(text)
+            except LeaveChat:
                 return
 
-    def _heard(self, text: str) -> None:
+    def _handle(self, text: str) -> None:
+        """Run a slash command, or answer a message; errors are printed, and the session continues."""
         try:
-            if command := command_in(text):
-                obey(self, *command)
+            if command := parse_command(text):
+                run_command(self, *command)
             else:
                 self._answer(text)
         except (UsageError, ModelError) as error:
-            self._say(" ".join(visible(str(error)).split()), "red")
+            self._print(" ".join(escape_controls(str(error)).split()), "red")
         except KeyboardInterrupt:
-            self._say("stopped", "yellow")
+            self._print("stopped", "yellow")
 
-    def _answer(self, text: str) -> None:
-        clock = Clock()
-        self._transcript = transcript = Transcript(self.console, clock)
+    def _answer(self, prompt: str) -> None:
+        timer = CallTimer()
+        self._transcript = transcript = Transcript(self.console, timer)
         try:
-            self._load()
-            with transcript.with_prints():
-                outcome = play(
-                    self.agent, text, transcript.show, messages=self.messages, desk=self._desk, record=clock.note
+            self._wait_for_model()
+            with transcript.capture_prints():
+                outcome = run_live(
+                    self.agent,
+                    prompt,
+                    transcript.show,
+                    messages=self.messages,
+                    approvals=self._approvals,
+                    record=timer.record,
                 )
         except ModelError as error:
-            self._remember(error.outcome)
+            self._keep(error.outcome)
             raise
         finally:
-            transcript.pause()
-        self._remember(outcome)
-        if isinstance(self._writer, Keyboard):
+            transcript.end_line()
+        self._keep(outcome)
+        if isinstance(self._user_input, TerminalInput):
             self.console.print()
 
-    def _load(self) -> None:
-        if self._loading.failed:
-            self._loading = Loading(self.agent.model)
-        if self._loading.under_way:
-            self._transcript.wait_for(f"loading {self.agent.model.name}")
-        self._loading.wait()
+    def _wait_for_model(self) -> None:
+        if self._loader.has_failed:
+            self._loader = ModelLoader(self.agent.model)
+        if self._loader.is_loading:
+            self._transcript.show_wait(f"loading {self.agent.model.name}")
+        self._loader.wait()
 
-    def _remember(self, outcome: Outcome[None] | None) -> None:
+    def _keep(self, outcome: Outcome[None] | None) -> None:
+        """Keep the messages and facts of a run for the next one."""
         if outcome is None:
             return
         self.facts = outcome.facts
-        # A prompt that nothing was said to, as the endpoint failed, will be asked again.
+        # When the endpoint fails before it answers, the prompt is dropped: the user will write it again.
         if outcome.stop_reason != "error" or outcome.messages[-1].role != "user":
             self.messages = outcome.messages
 
-    def _approved(self, call: ToolCall) -> bool | str:
-        self._transcript.pause()
-        return self._writer.approve(call)
+    def _ask_approval(self, call: ToolCall) -> bool | str:
+        self._transcript.end_line()
+        return self._user_input.ask_approval(call)
 
-    def introduce(self) -> None:
-        """Say who answers."""
-        self._say(introduction(self.agent) + (" · loading" if self._loading.under_way else ""), "dim")
+    def print_agent(self) -> None:
+        """Print the model, the dialect and the number of tools."""
+        self._print(describe_agent(self.agent) + (" · loading" if self._loader.is_loading else ""), "dim")
 
-    def _say(self, text: str, style: str) -> None:
+    def _print(self, text: str, style: str) -> None:
         self.console.print(Text(text, style), overflow="fold", soft_wrap=not self.console.is_terminal)

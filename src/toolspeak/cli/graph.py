@@ -1,71 +1,71 @@
-"""`toolspeak graph`: an agent or a finished run as mermaid, or as a picture."""
+"""`toolspeak graph`: an agent or a recorded run, drawn in mermaid and as an SVG picture."""
 
 import json
 from pathlib import Path
 
-from toolspeak.cli.lanes import Lanes, lanes_of
-from toolspeak.cli.record import recorded
-from toolspeak.cli.stdout import found
-from toolspeak.cli.svg import agent_picture, run_picture
-from toolspeak.errors import UsageError
+from toolspeak import settings
+from toolspeak.cli.files import read_text
+from toolspeak.cli.record import read_record
+from toolspeak.cli.sequence_diagram import SequenceDiagram, build_diagram
+from toolspeak.cli.svg import draw_agent, draw_run
+from toolspeak.cli.targets import discover_targets
 from toolspeak.run.graph import GraphStep, draw_flowchart
-from toolspeak.settings import settings
-from toolspeak.settings.calibrations import write_atomically
+from toolspeak.settings.files import write_atomically
 
-ARROWS = {"asks": "->>", "answers": "-->>"}
+MERMAID_ARROWS = {"request": "->>", "response": "-->>"}
+
+MAX_FIRST_LINE_BYTES = 1_000_000
+"""How much of a file is read to find out whether it is a record."""
 
 
-def drawn(target: str, model: str | None, svg: Path | None) -> str:
-    """The drawing in mermaid; with `svg`, a picture is written there."""
-    if is_facts(target):
-        lanes = lanes_of(recorded(_read(Path(target)), target))
-        text, picture = sequence(lanes), run_picture(lanes)
+def draw(target: str, model: str | None, svg: Path | None) -> str:
+    """Draw a target's agent or a recorded run, and return the mermaid text.
+
+    Args:
+        target: A target with functions, or a file of facts.
+        model: The name to draw for the agent's model; by default the one in the settings.
+        svg: A file to write a picture to.
+    """
+    if is_record(target):
+        diagram = build_diagram(read_record(read_text(target), target))
+        text, picture = format_mermaid(diagram), draw_run(diagram)
     else:
-        names = found(target).names
-        name = model or settings().model
-        text = draw_flowchart([GraphStep(shape="model", label=name, tools=names)])
-        picture = agent_picture(name, names)
+        tools = discover_targets(target).names
+        name = model or settings.load().model
+        text = draw_flowchart([GraphStep(shape="model", label=name, tools=tools)])
+        picture = draw_agent(name, tools)
     if svg is not None:
         write_atomically(svg, picture)
     return text
 
 
-def is_facts(target: str) -> bool:
-    """Whether a target is a file of facts: it begins as a line of JSON does."""
+def is_record(target: str) -> bool:
+    """Whether a target is a file of facts: it is named as JSON, or its first line is a JSON object."""
     path = Path(target)
     if path.suffix in (".jsonl", ".json"):
         return True
     try:
         with path.open("rb") as file:
-            start = file.readline(1_000_000)
+            start = file.readline(MAX_FIRST_LINE_BYTES)
         return path.suffix != ".py" and isinstance(json.loads(start), dict)
     except (OSError, ValueError, RecursionError):
         return False
 
 
-def sequence(lanes: Lanes) -> str:
-    """A run as a sequence diagram in mermaid."""
+def format_mermaid(diagram: SequenceDiagram) -> str:
+    """Format a sequence diagram in mermaid."""
     lines = ["sequenceDiagram"]
-    for number, name in enumerate(lanes.names):
-        lines.append(f"    {'actor' if number == 0 else 'participant'} p{number} as {_text(name)}")
-    for arrow in lanes.arrows:
-        if arrow.sort == "note":
-            lines.append(f"    Note over p{arrow.source}: {_text(arrow.text)}")
+    for number, name in enumerate(diagram.participants):
+        lines.append(f"    {'actor' if number == 0 else 'participant'} p{number} as {_escape(name)}")
+    for arrow in diagram.arrows:
+        if arrow.kind == "note":
+            lines.append(f"    Note over p{arrow.source}: {_escape(arrow.text)}")
         else:
-            lines.append(f"    p{arrow.source}{ARROWS[arrow.sort]}p{arrow.target}: {_text(arrow.text)}")
+            lines.append(f"    p{arrow.source}{MERMAID_ARROWS[arrow.kind]}p{arrow.target}: {_escape(arrow.text)}")
     return "\n".join([*lines, ""])
 
 
-def _text(text: str) -> str:
-    """As mermaid wants it: what would end the label, or be taken for markup, is written as a code."""
+def _escape(text: str) -> str:
+    """Replace the characters that mermaid would take for the end of a label or for markup by their codes."""
     special = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;"}
     return "".join(special.get(letter, letter) for letter in text) or " "
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None

@@ -1,4 +1,4 @@
-"""One run, drawn as it happens, with somebody at the keyboard who may be asked and may want it to stop."""
+"""Runs an agent and draws its events as they happen, with a user who may be asked for approval or press Ctrl-C."""
 
 import signal
 import threading
@@ -7,55 +7,63 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from toolspeak.cli.approval import Desk
+from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.events import ApprovalNeeded, Event
 from toolspeak.messages import Message
 from toolspeak.run import Agent, Outcome, Recorder, Stream
 
 
-def play(
+def run_live(
     agent: Agent,
     prompt: str,
     show: Callable[[Event], None],
     *,
     messages: Sequence[Message] = (),
-    desk: Desk | None = None,
+    approvals: ApprovalBridge | None = None,
     record: Recorder | None = None,
 ) -> Outcome[None]:
-    """Play a run to its end and give its outcome. Ctrl-C ends it early, and there is an outcome all the same.
+    """Run an agent to its end and return the outcome, also if Ctrl-C ends the run early.
+
+    Args:
+        agent: The agent to run.
+        prompt: The user's prompt.
+        show: Called with each event.
+        messages: The conversation before the prompt.
+        approvals: Asks the user about calls that need approval.
+        record: Called with each fact at the time it happens.
 
     Raises:
         ModelError: The endpoint failed.
-        RunPaused: A call needs a yes and there is nobody to ask.
-        KeyboardInterrupt: Ctrl-C came twice.
+        RunPaused: A call needs approval and there is no user to ask.
+        KeyboardInterrupt: Ctrl-C was pressed twice.
     """
-    if desk is not None:
-        desk.clear()
-    with agent.stream(prompt, messages=messages, record=record) as stream, _interruptible(stream):
+    if approvals is not None:
+        approvals.clear()
+    with agent.stream(prompt, messages=messages, record=record) as stream, _cancel_on_interrupt(stream):
         for event in stream:
             show(event)
-            if desk is not None and isinstance(event, ApprovalNeeded):
+            if approvals is not None and isinstance(event, ApprovalNeeded):
                 try:
-                    desk.answer(event.call)
+                    approvals.ask(event.call)
                 except KeyboardInterrupt:
                     stream.cancel()
     return stream.outcome
 
 
 @contextmanager
-def _interruptible(stream: Stream[Any]) -> Generator[None]:
-    """Ctrl-C ends the run; a second one does not wait for it."""
-    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+def _cancel_on_interrupt(stream: Stream[Any]) -> Generator[None]:
+    """Let Ctrl-C cancel the run, and a second Ctrl-C raise `KeyboardInterrupt` without waiting for the run."""
+    if threading.current_thread() is not threading.main_thread():  # signals arrive in the main thread only
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
+    previous = signal.getsignal(signal.SIGINT)
 
-    def interrupted(number: int, frame: FrameType | None) -> None:
+    def cancel(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         stream.cancel()
 
-    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGINT, cancel)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)

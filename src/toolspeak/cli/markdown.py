@@ -1,8 +1,8 @@
-"""Markdown as it arrives: text in pieces goes in, pieces with a style come out, and none is ever taken back.
+"""Renders markdown as it arrives: chunks of text go in, spans with a style come out, and no span is ever taken back.
 
-So nothing flickers, and no text is lost in a narrow window. A line begins to come out when it is known what sort of
-line it is; within it, words come out when they end, and emphasis when it is closed. How the text was cut into pieces
-makes no difference. What is not understood comes out as it stands.
+So nothing flickers, and no text is lost in a narrow window. A line is held until its kind is known (heading, list item,
+…); within it, a word is held until it ends, and emphasis until it is closed. How the text is cut into chunks makes no
+difference. Markup that is not understood comes out unchanged.
 """
 
 import re
@@ -13,23 +13,23 @@ from rich.cells import cell_len, chop_cells
 
 
 class Span(NamedTuple):
-    """Some text in one style, to be written where the cursor stands."""
+    """Text in one style, to be written where the cursor stands."""
 
     text: str
     style: str = ""
 
 
-CODE = "cyan"
-HEADING = "bold"
-QUOTE = "dim italic"
+CODE_STYLE = "cyan"
+HEADING_STYLE = "bold"
+QUOTE_STYLE = "dim italic"
 
 TAB = "    "
-"""How a tab is drawn, wherever it stands: where the next stop would be depends on how the text was cut."""
+"""What a tab is drawn as, in every column: the next tab stop would depend on how the text was cut."""
 
-LONGEST = 200
-"""Letters after which emphasis that was not closed is none."""
+MAX_EMPHASIS_CHARS = 200
+"""Emphasis that is not closed within so many characters is plain text."""
 
-_UNDECIDED = re.compile(r"[ \t]*([#`~*+>_-]+|\d{1,9}[.)]?)?[ \t]*")
+_UNDECIDED_START = re.compile(r"[ \t]*([#`~*+>_-]+|\d{1,9}[.)]?)?[ \t]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
@@ -41,68 +41,69 @@ _PLAIN = re.compile(r"[^*_`\\]+")
 _CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(\*\*|__)(?![\s*_])(.+?)(?<![\s*_])\1(?![*_])")
 _EMPHASIS = re.compile(r"([*_])(?![\s*_])([^*_]+?)(?<!\s)\1(?![*_\w])")
-_STYLES = ((_CODE_SPAN, CODE), (_STRONG, "bold"), (_EMPHASIS, "italic"))
+_STYLES = ((_CODE_SPAN, CODE_STYLE), (_STRONG, "bold"), (_EMPHASIS, "italic"))
 
 
-class Markdown:
-    """What a text means, line by line. Spans come out as they are known; the end of a line is a span of its own.
+class MarkdownParser:
+    """Parses markdown line by line into spans. The end of a line is a span of its own.
 
     Attributes:
-        indent: How far the lines of this paragraph that are broken by the window are indented.
-        is_code: Whether the spans are code, whose spaces count.
+        indent: The columns by which wrapped lines of the present paragraph are indented.
+        is_code: Whether the present line is code, whose spaces are kept.
     """
 
     def __init__(self) -> None:
         self.indent = 0
         self.is_code = False
-        self._line = ""  # what has arrived of this line and has not come out
-        self._decided = False
+        self._line = ""  # the part of this line that has arrived and is not yet returned
+        self._is_begun = False  # whether the kind of this line is known
         self._style = ""
         self._fence = ""
-        self._before = ""  # the letter that came out last
+        self._before = ""  # the last character that was returned
 
     def feed(self, text: str) -> Iterator[Span]:
-        """Text as it arrives."""
+        """Parse the next chunk of text."""
         *whole, rest = text.replace("\r\n", "\n").split("\n")
         for line in whole:
             self._line += line
-            yield from self._read(ended=True)
-            self._decided, self._line = False, ""
+            yield from self._read_line(ended=True)
+            self._is_begun, self._line = False, ""
         self._line += rest
-        yield from self._read(ended=False)
+        yield from self._read_line(ended=False)
 
     def close(self) -> Iterator[Span]:
-        """The end of the text."""
+        """Parse the end of the text."""
         if self._line:
-            yield from self._read(ended=True, last=True)
-        self._decided, self._line, self._fence = False, "", ""
+            yield from self._read_line(ended=True, last=True)
+        self._is_begun, self._line, self._fence = False, "", ""
 
-    def _read(self, *, ended: bool, last: bool = False) -> Iterator[Span]:
-        if not self._decided:
-            if not ended and self._undecided():
+    def _read_line(self, *, ended: bool, last: bool = False) -> Iterator[Span]:
+        if not self._is_begun:
+            if not ended and self._needs_more():
                 return
-            head = self._begin()
-            if head is None:  # a fence: it is not shown
+            prefix = self._begin_line()
+            if prefix is None:  # a fence, which is not drawn
                 return
-            yield from head
-        yield from self._inline(ended=ended)
+            yield from prefix
+        yield from self._read_inline(ended=ended)
         if ended and not last:
             yield Span("\n")
 
-    def _undecided(self) -> bool:
+    def _needs_more(self) -> bool:
+        """Whether the kind of this line depends on text that has not arrived."""
         if self._fence:
             return not self._line.strip(" \t" + self._fence[0])
-        return bool(_UNDECIDED.fullmatch(self._line) or _FENCE.match(self._line))
+        return bool(_UNDECIDED_START.fullmatch(self._line) or _FENCE.match(self._line))
 
-    def _begin(self) -> "list[Span] | None":
-        """Find out what sort of line this is, and give what stands before its text."""
-        self._decided, self._before = True, ""
+    def _begin_line(self) -> "list[Span] | None":
+        """Recognize the kind of this line, and return the spans before its text; None if the line is a fence."""
+        self._is_begun, self._before = True, ""
         line, self.indent, self._style = self._line, 0, ""
         if self._fence:
             if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
                 self._fence, self.is_code = "", False
                 return None
-            self.is_code, self._style = True, CODE
+            self.is_code, self._style = True, CODE_STYLE
             return [Span("  ")] if line else []
         if fence := _FENCE.match(line):
             self._fence = fence[1]
@@ -112,7 +113,7 @@ class Markdown:
             self._line = ""
             return [Span("───", "dim")]
         if heading := _HEADING.match(line):
-            self._line, self._style = line[heading.end() :], HEADING
+            self._line, self._style = line[heading.end() :], HEADING_STYLE
             return []
         if bullet := _BULLET.match(line):
             self._line, self.indent = line[bullet.end() :], len(bullet[0].expandtabs(4))
@@ -121,26 +122,26 @@ class Markdown:
             self._line, self.indent = line[number.end() :], len(number[0].expandtabs(4))
             return [Span(number[0].expandtabs(4))]
         if quoted := _QUOTED.match(line):
-            self._line, self._style, self.indent = line[quoted.end() :], QUOTE, 2
+            self._line, self._style, self.indent = line[quoted.end() :], QUOTE_STYLE, 2
             return [Span("│ ", "dim")]
         return []
 
-    def _inline(self, *, ended: bool) -> Iterator[Span]:
+    def _read_inline(self, *, ended: bool) -> Iterator[Span]:
         if self.is_code:
             line, self._line = self._line, ""
             if line:
                 yield Span(line.replace("\t", TAB), self._style)
             return
         while self._line:
-            taken, spans = _next(self._line, self._before, self._style, ended=ended)
+            taken, spans = _next_spans(self._line, self._before, self._style, ended=ended)
             if not taken:
                 return
             self._before, self._line = self._line[taken - 1], self._line[taken:]
             yield from spans
 
 
-def _next(line: str, before: str, style: str, *, ended: bool) -> tuple[int, list[Span]]:
-    """What comes out next, and how many letters it takes; none while it cannot be known."""
+def _next_spans(line: str, before: str, style: str, *, ended: bool) -> tuple[int, list[Span]]:
+    """Return the next spans of a line and the number of characters they take; 0 if more text is needed."""
     if plain := _PLAIN.match(line):
         return plain.end(), [Span(plain[0], style)]
     if line[0] == "\\":
@@ -149,131 +150,134 @@ def _next(line: str, before: str, style: str, *, ended: bool) -> tuple[int, list
         escaped = line[1:2] if line[1:2] in tuple("\\`*_{}[]()#+-.!<>|~") else ""
         return (2, [Span(escaped, style)]) if escaped else (1, [Span("\\", style)])
     within_word = line[0] == "_" and before.isalnum()
-    window = line[:LONGEST]
+    window = line[:MAX_EMPHASIS_CHARS]
     if not within_word:
-        for pattern, own in _STYLES:
+        for pattern, inline_style in _STYLES:
             match = pattern.match(window)
-            # What follows the closing mark counts, so it must be there.
+            # The character after the closing mark decides too, so it must have arrived.
             if match and (ended or match.end() < len(line)):
-                return match.end(), _inner(match[2], f"{style} {own}".strip(), code=own == CODE)
+                return match.end(), _inner_spans(
+                    match[2], f"{style} {inline_style}".strip(), is_code=inline_style == CODE_STYLE
+                )
     marks = re.match(r"(.)\1*", line)
     size = marks.end() if marks else 1
     after = line[size : size + 1]
     may_open = (
         bool(after) and (line[0] == "`" or not after.isspace()) and not within_word
     )  # code may begin with a space
-    if not ended and len(line) < LONGEST and (may_open or not after):
+    if not ended and len(line) < MAX_EMPHASIS_CHARS and (may_open or not after):
         return 0, []
     return size, [Span(line[:size], style)]
 
 
-def _inner(text: str, style: str, *, code: bool) -> list[Span]:
-    if code:
+def _inner_spans(text: str, style: str, *, is_code: bool) -> list[Span]:
+    """Return the spans between the marks of emphasis."""
+    if is_code:
         return [Span(text, style)]
     spans: list[Span] = []
     before = ""
     while text:
-        taken, inner = _next(text, before, style, ended=True)
+        taken, inner = _next_spans(text, before, style, ended=True)
         before, text = text[taken - 1], text[taken:]
         spans += inner
     return spans
 
 
-class Column:
-    """Spans broken into lines of a width, between words. It writes nothing: what it gives can be written as it comes.
+class LineWrapper:
+    """Breaks spans into lines of a width, between words. The spans that it returns can be written at once.
 
     Attributes:
-        at: The column in which the cursor stands.
+        column: The column of the cursor.
     """
 
-    def __init__(self, width: int, at: int = 0) -> None:
-        self.at = at
+    def __init__(self, width: int, column: int = 0) -> None:
+        self.column = column
         self._width = max(width, 1)
         self._word: list[Span] = []
         self._space = ""
-        self._ends = 0  # line ends that are due when something follows
+        self._ends = 0  # line ends to return before the next word
 
-    def feed(self, span: Span, *, indent: int = 0, as_it_is: bool = False) -> Iterator[Span]:
-        """One span; a word comes out when it has ended."""
+    def feed(self, span: Span, *, indent: int = 0, verbatim: bool = False) -> Iterator[Span]:
+        """Wrap the next span. A word is held until it ends; with `verbatim`, the span is returned as it is."""
         if span.text == "\n":
-            yield from self._word_out(indent)
+            yield from self._flush_word(indent)
             self._ends += 1
             self._space = ""
             return
-        if as_it_is:
-            yield from self._word_out(indent)
-            yield from self._line_ends()
-            self.at += cell_len(span.text)
+        if verbatim:
+            yield from self._flush_word(indent)
+            yield from self._flush_line_ends()
+            self.column += cell_len(span.text)
             yield span
             return
         for piece in re.findall(r"\s+|\S+", span.text):
             if piece.isspace():
-                yield from self._word_out(indent)
+                yield from self._flush_word(indent)
                 self._space += piece.replace("\t", TAB)
             else:
                 self._word.append(Span(piece, span.style))
 
     def close(self, *, indent: int = 0) -> Iterator[Span]:
-        """The end: the last word comes out."""
-        yield from self._word_out(indent)
+        """Return the last word."""
+        yield from self._flush_word(indent)
         self._space, self._ends = "", 0
 
-    def _line_ends(self) -> Iterator[Span]:
+    def _flush_line_ends(self) -> Iterator[Span]:
         if self._ends:
             yield Span("\n" * self._ends)
-            self._ends = self.at = 0
+            self._ends = self.column = 0
 
-    def _word_out(self, indent: int) -> Iterator[Span]:
+    def _flush_word(self, indent: int) -> Iterator[Span]:
         if not self._word:
             return
         word, self._word = self._word, []
         space, self._space = self._space, ""
-        yield from self._line_ends()
+        yield from self._flush_line_ends()
         indent = indent if indent < self._width // 3 else 0
         size = sum(cell_len(span.text) for span in word)
-        if self.at and self.at + len(space) + size > self._width:
-            if self.at > indent:
+        if self.column and self.column + len(space) + size > self._width:
+            if self.column > indent:
                 yield Span("\n" + " " * indent)
-                self.at = indent
+                self.column = indent
             space = ""
-        elif not self.at:
+        elif not self.column:
             space = space[: max(self._width - size, 0)]
         if space:
-            self.at += len(space)
+            self.column += len(space)
             yield Span(space)
         for span in word:
-            yield from self._folded(span)
+            yield from self._break_word(span)
 
-    def _folded(self, span: Span) -> Iterator[Span]:
-        """A word that does not fit into a line is broken."""
+    def _break_word(self, span: Span) -> Iterator[Span]:
+        """Break a word that does not fit into a line."""
         text = span.text
-        while cell_len(text) > (room := self._width - self.at):
+        while cell_len(text) > (room := self._width - self.column):
             start = chop_cells(text, room)[0] if room > 0 else ""
-            if not start and not self.at:  # one letter that is wider than the window
+            if not start and not self.column:  # one character that is wider than the window
                 start = text[0]
             yield Span(f"{start}\n", span.style)
-            self.at, text = 0, text[len(start) :]
+            self.column, text = 0, text[len(start) :]
         if text:
-            self.at += cell_len(text)
+            self.column += cell_len(text)
             yield Span(text, span.style)
 
 
 class WrappedMarkdown:
-    """A text of markdown as it arrives, in a window."""
+    """Renders markdown as it arrives, wrapped to the width of a window."""
 
-    def __init__(self, width: int, at: int = 0) -> None:
-        self._markdown = Markdown()
-        self._column = Column(width, at)
+    def __init__(self, width: int, column: int = 0) -> None:
+        self._parser = MarkdownParser()
+        self._wrapper = LineWrapper(width, column)
 
     def feed(self, text: str) -> Iterator[Span]:
-        """Text as it arrives."""
-        yield from self._placed(self._markdown.feed(text))
+        """Render the next chunk of text."""
+        yield from self._wrap(self._parser.feed(text))
 
     def close(self) -> Iterator[Span]:
-        """The end of the text."""
-        yield from self._placed(self._markdown.close())
-        yield from self._column.close(indent=self._markdown.indent)
+        """Render the end of the text."""
+        yield from self._wrap(self._parser.close())
+        yield from self._wrapper.close(indent=self._parser.indent)
 
-    def _placed(self, spans: Iterator[Span]) -> Iterator[Span]:
-        for span in spans:  # which is what the line says that is being read
-            yield from self._column.feed(span, indent=self._markdown.indent, as_it_is=self._markdown.is_code)
+    def _wrap(self, spans: Iterator[Span]) -> Iterator[Span]:
+        for span in spans:  # lazily: `indent` and `is_code` are those of the line that the span is in
+            yield from self._wrapper.feed(span, indent=self._parser.indent, verbatim=self._parser.is_code)

@@ -1,4 +1,4 @@
-"""What the commands take. Nothing here loads more than typer: `toolspeak --help` need not wait for the library."""
+"""Options that several commands share. Nothing here imports more than typer, so that `toolspeak --help` is fast."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 
 class Form(StrEnum):
-    """The forms in which tools can be shown."""
+    """The forms in which `toolspeak tools` prints tools."""
 
     openai = "openai"
     anthropic = "anthropic"
@@ -16,15 +16,15 @@ class Form(StrEnum):
     json = "json"
 
 
-class Approve(StrEnum):
-    """What becomes of calls that need a yes."""
+class ApproveChoice(StrEnum):
+    """The values of `--approve`: refuse calls that need approval, ask the user, or approve them."""
 
     never = "never"
     ask = "ask"
     always = "always"
 
 
-Target = Annotated[
+TargetArgument = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
@@ -33,43 +33,54 @@ Target = Annotated[
     ),
 ]
 
-Tools = Annotated[
+ToolsOption = Annotated[
     list[str] | None,
-    typer.Option("--tools", metavar="TARGET", help="Functions that the model may call. May be given several times."),
+    typer.Option(
+        "--tools",
+        metavar="TARGET",
+        help="Functions that the model may call: module, file.py, folder/ or module:function. Repeatable.",
+    ),
 ]
 
-ModelName = Annotated[
+ModelOption = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="Who answers: local, openai:NAME, http://…/v1#NAME and so on."),
+    typer.Option("--model", metavar="NAME", help="The model: local, openai:NAME, http://…/v1#NAME and so on."),
 ]
 
-DialectName = Annotated[
+DialectOption = Annotated[
     str | None,
-    typer.Option("--dialect", metavar="NAME", help="How calls are spoken: native, json, typescript or python."),
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        help="How the model writes its calls: native, json, typescript or python.",
+    ),
 ]
 
-System = Annotated[
-    str | None, typer.Option("--system", metavar="TEXT", help="What the model is told before everything else.")
+DialectsOption = Annotated[
+    str,
+    typer.Option("--dialect", metavar="NAMES", help="The dialects to compare, separated by commas, or all."),
 ]
 
-Choice = Annotated[
+SystemOption = Annotated[str | None, typer.Option("--system", metavar="TEXT", help="The system prompt.")]
+
+ToolChoiceOption = Annotated[
     str | None,
     typer.Option(
         "--tool-choice",
         metavar="CHOICE",
-        help="auto, none, required, or the tools that must be called, with commas between them.",
+        help="auto, none, required, or the names of tools that must be called, separated by commas.",
     ),
 ]
 
-MaxTokens = Annotated[
-    int, typer.Option("--max-tokens", metavar="N", min=1, help="The most tokens of an answer; what is longer is cut.")
+MaxTokensOption = Annotated[
+    int, typer.Option("--max-tokens", metavar="N", min=1, help="Cut each answer after N tokens.")
 ]
 
-MaxTurns = Annotated[
-    int | None, typer.Option("--max-turns", metavar="N", min=1, help="The most answers of the model to one prompt.")
+MaxTurnsOption = Annotated[
+    int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after N answers of the model to a prompt.")
 ]
 
-Approval = Annotated[
-    Approve | None,
-    typer.Option("--approve", help="Calls that need a yes are refused, asked about or approved."),
+ApproveOption = Annotated[
+    ApproveChoice | None,
+    typer.Option("--approve", help="Calls that need approval: refuse them, ask you, or approve them all."),
 ]

@@ -1,4 +1,4 @@
-"""`toolspeak pull`: the weights of the embedded model, with a bar in a terminal and plain lines elsewhere."""
+"""`toolspeak pull`: downloads the weights of the embedded model, with a bar in a terminal and plain lines elsewhere."""
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.progress import Progress as Bars
+from rich.progress import Progress as ProgressBar
 
 from toolspeak.errors import UsageError
 from toolspeak.models.weights import CATALOGUE, Progress, Weights, find_weights, is_intact, pull
@@ -14,12 +14,16 @@ from toolspeak.models.weights.catalogue import ProgressCallback
 from toolspeak.settings import cache_folder
 from toolspeak.validation import nearest
 
-STEP = 0.1
-"""The share of the file after which a plain line is due."""
+PLAIN_PROGRESS_STEP = 0.1
+"""The share of the file after which another plain line is printed."""
 
 
-def weights_named(model: str) -> Weights:
-    """What is pulled for a model."""
+def find_in_catalogue(model: str) -> Weights:
+    """Return the entry of the catalogue for a model.
+
+    Raises:
+        UsageError: The catalogue has no such model.
+    """
     if model in CATALOGUE:
         return CATALOGUE[model]
     known = ", ".join(CATALOGUE)
@@ -31,46 +35,46 @@ def weights_named(model: str) -> Weights:
     raise UsageError(f"there are no weights for {model!r}{hint} What can be pulled: {known}")
 
 
-def pulled(model: str, console: Console) -> Path:
-    """Get the weights of a model and tell how far it is; if they are there, look whether they still are right."""
-    weights, folder = weights_named(model), cache_folder() / "models"
+def pull_weights(model: str, console: Console) -> Path:
+    """Download the weights of a model, or check those that are there, and return their path."""
+    weights, folder = find_in_catalogue(model), cache_folder() / "models"
     if (path := find_weights(weights, folder)) is not None:
-        console.print(f"{weights.name} is there; checking it", style="dim")
+        console.print(f"{weights.name} is on this machine; checking the file", style="dim")
         if is_intact(weights, path):
             return path
-        console.print("it is damaged, and pulled again", style="yellow")
+        console.print("the file is damaged; pulling it again", style="yellow")
         path.unlink()
-    with _telling(weights, console) as report:
+    with _show_progress(weights, console) as report:
         return pull(weights, folder, on_progress=report)
 
 
-def _telling(weights: Weights, console: Console) -> AbstractContextManager[ProgressCallback]:
-    return _bar(weights, console) if console.is_terminal else _lines(weights, console)
+def _show_progress(weights: Weights, console: Console) -> AbstractContextManager[ProgressCallback]:
+    return _show_bar(weights, console) if console.is_terminal else _show_lines(weights, console)
 
 
 @contextmanager
-def _bar(weights: Weights, console: Console) -> Generator[ProgressCallback]:
+def _show_bar(weights: Weights, console: Console) -> Generator[ProgressCallback]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     console.print(weights.name)
-    with Bars(*columns, TimeRemainingColumn(), console=console) as bars:
-        task = bars.add_task("", total=weights.size)
+    with ProgressBar(*columns, TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task("", total=weights.size)
 
         def report(progress: Progress) -> None:
-            bars.update(task, completed=progress.done, description=f"from {progress.source}")
+            bar.update(task, completed=progress.done, description=f"from {progress.source}")
 
         yield report
 
 
 @contextmanager
-def _lines(weights: Weights, console: Console) -> Generator[ProgressCallback]:
-    told: tuple[str, int] | None = None
+def _show_lines(weights: Weights, console: Console) -> Generator[ProgressCallback]:
+    last_step: tuple[str, int] | None = None
     console.print(f"{weights.name}: {weights.size / 1e6:,.0f} MB")
 
     def report(progress: Progress) -> None:
-        nonlocal told
-        step = (progress.source, int(progress.done / progress.total / STEP))
-        if step != told:
-            told = step
+        nonlocal last_step
+        step = (progress.source, int(progress.done / progress.total / PLAIN_PROGRESS_STEP))
+        if step != last_step:
+            last_step = step
             console.print(f"{progress.done / progress.total:4.0%} from {progress.source}")
 
     yield report

@@ -1,7 +1,7 @@
-"""`--record FILE`: the facts of a run with the time of each, one a line, as they happen.
+"""`--record FILE`: the facts of a run, each on a line with its time, written as they happen.
 
-A line is `{"t": seconds since the first, "fact": …}`, the fact as the codec writes it. A file of plain facts, as
-`codec.dump_facts` writes it, is read as well: it has no times.
+A line is `{"t": seconds since the first fact, "fact": …}`, the fact as the codec writes it. Plain facts without times,
+as `codec.dump_facts` writes them, are read as well.
 """
 
 import json
@@ -17,43 +17,46 @@ from toolspeak.events import Fact
 from toolspeak.messages import Message
 
 
-class Moment(NamedTuple):
-    """A fact, and when it happened, if that is known."""
+class TimedFact(NamedTuple):
+    """A fact, and the seconds since the start of its run, if they are known."""
 
     fact: Fact
     at: float | None = None
 
 
-class Recording:
-    """A file that facts are written to. If it fails, the run goes on without it.
+class RecordFile:
+    """A file that the facts of a run are written to. If writing fails, the run continues without it.
 
     Attributes:
-        failure: Why it broke off, if it did.
+        failure: Why writing failed, or None.
     """
 
     def __init__(self, path: Path, now: Callable[[], float] = time.monotonic) -> None:
         self.failure: str | None = None
         self._path = path
         self._now = now
-        self._begun: float | None = None
+        self._started: float | None = None
         try:
             self._file = path.open("w", encoding="utf-8", newline="\n")
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
-    def note(self, fact: Fact) -> None:
-        """Write a fact, now."""
+    def record(self, fact: Fact) -> None:
+        """Write a fact with the present time."""
         now = self._now()
-        self._begun = now if self._begun is None else self._begun
+        self._started = now if self._started is None else self._started
         if self.failure is None:
-            line = json.dumps({"t": round(now - self._begun, 6), "fact": codec.encode(fact)})
+            line = json.dumps({"t": round(now - self._started, 6), "fact": codec.encode(fact)})
             try:
                 self._file.write(line + "\n")
                 self._file.flush()
             except OSError as error:
-                self.failure = f"the recording in {self._path} broke off: {error.strerror}"
+                self._fail(error)
 
-    def __enter__(self) -> "Recording":
+    def _fail(self, error: OSError) -> None:
+        self.failure = f"the record in {self._path} is incomplete: {error.strerror}"
+
+    def __enter__(self) -> "RecordFile":
         return self
 
     def __exit__(
@@ -61,26 +64,31 @@ class Recording:
     ) -> None:
         try:
             self._file.close()
-        except OSError as failed:
-            self.failure = self.failure or f"the recording in {self._path} broke off: {failed.strerror}"
+        except OSError as failure:
+            if self.failure is None:
+                self._fail(failure)
 
 
-def recorded(text: str, where: str) -> Sequence[Moment]:
-    """The facts of a file, with their times where it has them."""
-    moments: list[Moment] = []
-    # Split on line feeds alone: a text may hold any other line break that Unicode knows.
+def read_record(text: str, where: str) -> Sequence[TimedFact]:
+    """Read the facts in the text of a record.
+
+    Raises:
+        UsageError: A line is not a fact; the error names `where` and the line.
+    """
+    facts: list[TimedFact] = []
+    # Split at line feeds alone: a text may contain any other line break that Unicode knows.
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                moments.append(_moment(json.loads(line)))
+                facts.append(_read_fact(json.loads(line)))
             except (ValueError, RecursionError) as error:
                 raise UsageError(f"{where}, line {number}: not JSON ({error})") from None
             except UsageError as error:
                 raise UsageError(f"{where}, line {number}: {error}") from None
-    return moments
+    return facts
 
 
-def _moment(data: Any) -> Moment:
+def _read_fact(data: Any) -> TimedFact:
     at = None
     if isinstance(data, dict) and "fact" in data:
         timed = cast("dict[str, Any]", data)
@@ -90,4 +98,4 @@ def _moment(data: Any) -> Moment:
     item = codec.decode(data)
     if isinstance(item, Message):
         raise UsageError("this is a message, and a run is drawn from facts, as `toolspeak run --record` writes them")
-    return Moment(item, at)
+    return TimedFact(item, at)

@@ -1,6 +1,6 @@
-"""`toolspeak run`: one prompt, and an exit code that says what came of it.
+"""`toolspeak run`: one prompt, and an exit code for scripts.
 
-The answer goes to standard output. What happens on the way goes with it in a terminal, and to standard error elsewhere.
+The answer goes to standard output. Calls and their results go with it in a terminal, and to standard error elsewhere.
 """
 
 import json
@@ -14,26 +14,26 @@ from typing import TextIO
 
 from rich.console import Console
 
-from toolspeak import codec
-from toolspeak.cli.agent import AgentOptions, Loading, Plan, planned
-from toolspeak.cli.approval import Desk
-from toolspeak.cli.clock import Clock
-from toolspeak.cli.console import Transcript, console_on
-from toolspeak.cli.display import introduction
-from toolspeak.cli.input import Keyboard, at_terminal
-from toolspeak.cli.live_run import play
-from toolspeak.cli.options import Approve
-from toolspeak.cli.record import Recording
-from toolspeak.cli.stdout import answer_alone
+from toolspeak import codec, settings
+from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
+from toolspeak.cli.approval import ApprovalBridge
+from toolspeak.cli.call_timer import CallTimer
+from toolspeak.cli.format import describe_agent
+from toolspeak.cli.live_run import run_live
+from toolspeak.cli.model_loader import ModelLoader
+from toolspeak.cli.options import ApproveChoice
+from toolspeak.cli.record import RecordFile
+from toolspeak.cli.stdout import reserve_stdout
+from toolspeak.cli.transcript import Transcript, create_console
+from toolspeak.cli.user_input import TerminalInput, is_interactive
 from toolspeak.errors import ModelError, RunPaused, UsageError
 from toolspeak.events import ArgsDelta, Event, Fact, TextDelta, ThinkingDelta
 from toolspeak.messages import ToolCall
 from toolspeak.run import Agent, Outcome, Recorder
-from toolspeak.settings import settings
 
 
-class Exit(IntEnum):
-    """What a script can tell a run by."""
+class ExitCode(IntEnum):
+    """The exit codes of `toolspeak run`."""
 
     ANSWERED = 0
     STOPPED = 1
@@ -43,106 +43,110 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-def run(prompt: str | None, wishes: AgentOptions, *, as_json: bool, record: Path | None) -> int:
-    """Ask once, draw what happens, and give the exit code."""
-    asked = prompt_from(prompt)
-    plan = planned(wishes, settings())
-    with answer_alone() as answer, Recording(record) if record else nullcontext() as recording:
-        one = _Json(plan, answer) if as_json else _Drawn(plan, answer)
+def run(prompt: str | None, options: AgentOptions, *, as_json: bool, record: Path | None) -> int:
+    """Run an agent on one prompt, print what happens, and return the exit code."""
+    prompt_text = read_prompt(prompt)
+    config = resolve_config(options, settings.load())
+    with reserve_stdout() as answer, RecordFile(record) if record else nullcontext() as record_file:
+        runner = _JsonRunner(config, answer) if as_json else _TranscriptRunner(config, answer)
         try:
-            outcome = one.play(asked, recording.note if recording else None)
+            outcome = runner.run(prompt_text, record_file.record if record_file else None)
         except RunPaused as paused:
             names = ", ".join(dict.fromkeys(call.name for call in paused.calls))
-            return _told(f"paused: {names} needs a yes; say it in a terminal, or with --approve always", Exit.PAUSED)
+            _print_error(f"paused: {names} needs approval; give it in a terminal, or with --approve always")
+            return ExitCode.PAUSED
         except ModelError as error:
-            return _told(str(error), Exit.ENDPOINT)
+            _print_error(str(error))
+            return ExitCode.ENDPOINT
         finally:
-            if recording and recording.failure:
-                _told(recording.failure, Exit.STOPPED)
+            if record_file and record_file.failure:
+                _print_error(record_file.failure)
     if outcome.stop_reason == "answered":
-        return Exit.ANSWERED
-    return Exit.INTERRUPTED if outcome.stop_reason == "cancelled" else Exit.STOPPED
+        return ExitCode.ANSWERED
+    return ExitCode.INTERRUPTED if outcome.stop_reason == "cancelled" else ExitCode.STOPPED
 
 
-def prompt_from(said: str | None) -> str:
-    """The prompt: as it was said, or from standard input."""
-    if said is None and sys.stdin.isatty():
-        raise UsageError('nothing is asked; write toolspeak run "PROMPT", or - to read the prompt from standard input')
-    prompt = sys.stdin.read() if said is None or said == "-" else said
+def read_prompt(argument: str | None) -> str:
+    """Return the prompt: the argument, or standard input if the argument is missing or `-`."""
+    if argument is None and sys.stdin.isatty():
+        raise UsageError(
+            'there is no prompt; write toolspeak run "PROMPT", or - to read the prompt from standard input'
+        )
+    prompt = sys.stdin.read() if argument is None or argument == "-" else argument
     if not prompt.strip():
         raise UsageError("the prompt is empty")
     return prompt
 
 
-class _Json:
-    """Events for a program, one a line."""
+class _JsonRunner:
+    """Runs an agent and prints its events as JSON, one a line."""
 
-    def __init__(self, plan: Plan, answer: TextIO) -> None:
-        self._agent = plan.agent(None)
+    def __init__(self, config: AgentConfig, answer: TextIO) -> None:
+        self._agent = config.build_agent(None)
         self._answer = answer
 
-    def play(self, prompt: str, record: Recorder | None) -> Outcome[None]:
-        Loading(self._agent.model).wait()
-        return play(self._agent, prompt, self._show, record=record)
+    def run(self, prompt: str, record: Recorder | None) -> Outcome[None]:
+        ModelLoader(self._agent.model).wait()
+        return run_live(self._agent, prompt, self._print_event, record=record)
 
-    def _show(self, event: Event) -> None:
-        self._answer.write(json.dumps(as_json(event)) + "\n")
+    def _print_event(self, event: Event) -> None:
+        self._answer.write(json.dumps(encode_event(event)) + "\n")
         self._answer.flush()
 
 
-def as_json(event: Event) -> dict[str, object]:
-    """An event as JSON data: facts as the codec writes them, so that they can be read back."""
+def encode_event(event: Event) -> dict[str, object]:
+    """Encode an event as JSON data: facts as the codec writes them, so that they can be read back."""
     if isinstance(event, TextDelta | ThinkingDelta | ArgsDelta):
         return {"kind": event.kind, **asdict(event)}
     return codec.encode(event)
 
 
-class _Drawn:
-    """Events for a person."""
+class _TranscriptRunner:
+    """Runs an agent and draws a transcript: with the answer in a terminal, on standard error elsewhere."""
 
-    def __init__(self, plan: Plan, answer: TextIO) -> None:
-        drawn_with_answer = answer.isatty()
-        console = console_on(answer if drawn_with_answer else sys.stderr)
-        self._clock = Clock()
-        self._transcript = Transcript(console, self._clock, None if drawn_with_answer else answer)
-        self._desk = self._somebody(plan, console)
-        self._agent: Agent = plan.agent(self._desk)
+    def __init__(self, config: AgentConfig, answer: TextIO) -> None:
+        is_terminal = answer.isatty()
+        console = create_console(answer if is_terminal else sys.stderr)
+        self._timer = CallTimer()
+        self._transcript = Transcript(console, self._timer, None if is_terminal else answer)
+        self._approvals = self._create_approvals(config, console)
+        self._agent: Agent = config.build_agent(self._approvals)
 
-    def _somebody(self, plan: Plan, console: Console) -> Desk | None:
-        """Whoever can be asked: there is somebody where both ends are a terminal."""
-        if plan.approve is not Approve.ask or not at_terminal(console):
+    def _create_approvals(self, config: AgentConfig, console: Console) -> ApprovalBridge | None:
+        if config.approve is not ApproveChoice.ask or not is_interactive(console):
             return None
-        keyboard = Keyboard(console)
+        terminal = TerminalInput(console)
 
-        def ask(call: ToolCall) -> bool | str:
-            self._transcript.pause()
-            return keyboard.approve(call)
+        def ask_user(call: ToolCall) -> bool | str:
+            self._transcript.end_line()
+            return terminal.ask_approval(call)
 
-        return Desk(ask)
+        return ApprovalBridge(ask_user)
 
-    def play(self, prompt: str, record: Recorder | None) -> Outcome[None]:
-        self._transcript.line(introduction(self._agent), "dim")
-        loading = Loading(self._agent.model)
-        if loading.under_way:
-            self._transcript.wait_for(f"loading {self._agent.model.name}")
+    def run(self, prompt: str, record: Recorder | None) -> Outcome[None]:
+        self._transcript.write_line(describe_agent(self._agent), "dim")
+        loader = ModelLoader(self._agent.model)
+        if loader.is_loading:
+            self._transcript.show_wait(f"loading {self._agent.model.name}")
         try:
-            loading.wait()
-            with self._transcript.with_prints():
-                note = _both(self._clock, record)
-                return play(self._agent, prompt, self._transcript.show, desk=self._desk, record=note)
+            loader.wait()
+            with self._transcript.capture_prints():
+                record_both = _record_with_timer(self._timer, record)
+                return run_live(
+                    self._agent, prompt, self._transcript.show, approvals=self._approvals, record=record_both
+                )
         finally:
-            self._transcript.pause()
+            self._transcript.end_line()
 
 
-def _both(clock: Clock, record: Recorder | None) -> Callable[[Fact], None]:
-    def note(fact: Fact) -> None:
-        clock.note(fact)
+def _record_with_timer(timer: CallTimer, record: Recorder | None) -> Callable[[Fact], None]:
+    def record_both(fact: Fact) -> None:
+        timer.record(fact)
         if record is not None:
             record(fact)
 
-    return note
+    return record_both
 
 
-def _told(message: str, code: Exit) -> Exit:
+def _print_error(message: str) -> None:
     sys.stderr.write(f"toolspeak: {' '.join(message.split())}\n")
-    return code

@@ -1,4 +1,4 @@
-"""`toolspeak serve`: the gateway, from what is configured to a server that runs until Ctrl-C."""
+"""`toolspeak serve`: starts the gateway with the models of the options or the settings, until Ctrl-C."""
 
 import logging
 import os
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from toolspeak import settings
 from toolspeak._frozen import frozen
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
@@ -14,21 +15,21 @@ from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.server import build_server, check_exposure
 from toolspeak.models import Model
 from toolspeak.run.model_lookup import find_model
-from toolspeak.settings import Settings, settings
+from toolspeak.settings import Settings
 
 
 @frozen
 class ServeOptions:
-    """What was asked for on the command line.
+    """The options of `toolspeak serve`.
 
     Attributes:
-        models: Their names; none at all stands for what is configured.
-        dialect: The dialect of all of them.
-        host: Where to listen.
-        port: Where to listen; 0 is any that is free.
+        models: The names of the models to serve; if there are none, those in the settings.
+        dialect: The dialect of every model; None for the best one of each.
+        host: The address to listen on.
+        port: The port to listen on; 0 for any free port.
         key_env: The environment variable with the key that clients must send.
-        mends: How often a malformed call is asked for again.
-        thinks: Whether the models may begin in the middle of reasoning.
+        mends: How often the model is asked again for a malformed call.
+        thinks: Whether an answer may begin inside its reasoning, without an opening tag.
     """
 
     models: tuple[str, ...] = ()
@@ -40,54 +41,54 @@ class ServeOptions:
     thinks: bool = False
 
 
-def serve(wishes: ServeOptions) -> None:
-    """Serve until somebody says stop."""
-    key = _key(wishes.key_env, os.environ)
-    check_exposure(wishes.host, key)
-    served = served_models(wishes, settings())
-    rules = AccessRules(key=key, hosts=AccessRules().hosts | {wishes.host.lower()})
-    with _bound(wishes.host, wishes.port) as listening:
-        port = listening.getsockname()[1]
-        running = build_server(app(served, rules), host=wishes.host, port=port)
+def serve(options: ServeOptions) -> None:
+    """Serve until Ctrl-C."""
+    key = _read_key(options.key_env, os.environ)
+    check_exposure(options.host, key)
+    served = find_served_models(options, settings.load())
+    rules = AccessRules(key=key, hosts=AccessRules().hosts | {options.host.lower()})
+    with _listen(options.host, options.port) as listener:
+        port = listener.getsockname()[1]
+        gateway = build_server(app(served, rules), host=options.host, port=port)
         _log_to_standard_error()
-        what = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
-        host = f"[{wishes.host}]" if ":" in wishes.host else wishes.host
-        sys.stdout.write(f"http://{host}:{port}/v1 serves {what}; Ctrl-C stops it\n")
+        names = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        sys.stdout.write(f"http://{host}:{port}/v1 serves {names}; Ctrl-C stops it\n")
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
-            running.run(sockets=[listening])
+            gateway.run(sockets=[listener])
 
 
-def served_models(wishes: ServeOptions, configured: Settings) -> list[ServedModel]:
-    """The models that were named; else all endpoints that were given a name and a model, and the default model."""
-    if wishes.models:
-        found = {name: find_model(name, configured=configured) for name in wishes.models}
+def find_served_models(options: ServeOptions, settings: Settings) -> list[ServedModel]:
+    """Find the models of the options; without any, the settings' model and each of their endpoints that names one."""
+    if options.models:
+        found = {name: find_model(name, configured=settings) for name in options.models}
     else:
-        names = [name for name, endpoint in configured.endpoints.items() if endpoint.model]
-        found = {name: find_model(name, configured=configured) for name in names}
+        names = [name for name, endpoint in settings.endpoints.items() if endpoint.model]
+        found = {name: find_model(name, configured=settings) for name in names}
         try:
-            found.setdefault(configured.model, find_model(configured=configured))
-        except UsageError:  # nobody asked for the embedded model, and it is not here
-            if not found or configured.origin("model") != "default":
+            found.setdefault(settings.model, find_model(configured=settings))
+        except UsageError:  # the weights of the embedded model are missing, which matters only if it was chosen
+            if not found or settings.origin("model") != "default":
                 raise
     return [
         ServedModel(
             name=name,
             model=model,
-            dialect=dialect(wishes.dialect or _dialect(name, model, configured)),
-            max_repairs=wishes.mends,
-            thinks=wishes.thinks,
+            dialect=dialect(options.dialect or _choose_dialect(name, model, settings)),
+            max_repairs=options.mends,
+            thinks=options.thinks,
         )
         for name, model in found.items()
     ]
 
 
-def _dialect(name: str, model: Model, configured: Settings) -> str:
-    endpoint = configured.endpoints.get(name.partition(":")[0])
-    return (endpoint.dialect if endpoint else None) or configured.dialect or model.dialect
+def _choose_dialect(name: str, model: Model, settings: Settings) -> str:
+    endpoint = settings.endpoints.get(name.partition(":")[0])
+    return (endpoint.dialect if endpoint else None) or settings.dialect or model.dialect
 
 
-def _key(variable: str | None, environ: Mapping[str, str]) -> str | None:
+def _read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:
     if variable is None:
         return None
     if key := environ.get(variable, "").strip():
@@ -95,11 +96,11 @@ def _key(variable: str | None, environ: Mapping[str, str]) -> str | None:
     raise UsageError(f"--key-env {variable}: this environment variable is not set")
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     try:
-        found: Sequence[tuple[socket.AddressFamily, object, object, object, tuple[object, ...]]]
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        family, *_, address = found[0]
+        addresses: Sequence[tuple[socket.AddressFamily, object, object, object, tuple[object, ...]]]
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, *_, address = addresses[0]
         return socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None

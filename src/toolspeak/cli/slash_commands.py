@@ -1,4 +1,4 @@
-"""The commands of a conversation: lines that begin with a slash."""
+"""The commands within `toolspeak chat`: lines that begin with a slash."""
 
 import re
 from collections.abc import Callable
@@ -10,180 +10,179 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak import codec
-from toolspeak.cli.agent import Plan
-from toolspeak.cli.display import visible
-from toolspeak.cli.tools import listing
-from toolspeak.cli.why import explained
+from toolspeak.cli.agent_config import AgentConfig
+from toolspeak.cli.files import read_text
+from toolspeak.cli.format import escape_controls
+from toolspeak.cli.tools import render_tools
+from toolspeak.cli.why import explain_calls
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact
 from toolspeak.messages import Message
 from toolspeak.messages import system as system_message
 from toolspeak.run import Agent
-from toolspeak.settings.calibrations import write_atomically
+from toolspeak.settings.files import write_atomically
 from toolspeak.validation import nearest
 
 
-class Talk(Protocol):
-    """What commands know of a conversation.
-
-    Attributes:
-        console: Where it is drawn.
-        plan: How it is made.
-        agent: Who answers.
-        messages: What was said.
-        facts: The last run.
-    """
+class ChatState(Protocol):
+    """The part of a `ChatSession` that commands read and change; its attributes are described there."""
 
     console: Console
-    plan: Plan
+    config: AgentConfig
     agent: Agent
     messages: tuple[Message, ...]
     facts: tuple[Fact, ...]
 
-    def become(self, plan: Plan) -> None:
-        """Go on in another way; if it cannot be, everything stays as it is."""
+    def reconfigure(self, config: AgentConfig) -> None:
+        """Continue with another agent. If it cannot be built, the session stays as it is."""
         ...
 
-    def introduce(self) -> None:
-        """Say who answers."""
+    def print_agent(self) -> None:
+        """Print the model, the dialect and the number of tools."""
         ...
 
 
-class Left(Exception):
-    """The conversation is over: somebody said so."""
+class LeaveChat(Exception):
+    """The user leaves the conversation."""
 
 
-class Command(NamedTuple):
-    takes: str
-    about: str
-    do: Callable[[Talk, str], None]
+class SlashCommand(NamedTuple):
+    """A command within a conversation.
+
+    Attributes:
+        parameter: The name of its argument for `/help`, in brackets if it is optional, empty if it takes none.
+        summary: What it does, for `/help`.
+        run: The function that does it, with the argument as a text.
+    """
+
+    parameter: str
+    summary: str
+    run: Callable[[ChatState, str], None]
 
 
 _COMMAND = re.compile(r"/([a-zA-Z?]*)(?:\s+(.*))?", re.DOTALL)
 
 
-def command_in(text: str) -> tuple[str, str] | None:
-    """The command that a line is, and what is said to it; a path such as `/etc/hosts` is no command."""
+def parse_command(text: str) -> tuple[str, str] | None:
+    """Return the name and the argument of a command; None for a message, also if it begins with a path."""
     match = _COMMAND.fullmatch(text.strip())
     return None if match is None else (match[1].lower(), (match[2] or "").strip())
 
 
-def obey(talk: Talk, name: str, said: str) -> None:
-    """Do what a command says.
+def run_command(chat: ChatState, name: str, argument: str) -> None:
+    """Run a command.
 
     Raises:
-        Left: It was the last.
-        UsageError: There is no such command, or it cannot be done.
+        LeaveChat: The command was `/quit`.
+        UsageError: There is no such command, or it failed.
     """
     command = COMMANDS.get(name)
     if command is None:
         similar = nearest(name, tuple(COMMANDS)) if name else None
         hint = f"did you mean /{similar}? " if similar else ""
-        raise UsageError(f"there is no command /{visible(name)}; {hint}/help lists them")
-    if said and not command.takes:
-        raise UsageError(f"/{name} takes nothing")
-    command.do(talk, said)
+        raise UsageError(f"there is no command /{escape_controls(name)}; {hint}/help lists them")
+    if argument and not command.parameter:
+        raise UsageError(f"/{name} takes no argument")
+    command.run(chat, argument)
 
 
-def _help(talk: Talk, _: str) -> None:
+def _help(chat: ChatState, _: str) -> None:
     for name, command in COMMANDS.items():
-        head = f"/{name} {command.takes}".strip()
-        _tell(talk, Text.assemble((f"{head:<16}", "cyan"), f" {command.about}"))
-    _tell(talk, Text("Alt-Enter or a backslash at the end goes on in another line. Ctrl-C stops an answer.", "dim"))
+        usage = f"/{name} {command.parameter}".strip()
+        _print(chat, Text.assemble((f"{usage:<16}", "cyan"), f" {command.summary}"))
+    _print(chat, Text("Alt-Enter or a backslash at the end of a line continues it. Ctrl-C stops an answer.", "dim"))
 
 
-def _tools(talk: Talk, _: str) -> None:
-    if len(talk.plan.toolbox):
-        talk.console.print(listing(talk.plan.toolbox, "this conversation"), soft_wrap=not talk.console.is_terminal)
-    else:
-        _tell(talk, Text("there are no tools; start with --tools TARGET", "dim"))
-
-
-def _model(talk: Talk, said: str) -> None:
-    if said:
-        talk.become(replace(talk.plan, model=said))
-    talk.introduce()
-
-
-def _dialect(talk: Talk, said: str) -> None:
-    if said:
-        talk.become(replace(talk.plan, dialect=None if said == "auto" else said))
-        talk.introduce()
-    else:
-        _tell(
-            talk, Text(f"{talk.agent.dialect.name} (there are: {', '.join(DIALECTS)}, and auto for the model's best)")
+def _tools(chat: ChatState, _: str) -> None:
+    if len(chat.config.toolbox):
+        chat.console.print(
+            render_tools(chat.config.toolbox, "this conversation"), soft_wrap=not chat.console.is_terminal
         )
+    else:
+        _print(chat, Text("there are no tools; start with --tools TARGET", "dim"))
 
 
-def _system(talk: Talk, said: str) -> None:
-    if not said:
-        told = next((message.text for message in talk.messages if message.role == "system"), talk.plan.system)
-        _tell(talk, Text(visible(told)) if told else Text("nothing is said before everything else", "dim"))
+def _model(chat: ChatState, name: str) -> None:
+    if name:
+        chat.reconfigure(replace(chat.config, model=name))
+    chat.print_agent()
+
+
+def _dialect(chat: ChatState, name: str) -> None:
+    if name:
+        chat.reconfigure(replace(chat.config, dialect=None if name == "auto" else name))
+        chat.print_agent()
+    else:
+        dialects = ", ".join(DIALECTS)
+        _print(chat, Text(f"{chat.agent.dialect.name} (there are: {dialects}, and auto for the model's best)"))
+
+
+def _system(chat: ChatState, prompt: str) -> None:
+    if not prompt:
+        current = next((message.text for message in chat.messages if message.role == "system"), chat.config.system)
+        _print(chat, Text(escape_controls(current)) if current else Text("there is no system prompt", "dim"))
         return
-    talk.become(replace(talk.plan, system=said))
-    rest = tuple(message for message in talk.messages if message.role != "system")
-    talk.messages = (system_message(said), *rest) if rest else ()
-    _tell(talk, Text("the model is told this from now on", "dim"))
+    chat.reconfigure(replace(chat.config, system=prompt))
+    rest = tuple(message for message in chat.messages if message.role != "system")
+    chat.messages = (system_message(prompt), *rest) if rest else ()
+    _print(chat, Text("this is the system prompt from now on", "dim"))
 
 
-def _clear(talk: Talk, _: str) -> None:
-    talk.messages, talk.facts = (), ()
-    _tell(talk, Text("forgotten", "dim"))
+def _clear(chat: ChatState, _: str) -> None:
+    chat.messages, chat.facts = (), ()
+    _print(chat, Text("the conversation starts anew", "dim"))
 
 
-def _save(talk: Talk, said: str) -> None:
-    path = _path(said, "/save")
-    write_atomically(path, codec.dump_messages(talk.messages))
-    _tell(talk, Text(f"{_counted(talk.messages)} saved in {path}", "dim"))
+def _save(chat: ChatState, file: str) -> None:
+    path = _require_path(file, "/save")
+    write_atomically(path, codec.dump_messages(chat.messages))
+    _print(chat, Text(f"{_format_count(chat.messages)} saved in {path}", "dim"))
 
 
-def _load(talk: Talk, said: str) -> None:
-    path = _path(said, "/load")
+def _load(chat: ChatState, file: str) -> None:
+    path = _require_path(file, "/load")
+    text = read_text(path)
     try:
-        messages = codec.load_messages(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
+        messages = codec.load_messages(text)
     except UsageError as error:
         raise UsageError(f"{path}, {error}") from None
-    talk.messages, talk.facts = messages, ()
-    _tell(talk, Text(f"{_counted(messages)} read from {path}", "dim"))
+    chat.messages, chat.facts = messages, ()
+    _print(chat, Text(f"{_format_count(messages)} read from {path}", "dim"))
 
 
-def _why(talk: Talk, _: str) -> None:
-    for line in explained(talk.facts):
-        _tell(talk, line)
+def _why(chat: ChatState, _: str) -> None:
+    for line in explain_calls(chat.facts):
+        _print(chat, line)
 
 
-def _quit(talk: Talk, _: str) -> None:
-    raise Left
+def _quit(chat: ChatState, _: str) -> None:
+    raise LeaveChat
 
 
-def _path(said: str, command: str) -> Path:
-    if not said:
+def _require_path(file: str, command: str) -> Path:
+    if not file:
         raise UsageError(f"{command} takes a file, such as {command} talk.jsonl")
-    return Path(said).expanduser()
+    return Path(file).expanduser()
 
 
-def _counted(messages: tuple[Message, ...]) -> str:
+def _format_count(messages: tuple[Message, ...]) -> str:
     return f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
 
 
-def _tell(talk: Talk, text: Text) -> None:
-    talk.console.print(text, overflow="fold", soft_wrap=not talk.console.is_terminal, highlight=False)
+def _print(chat: ChatState, text: Text) -> None:
+    chat.console.print(text, overflow="fold", soft_wrap=not chat.console.is_terminal, highlight=False)
 
 
-COMMANDS: dict[str, Command] = {
-    "help": Command("", "this", _help),
-    "tools": Command("", "what the model may call", _tools),
-    "model": Command("[NAME]", "who answers, or somebody else from now on", _model),
-    "dialect": Command("[NAME]", "how calls are spoken, or in another way from now on", _dialect),
-    "system": Command("[TEXT]", "what the model is told before everything else", _system),
-    "clear": Command("", "forget what was said", _clear),
-    "save": Command("FILE", "keep what was said in a file", _save),
-    "load": Command("FILE", "go on from what was said in a file", _load),
-    "why": Command("", "why the calls of the last answer were read so", _why),
-    "quit": Command("", "leave (as do quit, exit, Ctrl-D and two empty lines)", _quit),
+COMMANDS: dict[str, SlashCommand] = {
+    "help": SlashCommand("", "list the commands", _help),
+    "tools": SlashCommand("", "list the tools that the model may call", _tools),
+    "model": SlashCommand("[NAME]", "show the model, or use another", _model),
+    "dialect": SlashCommand("[NAME]", "show the dialect in which the model calls tools, or use another", _dialect),
+    "system": SlashCommand("[TEXT]", "show the system prompt, or set it", _system),
+    "clear": SlashCommand("", "forget the conversation and start anew", _clear),
+    "save": SlashCommand("FILE", "save the conversation in a file", _save),
+    "load": SlashCommand("FILE", "continue the conversation of a file", _load),
+    "why": SlashCommand("", "explain how the calls in the last answer were read", _why),
+    "quit": SlashCommand("", "leave (as do quit, exit, Ctrl-D and two empty lines)", _quit),
 }

@@ -1,40 +1,26 @@
-"""A standard output that holds the answer alone: what modules, tools and their children print goes beside it."""
+"""Keeps standard output for the answer of a command: what modules, tools and their children print goes elsewhere."""
 
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout, suppress
-from pathlib import Path
 from typing import TextIO
-
-from toolspeak.tools import Toolbox, discover
 
 
 @contextmanager
-def answer_alone() -> Generator[TextIO]:
-    """Send all that is printed to standard error, and give what writes to standard output all the same."""
+def reserve_stdout() -> Generator[TextIO]:
+    """Redirect everything that is printed to standard error, and yield a file that writes to standard output."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    original = os.dup(1)
     os.dup2(2, 1)
-    answer = open(kept, "w", encoding=sys.stdout.encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    answer = open(original, "w", encoding=sys.stdout.encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115
     try:
         with redirect_stdout(sys.stderr):
             yield answer
         answer.flush()
     finally:
         sys.stderr.flush()
-        os.dup2(kept, 1)
-        with suppress(OSError):  # whoever read it has gone, which was told already
+        os.dup2(original, 1)
+        with suppress(OSError):  # the reader has gone away; the flush above has raised that error
             answer.close()
-        os.close(kept)
-
-
-def found(*targets: str) -> Toolbox:
-    """The tools of all targets. As `python -m` has it, modules of the folder one stands in can be named."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
-    with answer_alone():
-        boxes: Sequence[Toolbox] = [discover(target) for target in targets]
-    if len(boxes) == 1:
-        return boxes[0]
-    return Toolbox([tool for box in boxes for tool in box], skipped=[each for box in boxes for each in box.skipped])
+        os.close(original)

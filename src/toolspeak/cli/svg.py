@@ -1,14 +1,17 @@
-"""Pictures, written by hand: they need no network, no font and no library."""
+"""Draws agents and runs as SVG, without a library. The pictures load nothing: no font, no script, no style sheet."""
 
+import itertools
 from collections.abc import Sequence
 from html import escape
 
-from toolspeak.cli.lanes import Lanes
+from toolspeak.cli.sequence_diagram import SequenceDiagram
 
-LETTER = 7.2
-"""The width of a letter: what is drawn is set in a font whose letters are all as wide."""
+CHAR_WIDTH = 7.2
+"""The width of a character in pixels; the font has a fixed width."""
 
-LINE, PAD, GAP = 18, 12, 40
+LINE_HEIGHT, PADDING, GAP = 18, 12, 40
+"""In pixels."""
+
 STYLE = """<style>
 text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1f2933 }
 .box { fill: #eef2f7; stroke: #52606d; rx: 6 }
@@ -24,86 +27,86 @@ text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1f2933 }
 orient="auto-start-reverse"><path d="M0 0 L8 4 L0 8 z" fill="#52606d"/></marker></defs>"""
 
 
-def agent_picture(model: str, tools: Sequence[str]) -> str:
-    """An agent: a model between the start and the answer, with its tools below."""
-    widths = [_wide(name) for name in tools]
+def draw_agent(model: str, tools: Sequence[str]) -> str:
+    """Draw an agent: its model between the start and the answer, and its tools below."""
+    widths = [_width(name) for name in tools]
     below = sum(widths) + GAP / 2 * max(len(tools) - 1, 0)
-    row = _wide("start") + GAP + _wide(model) + GAP + _wide("answer")
-    width = max(below, row) + 2 * PAD
-    x, y = (width - row) / 2, PAD
-    middle = x + _wide("start") + GAP + _wide(model) / 2
+    row = _width("start") + GAP + _width(model) + GAP + _width("answer")
+    width = max(below, row) + 2 * PADDING
+    x, y = (width - row) / 2, PADDING
+    middle = x + _width("start") + GAP + _width(model) / 2
     shapes = [
         _box(x, y, "start", "end"),
-        _box(x + _wide("start") + GAP, y, model, "model"),
-        _box(x + row - _wide("answer"), y, "answer", "end"),
-        _arrow(x + _wide("start"), y + 16, x + _wide("start") + GAP, y + 16),
-        _arrow(x + row - _wide("answer") - GAP, y + 16, x + row - _wide("answer"), y + 16),
+        _box(x + _width("start") + GAP, y, model, "model"),
+        _box(x + row - _width("answer"), y, "answer", "end"),
+        _arrow(x + _width("start"), y + 16, x + _width("start") + GAP, y + 16),
+        _arrow(x + row - _width("answer") - GAP, y + 16, x + row - _width("answer"), y + 16),
     ]
     left, low = (width - below) / 2, y + 32 + 2 * GAP
-    for name, wide in zip(tools, widths, strict=True):
+    for name, tool_width in zip(tools, widths, strict=True):
         shapes.append(_box(left, low, name, "tool"))
-        shapes.append(_arrow(middle, y + 32, left + wide / 2, low, "line back", both=True))
-        left += wide + GAP / 2
-    return _picture(width, (low + 32 if tools else y + 32) + PAD, f"{model} and its tools", shapes)
+        shapes.append(_arrow(middle, y + 32, left + tool_width / 2, low, "line back", both_ends=True))
+        left += tool_width + GAP / 2
+    return _picture(width, (low + 32 if tools else y + 32) + PADDING, f"{model} and its tools", shapes)
 
 
-def run_picture(lanes: Lanes) -> str:
-    """A run: a lane for each who takes part, and time from top to bottom."""
-    at = _places(lanes)
-    bottom = PAD + 32 + GAP
+def draw_run(diagram: SequenceDiagram) -> str:
+    """Draw a run: a vertical line for each participant, and time from top to bottom."""
+    xs = _line_positions(diagram)
+    bottom = PADDING + 32 + GAP
     shapes: list[str] = []
-    right = max(place + _wide(name) / 2 for place, name in zip(at, lanes.names, strict=True))
-    for arrow in lanes.arrows:
-        here, there = at[arrow.source], at[arrow.target]
-        if arrow.sort == "note":
-            shapes.append(_note(here, bottom - LINE + 3, arrow.text))
-            right = max(right, here + _wide(arrow.text) / 2)
+    right = max(x + _width(name) / 2 for x, name in zip(xs, diagram.participants, strict=True))
+    for arrow in diagram.arrows:
+        source, target = xs[arrow.source], xs[arrow.target]
+        if arrow.kind == "note":
+            shapes.append(_note(source, bottom - LINE_HEIGHT + 3, arrow.text))
+            right = max(right, source + _width(arrow.text) / 2)
         else:
-            shapes.append(_label((here + there) / 2, bottom - 5, arrow.text))
-            shapes.append(_arrow(here, bottom, there, bottom, "line" if arrow.sort == "asks" else "line back"))
-        bottom += 2 * LINE
-    kinds = ["end", "model", *["tool"] * (len(lanes.names) - 2)]
-    for place, name, kind in zip(at, lanes.names, kinds, strict=True):
-        shapes.insert(0, f'<path class="lane" d="M{place:g} {PAD + 32} V{bottom:g}"/>')
-        shapes.append(_box(place - _wide(name) / 2, PAD, name, kind))
-    return _picture(right + PAD, bottom + PAD, f"a run of {lanes.names[1]}", shapes)
+            shapes.append(_label((source + target) / 2, bottom - 5, arrow.text))
+            shapes.append(_arrow(source, bottom, target, bottom, "line" if arrow.kind == "request" else "line back"))
+        bottom += 2 * LINE_HEIGHT
+    classes = ["end", "model", *["tool"] * (len(diagram.participants) - 2)]
+    for x, name, css_class in zip(xs, diagram.participants, classes, strict=True):
+        shapes.insert(0, f'<path class="lane" d="M{x:g} {PADDING + 32} V{bottom:g}"/>')
+        shapes.append(_box(x - _width(name) / 2, PADDING, name, css_class))
+    return _picture(right + PADDING, bottom + PADDING, f"a run of {diagram.participants[1]}", shapes)
 
 
-def _places(lanes: Lanes) -> list[float]:
-    """Where the lanes are: so far apart that what is written between two of them fits."""
-    count = len(lanes.names)
-    apart = [(_wide(one) + _wide(other)) / 2 + GAP for one, other in zip(lanes.names, lanes.names[1:], strict=False)]
-    first = _wide(lanes.names[0]) / 2
-    for arrow in lanes.arrows:
+def _line_positions(diagram: SequenceDiagram) -> list[float]:
+    """Return the x of each participant's line, so far apart that every label between two of them fits."""
+    widths = [_width(name) for name in diagram.participants]
+    gaps = [(left + right) / 2 + GAP for left, right in itertools.pairwise(widths)]
+    first = widths[0] / 2
+    for arrow in diagram.arrows:
         left, right = sorted((arrow.source, arrow.target))
-        if arrow.sort == "note":  # half on either side
-            half = _wide(arrow.text) / 2
+        if arrow.kind == "note":  # half of it on either side of the line
+            half = _width(arrow.text) / 2
             if left > 0:
-                apart[left - 1] = max(apart[left - 1], half + PAD)
-            if left < count - 1:
-                apart[left] = max(apart[left], half + PAD)
+                gaps[left - 1] = max(gaps[left - 1], half + PADDING)
+            if left < len(gaps):
+                gaps[left] = max(gaps[left], half + PADDING)
             first = max(first, half) if left == 0 else first
-        elif missing := max(_wide(arrow.text) - sum(apart[left:right]), 0):
-            apart[right - 1] += missing
-    places = [PAD + first]
-    for each in apart:
-        places.append(places[-1] + each)
-    return places
+        elif missing := max(_width(arrow.text) - sum(gaps[left:right]), 0):
+            gaps[right - 1] += missing
+    positions = [PADDING + first]
+    for each in gaps:
+        positions.append(positions[-1] + each)
+    return positions
 
 
-def _wide(text: str) -> float:
-    return len(text) * LETTER + 2 * PAD
+def _width(text: str) -> float:
+    return len(text) * CHAR_WIDTH + 2 * PADDING
 
 
-def _box(x: float, y: float, text: str, kind: str) -> str:
-    wide = _wide(text)
-    box = f'<rect class="box {kind}" x="{x:g}" y="{y:g}" width="{wide:g}" height="32" rx="6"/>'
-    return box + _label(x + wide / 2, y + 20, text)
+def _box(x: float, y: float, text: str, css_class: str) -> str:
+    width = _width(text)
+    box = f'<rect class="box {css_class}" x="{x:g}" y="{y:g}" width="{width:g}" height="32" rx="6"/>'
+    return box + _label(x + width / 2, y + 20, text)
 
 
 def _note(middle: float, y: float, text: str) -> str:
-    wide = _wide(text)
-    box = f'<rect class="note" x="{middle - wide / 2:g}" y="{y:g}" width="{wide:g}" height="{LINE + 4}"/>'
+    width = _width(text)
+    box = f'<rect class="note" x="{middle - width / 2:g}" y="{y:g}" width="{width:g}" height="{LINE_HEIGHT + 4}"/>'
     return box + _label(middle, y + 15, text)
 
 
@@ -111,9 +114,9 @@ def _label(x: float, y: float, text: str) -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="middle">{escape(text)}</text>'
 
 
-def _arrow(x1: float, y1: float, x2: float, y2: float, kind: str = "line", *, both: bool = False) -> str:
-    start = ' marker-start="url(#head)"' if both else ""
-    return f'<path class="{kind}" d="M{x1:g} {y1:g} L{x2:g} {y2:g}"{start} marker-end="url(#head)"/>'
+def _arrow(x1: float, y1: float, x2: float, y2: float, css_class: str = "line", *, both_ends: bool = False) -> str:
+    start = ' marker-start="url(#head)"' if both_ends else ""
+    return f'<path class="{css_class}" d="M{x1:g} {y1:g} L{x2:g} {y2:g}"{start} marker-end="url(#head)"/>'
 
 
 def _picture(width: float, height: float, title: str, shapes: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""`toolspeak tools`: what a model will see."""
+"""`toolspeak tools`: the tools in a target, as a model sees them or as a list."""
 
 import json
 from dataclasses import replace
@@ -35,9 +35,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def listing(box: Toolbox, target: str) -> RenderableType:
-    """The tools for a person: a line each, and one for each parameter."""
-    lines: list[RenderableType] = [_tool(spec) for spec in box.specs]
+def render_tools(box: Toolbox, target: str) -> RenderableType:
+    """Lay out the tools for a terminal: a line for each tool and for each of its parameters."""
+    lines: list[RenderableType] = [_render_tool(spec) for spec in box.specs]
     count = len(box)
     end = f"{count} tool{'' if count == 1 else 's'} in {target}"
     if box.skipped:
@@ -45,7 +45,7 @@ def listing(box: Toolbox, target: str) -> RenderableType:
     return Group(*lines, Text(end, style="dim"))
 
 
-def _tool(spec: ToolSpec) -> RenderableType:
+def _render_tool(spec: ToolSpec) -> RenderableType:
     head = Text.assemble((spec.name, "bold cyan"), "  ", spec.description.split("\n")[0])
     required = spec.parameters.get("required", ())
     rows: list[Text] = []
@@ -59,8 +59,8 @@ def _tool(spec: ToolSpec) -> RenderableType:
     return Group(head, *(Text("    ").append_text(row) for row in rows), Text(""))
 
 
-def skipped_listing(box: Toolbox) -> RenderableType:
-    """What was left out, and why."""
+def render_skipped(box: Toolbox) -> RenderableType:
+    """Lay out what was left out of a toolbox, and why."""
     if not box.skipped:
         return Text("nothing was skipped", style="dim")
     return Group(*(Text.assemble((each.name, "bold"), ": ", each.reason) for each in box.skipped))

@@ -1,29 +1,29 @@
-"""`/why`: why the calls of the last answer were read as they were. The facts of the run tell."""
+"""`/why`: explains from the facts of a run how the calls in the last answer were read."""
 
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from toolspeak.cli.display import call_line, visible
+from toolspeak.cli.format import escape_controls, format_call_line
 from toolspeak.events import CallMalformed, CallReady, Fact, Repair, RunStarted, SaidInThought, TurnEnded, TurnStarted
 
 REPAIRS: dict[Repair, str] = {
     "none": "read as it stands",
-    "syntax": "slips of syntax were mended",
-    "quotes": "quotes that do not pair were mended",
-    "closers": "brackets that were missing at the end were supplied",
-    "shape": "known by its shape alone",
+    "syntax": "syntax errors were repaired",
+    "quotes": "quotes that do not pair were repaired",
+    "closers": "missing brackets at the end were added",
+    "shape": "recognized by its shape alone",
 }
 
 
-def explained(facts: Sequence[Fact]) -> list[Text]:
-    """What was said in each turn that has calls, and what was made of it."""
+def explain_calls(facts: Sequence[Fact]) -> list[Text]:
+    """Return lines that show, for each turn with calls, the text of the model and the calls read from it."""
     dialect = next((fact.dialect for fact in facts if isinstance(fact, RunStarted)), "")
-    lines = [line for turn in _turns(facts) for line in _turn(turn, dialect)]
-    return lines or [Text("nothing was called in the last answer", "dim")]
+    lines = [line for turn in _split_turns(facts) for line in _explain_turn(turn, dialect)]
+    return lines or [Text("there was no call in the last answer", "dim")]
 
 
-def _turns(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
+def _split_turns(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
     turn: list[Fact] = []
     for fact in facts:
         if isinstance(fact, TurnStarted) and turn:
@@ -33,30 +33,30 @@ def _turns(facts: Sequence[Fact]) -> Iterator[list[Fact]]:
     yield turn
 
 
-def _turn(facts: list[Fact], dialect: str) -> Iterator[Text]:
-    read = [fact for fact in facts if isinstance(fact, CallReady | CallMalformed)]
-    if not read:
+def _explain_turn(facts: list[Fact], dialect: str) -> Iterator[Text]:
+    calls = [fact for fact in facts if isinstance(fact, CallReady | CallMalformed)]
+    if not calls:
         return
     number = next((fact.turn for fact in facts if isinstance(fact, TurnStarted)), 0)
     yield Text(f"turn {number}, {dialect} dialect", "bold")
     message = next((fact.message for fact in facts if isinstance(fact, TurnEnded)), None)
     if message is not None and message.raw is not None:
-        yield Text("  what the model said:")
-        yield from (Text(f"  │ {line}", "cyan") for line in visible(message.raw.text).split("\n"))
+        yield Text("  the model wrote:")
+        yield from (Text(f"  │ {line}", "cyan") for line in escape_controls(message.raw.text).split("\n"))
     else:
-        yield Text("  the endpoint marked the calls itself; there is no text to read them from", "dim")
-    for fact in read:
-        yield from _call(fact)
+        yield Text("  the calls came through the endpoint's own tool calling, not as text", "dim")
+    for fact in calls:
+        yield from _explain_call(fact)
     if any(isinstance(fact, SaidInThought) for fact in facts):
-        yield Text("  what was said before the end of the reasoning does not count", "dim")
+        yield Text("  what stands before the end of the reasoning does not count", "dim")
 
 
-def _call(fact: CallReady | CallMalformed) -> Iterator[Text]:
+def _explain_call(fact: CallReady | CallMalformed) -> Iterator[Text]:
     if isinstance(fact, CallReady):
-        yield Text.assemble(("  call ", "green"), call_line(fact.call))
+        yield Text.assemble(("  call ", "green"), format_call_line(fact.call))
         yield Text(f"    repair: {fact.repair} ({REPAIRS[fact.repair]})", "dim")
         return
-    yield Text.assemble(("  not a call ", "yellow"), visible(f"{fact.name or 'without a name'}: {fact.reason}"))
+    yield Text.assemble(("  malformed ", "yellow"), escape_controls(f"{fact.name or 'a call'}: {fact.reason}"))
     if fact.hint:
-        yield Text(f"    the model was told: {visible(fact.hint)}", "dim")
-    yield from (Text(f"    │ {line}", "cyan") for line in visible(fact.raw).split("\n"))
+        yield Text(f"    hint to the model: {escape_controls(fact.hint)}", "dim")
+    yield from (Text(f"    │ {line}", "cyan") for line in escape_controls(fact.raw).split("\n"))

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from toolspeak import settings
 from toolspeak.errors import UsageError
 from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
 from toolspeak.models.weights import QWEN_CODER, find_weights
-from toolspeak.settings import EndpointSettings, Settings, cache_folder, remembered_dialect, settings
+from toolspeak.settings import EndpointSettings, Settings, cache_folder, load_calibrated_dialect
 
 
 def find_model(name: str | None = None, *, configured: Settings | None = None) -> Model:
@@ -17,7 +18,7 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
     """
     if name is not None and name.startswith(("http://", "https://")):
         return _with_measured_dialect(resolve_model(name))  # an address needs no settings
-    configured = configured or settings()
+    configured = configured or settings.load()
     name = configured.model if name is None else name
     where, _, rest = name.partition(":")
     if where == "local":
@@ -38,9 +39,9 @@ def _embedded_model(path: str, configured: Settings) -> EmbeddedModel:
         if downloaded is None:
             raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
         weights, name = downloaded, "local"
-    remembered = remembered_dialect("local", weights.name)
+    calibrated = load_calibrated_dialect("local", weights.name)
     return EmbeddedModel(
-        weights, name=name, dialect=remembered, threads=local.threads, context=local.context, slots=local.slots
+        weights, name=name, dialect=calibrated, threads=local.threads, context=local.context, slots=local.slots
     )
 
 
@@ -72,5 +73,5 @@ def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
 
 def _with_measured_dialect(model: HttpModel) -> HttpModel:
     """Return the model with the dialect that `toolspeak calibrate` measured to be its best, if it has."""
-    remembered = remembered_dialect(model.endpoint.base_url, model.model)
-    return model if remembered is None else HttpModel(model.endpoint, model.model, remembered)
+    calibrated = load_calibrated_dialect(model.endpoint.base_url, model.model)
+    return model if calibrated is None else HttpModel(model.endpoint, model.model, calibrated)

@@ -1,24 +1,25 @@
-"""What is configured: read when asked, never at import.
+"""Settings: read when `load` is called, never at import.
 
-Four places, the later ones winning: defaults, the user's file, the project's file, the environment. Each setting knows
-which of them it came from. A key for an endpoint is never in a file: a file says which environment variable holds it.
+Four sources, of which a later one overrides those before it: defaults, the user's file, the project's file, the
+environment. Each setting knows which source it came from. A file never holds the key of an endpoint, only the name of
+the environment variable that does.
 """
 
-from toolspeak.settings.calibrations import remember_dialect, remembered_dialect
+from toolspeak.settings.calibrations import load_calibrated_dialect, save_calibrated_dialect
 from toolspeak.settings.folders import cache_folder, config_folder
-from toolspeak.settings.loader import settings, user_file
-from toolspeak.settings.values import Approve, EndpointSettings, LocalSettings, Row, Settings
+from toolspeak.settings.loader import load, user_file
+from toolspeak.settings.values import ApprovalPolicy, EndpointSettings, LocalSettings, SettingRow, Settings
 
 __all__ = [
-    "Approve",
+    "ApprovalPolicy",
     "EndpointSettings",
     "LocalSettings",
-    "Row",
+    "SettingRow",
     "Settings",
     "cache_folder",
     "config_folder",
-    "remember_dialect",
-    "remembered_dialect",
-    "settings",
+    "load",
+    "load_calibrated_dialect",
+    "save_calibrated_dialect",
     "user_file",
 ]

@@ -1,62 +1,72 @@
-"""Where things are kept on this platform: what can be had again (cache), and what cannot (config).
+"""The folders in which toolspeak keeps files on this platform.
 
-`TOOLSPEAK_CACHE_FOLDER` and `TOOLSPEAK_CONFIG_FOLDER` come first, so that a small home disk is no obstacle. Nothing is
-made here: a folder comes into being when something is written to it.
+The cache folder holds what can be downloaded again, the config folder what cannot. `TOOLSPEAK_CACHE_FOLDER` and
+`TOOLSPEAK_CONFIG_FOLDER` override the platform's places, for homes on small disks. No folder is created here: that
+happens when the first file is written to it.
 """
 
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from toolspeak.errors import UsageError
 
-Environ = Mapping[str, str]
+Environ: TypeAlias = Mapping[str, str]
+
+CACHE_FOLDER_VARIABLE = "TOOLSPEAK_CACHE_FOLDER"
+CONFIG_FOLDER_VARIABLE = "TOOLSPEAK_CONFIG_FOLDER"
 
 
 def cache_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
-    """The folder for what can be had again, such as weights."""
-    own = _environ(environ).get("TOOLSPEAK_CACHE_FOLDER")
-    if own:
-        return untilded(own, environ).absolute()
+    """Return the folder for files that can be downloaded or made again, such as weights."""
+    if override := _variables(environ).get(CACHE_FOLDER_VARIABLE):
+        return expand_home(override, environ).absolute()
     match platform:
         case "win32":
-            return _base(environ, "LOCALAPPDATA", "AppData", "Local") / "toolspeak" / "cache"
+            return _base_folder(environ, "LOCALAPPDATA", "AppData", "Local") / "toolspeak" / "cache"
         case "darwin":
-            return _home(environ) / "Library" / "Caches" / "toolspeak"
+            return _home_folder(environ) / "Library" / "Caches" / "toolspeak"
         case _:
-            return _base(environ, "XDG_CACHE_HOME", ".cache") / "toolspeak"
+            return _base_folder(environ, "XDG_CACHE_HOME", ".cache") / "toolspeak"
 
 
 def config_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
-    """The folder for the user's settings, and for what was learned and is worth keeping."""
-    own = _environ(environ).get("TOOLSPEAK_CONFIG_FOLDER")
-    if own:
-        return untilded(own, environ).absolute()
+    """Return the folder for the user's settings and calibrations."""
+    if override := _variables(environ).get(CONFIG_FOLDER_VARIABLE):
+        return expand_home(override, environ).absolute()
     match platform:
         case "win32":
-            return _base(environ, "APPDATA", "AppData", "Roaming") / "toolspeak"
+            return _base_folder(environ, "APPDATA", "AppData", "Roaming") / "toolspeak"
         case "darwin":
-            return _home(environ) / "Library" / "Application Support" / "toolspeak"
+            return _home_folder(environ) / "Library" / "Application Support" / "toolspeak"
         case _:
-            return _base(environ, "XDG_CONFIG_HOME", ".config") / "toolspeak"
+            return _base_folder(environ, "XDG_CONFIG_HOME", ".config") / "toolspeak"
 
 
-def _environ(environ: Environ | None) -> Environ:
+def expand_home(path: str, environ: Environ | None) -> Path:
+    """Return a path with a leading `~` replaced by the home folder."""
+    start, _, rest = path.replace("\\", "/").partition("/")
+    return _home_folder(environ) / rest if start == "~" else Path(path)
+
+
+def _variables(environ: Environ | None) -> Environ:
     return os.environ if environ is None else environ
 
 
-def _base(environ: Environ | None, variable: str, *otherwise: str) -> Path:
-    named = Path(_environ(environ).get(variable, ""))
-    # The XDG rule: a relative path is no answer, as it would mean another folder wherever one stands.
-    return named if named.is_absolute() else _home(environ).joinpath(*otherwise)
+def _base_folder(environ: Environ | None, variable: str, *below_home: str) -> Path:
+    """Return the folder that a variable names, or a folder below the home folder if the variable names none."""
+    named = Path(_variables(environ).get(variable, ""))
+    # The XDG rule: a relative path is ignored, as it would be another folder in every working directory.
+    return named if named.is_absolute() else _home_folder(environ).joinpath(*below_home)
 
 
-def _home(environ: Environ | None) -> Path:
+def _home_folder(environ: Environ | None) -> Path:
     for variable in ("HOME", "USERPROFILE"):
-        if home := _environ(environ).get(variable):
+        if home := _variables(environ).get(variable):
             return Path(home)
-    if environ is None:  # the account may still know; an environment that was handed in is all there is
+    if environ is None:  # the account's database may know it; an environment that a caller passes is complete
         try:
             return Path.home()
         except RuntimeError:
@@ -64,9 +74,3 @@ def _home(environ: Environ | None) -> Path:
     raise UsageError(
         "cannot tell where your home folder is: set HOME, or TOOLSPEAK_CACHE_FOLDER and TOOLSPEAK_CONFIG_FOLDER"
     )
-
-
-def untilded(path: str, environ: Environ | None) -> Path:
-    """A path as a person wrote it, with `~` for the home folder."""
-    start, _, rest = path.replace("\\", "/").partition("/")
-    return _home(environ) / rest if start == "~" else Path(path)

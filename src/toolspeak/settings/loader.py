@@ -1,4 +1,4 @@
-"""From files and the environment to the settings that hold."""
+"""Reads settings from files and the environment, and merges them."""
 
 import contextlib
 import os
@@ -8,114 +8,137 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
-from toolspeak.settings.folders import config_folder, untilded
-from toolspeak.settings.keys import KEYS, checked, from_table
+from toolspeak.settings.folders import (
+    CACHE_FOLDER_VARIABLE,
+    CONFIG_FOLDER_VARIABLE,
+    Environ,
+    config_folder,
+    expand_home,
+)
+from toolspeak.settings.schema import SETTINGS, check_value, read_table
 from toolspeak.settings.values import EndpointSettings, LocalSettings, Settings
 
-_Environ: TypeAlias = Mapping[str, str] | None
-
+USER_FILE = "config.toml"
 PROJECT_FILE = "toolspeak.toml"
-PREFIX = "TOOLSPEAK_"
-VARIABLES = {PREFIX + name.replace(".", "_").upper(): name for name in KEYS}
-FOLDER_VARIABLES = ("TOOLSPEAK_CACHE_FOLDER", "TOOLSPEAK_CONFIG_FOLDER")
+VARIABLE_PREFIX = "TOOLSPEAK_"
+VARIABLES = {VARIABLE_PREFIX + name.replace(".", "_").upper(): name for name in SETTINGS}
+FOLDER_VARIABLES = (CACHE_FOLDER_VARIABLE, CONFIG_FOLDER_VARIABLE)
+
+MIN_MISSPELLING_LIKENESS = 0.9
+"""How alike an unknown variable and one of `VARIABLES` must be, from 0 to 1, for the unknown one to be an error."""
 
 
 @frozen
-class _Origin:
-    """What one place sets: values by name, and the origin to tell for them."""
+class _SettingsSource:
+    """The settings that one source makes: a file, or the environment.
+
+    Attributes:
+        values: The values by the names of the settings.
+        origins: The place each came from, for `toolspeak config` to show.
+    """
 
     values: Mapping[str, Any]
     origins: Mapping[str, str]
 
 
-def settings(folder: Path | str | None = None, environ: _Environ = None) -> Settings:
-    """The settings that hold in a folder, under an environment; by default where the program stands.
+def load(path: Path | str | None = None, *, environ: Environ | None = None) -> Settings:
+    """Read the settings: the defaults, the user's file, the project's file and the environment.
+
+    Args:
+        path: The folder from which the project's file is searched, upwards; by default the working directory.
+        environ: The environment variables; by default those of this process.
 
     Raises:
-        UsageError: A file or a variable sets something that does not exist, or sets it to what it cannot be.
+        UsageError: A file or a variable has an unknown setting, or a value that a setting does not take.
     """
     variables = os.environ if environ is None else environ
-    places = [_user(environ), _project(Path.cwd() if folder is None else Path(folder).absolute(), environ)]
-    files = [place for place in places if place is not None]
-    names = {each.get("key_env") for place in files for each in _endpoint_tables(place.values).values()}
-    merged = [*files, _environment(variables, keys={str(name) for name in names})]
-    values = {name: value for place in merged for name, value in place.values.items()}
-    origins = {name: origin for place in merged for name, origin in place.origins.items()}
-    return _made(values, origins, variables)
+    folder = Path.cwd() if path is None else Path(path).absolute()
+    found = (_read_user_file(environ), _read_project_file(folder, environ))
+    files = [source for source in found if source is not None]
+    key_variables = {str(table.get("key_env")) for source in files for table in _endpoints(source.values).values()}
+    sources = [*files, _read_environment(variables, key_variables=key_variables)]
+    values = {name: value for source in sources for name, value in source.values.items()}
+    origins = {name: origin for source in sources for name, origin in source.origins.items()}
+    return _build_settings(values, origins, variables)
 
 
-def user_file(environ: _Environ = None) -> Path:
-    """The file with the settings of this user, whether it is there or not."""
-    return config_folder(environ) / "config.toml"
+def user_file(environ: Environ | None = None) -> Path:
+    """Return the path of the user's settings file, which need not exist."""
+    return config_folder(environ) / USER_FILE
 
 
-def _made(values: Mapping[str, Any], origins: Mapping[str, str], variables: Mapping[str, str]) -> Settings:
+def _build_settings(values: Mapping[str, Any], origins: Mapping[str, str], variables: Environ) -> Settings:
     endpoints = {
         name: EndpointSettings(name=name, key_set=bool(variables.get(table.get("key_env", ""))), **table)
-        for name, table in _endpoint_tables(values).items()
+        for name, table in _endpoints(values).items()
     }
-    plain = {name: value for name, value in values.items() if "." not in name}
+    top_level = {name: value for name, value in values.items() if "." not in name}
     return Settings(
-        **plain,
-        limits=Limits(**_inside("limits", values)),
-        local=LocalSettings(**_inside("local", values)),
+        **top_level,
+        limits=Limits(**_section("limits", values)),
+        local=LocalSettings(**_section("local", values)),
         endpoints=MappingProxyType(endpoints),
         origins=MappingProxyType(dict(origins)),
     )
 
 
-def _inside(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
     start = f"{section}."
     return {name.removeprefix(start): value for name, value in values.items() if name.startswith(start)}
 
 
-def _endpoint_tables(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    return _inside("endpoints", values)
+def _endpoints(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return _section("endpoints", values)
 
 
-def _user(environ: _Environ) -> _Origin | None:
+# Files
+
+
+def _read_user_file(environ: Environ | None) -> _SettingsSource | None:
     try:
         path = user_file(environ)
-    except UsageError:  # no home, so no file in it
+    except UsageError:  # without a home folder there is no such file
         return None
-    text = _read(path)
-    return None if text is None else _from_file(_parsed(text, path), path, str(path), environ)
+    text = _read_text(path)
+    return None if text is None else _read_file_table(_parse_toml(text, path), path, str(path), environ)
 
 
-def _project(folder: Path, environ: _Environ) -> _Origin | None:
+def _read_project_file(folder: Path, environ: Environ | None) -> _SettingsSource | None:
+    """Read the nearest `toolspeak.toml`, or `pyproject.toml` with a table for toolspeak, in a folder or above it."""
     for each in (folder, *folder.parents):
         path = each / PROJECT_FILE
-        if (text := _read(path)) is not None:
-            return _not_too_trusting(_from_file(_parsed(text, path), path, str(path), environ), path)
+        if (text := _read_text(path)) is not None:
+            return _refuse_approve_always(_read_file_table(_parse_toml(text, path), path, str(path), environ), path)
         path = each / "pyproject.toml"
-        text = _read(path)
-        if text is not None and "toolspeak" in text:  # somebody else's file need not even be right
-            tool = _parsed(text, path).get("tool", {})
+        text = _read_text(path)
+        if text is not None and "toolspeak" in text:  # other projects' files need not even be valid TOML
+            tool = _parse_toml(text, path).get("tool", {})
             if isinstance(tool, dict) and "toolspeak" in tool:
                 where = f"{path} [tool.toolspeak]"
                 table = cast("Any", tool["toolspeak"])
                 if not isinstance(table, dict):
                     raise UsageError(f"{path}: tool.toolspeak is a table, written as [tool.toolspeak]")
-                return _not_too_trusting(_from_file(cast("dict[str, Any]", table), path, where, environ), path)
+                source = _read_file_table(cast("dict[str, Any]", table), path, where, environ)
+                return _refuse_approve_always(source, path)
     return None
 
 
-def _not_too_trusting(place: _Origin, path: Path) -> _Origin:
-    """A project may come from anybody: that every call is allowed, only its user can say."""
-    if place.values.get("approve") == "always":
+def _refuse_approve_always(source: _SettingsSource, path: Path) -> _SettingsSource:
+    """Refuse a project file that approves every call: a project may be a stranger's, so only the user may do that."""
+    if source.values.get("approve") == "always":
         raise UsageError(
             f'{path}: approve = "always" is not taken from a project, which may be somebody else\'s; '
-            f"say it in {user_file()}, by TOOLSPEAK_APPROVE or with --approve"
+            f"set it in {user_file()}, with TOOLSPEAK_APPROVE or with --approve"
         )
-    return place
+    return source
 
 
-def _read(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
@@ -126,51 +149,56 @@ def _read(path: Path) -> str | None:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
+def _parse_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from None
 
 
-def _from_file(table: Mapping[str, Any], path: Path, where: str, environ: _Environ) -> _Origin:
-    values = from_table(table, where)
-    # What a file names, it names from where it lies: it is found from folders further down as well.
+def _read_file_table(table: Mapping[str, Any], path: Path, where: str, environ: Environ | None) -> _SettingsSource:
+    values = read_table(table, where)
+    # A relative path in a file is relative to the file, as the file also holds for folders below its own.
     if "tools" in values:
-        values["tools"] = tuple(_from_folder(target, path.parent, environ) for target in values["tools"])
+        values["tools"] = tuple(_resolve_target(target, path.parent, environ) for target in values["tools"])
     if str(values.get("model", "")).startswith("local:"):
-        values["model"] = f"local:{path.parent / untilded(values['model'].removeprefix('local:'), environ)}"
-    return _Origin(values=values, origins=dict.fromkeys(values, where))
+        values["model"] = f"local:{path.parent / expand_home(values['model'].removeprefix('local:'), environ)}"
+    return _SettingsSource(values=values, origins=dict.fromkeys(values, where))
 
 
-def _from_folder(target: str, folder: Path, environ: _Environ) -> str:
+def _resolve_target(target: str, folder: Path, environ: Environ | None) -> str:
     is_path = "/" in target or "\\" in target or re.search(r"\.py(:|$)", target)
-    return str(folder / untilded(target, environ)) if is_path else target
+    return str(folder / expand_home(target, environ)) if is_path else target
 
 
-def _environment(variables: Mapping[str, str], *, keys: set[str]) -> _Origin:
+# The environment
+
+
+def _read_environment(variables: Environ, *, key_variables: set[str]) -> _SettingsSource:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for variable, name in _ours(variables, keys):
-        where, kind = f"environment variable {variable}", KEYS[name]
+    for variable, name in _setting_variables(variables, key_variables):
+        where, setting = f"environment variable {variable}", SETTINGS[name]
         value: Any = variables[variable].strip()
-        with contextlib.suppress(ValueError):  # a text may be right too; if not, what it takes is said by the check
-            value = kind.from_text(value)
-        values[name] = checked(kind, name, value, where)
+        with contextlib.suppress(ValueError):  # the text may be a value itself ("none"); if not, the check fails
+            value = setting.from_text(value)
+        values[name] = check_value(setting, name, value, where)
         origins[name] = where
-    return _Origin(values=values, origins=origins)
+    return _SettingsSource(values=values, origins=origins)
 
 
-def _ours(variables: Mapping[str, str], keys: set[str]) -> Iterator[tuple[str, str]]:
+def _setting_variables(variables: Environ, key_variables: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield each environment variable that makes a setting, with the setting's name; refuse misspelt ones."""
     for variable in variables:
-        if not variable.startswith(PREFIX) or not variables[variable].strip():
-            continue  # set to nothing is not set
+        if not variable.startswith(VARIABLE_PREFIX) or not variables[variable].strip():
+            continue  # an empty variable counts as not set
         if name := VARIABLES.get(variable):
             yield variable, name
-        elif variable not in keys and variable not in FOLDER_VARIABLES and (similar := _slip(variable)):
+        elif variable not in (*key_variables, *FOLDER_VARIABLES) and (similar := _similar_variable(variable)):
             raise UsageError(f"environment variable {variable}: no such setting; did you mean {similar}?")
 
 
-def _slip(variable: str) -> str | None:
-    # Others may have variables that begin as ours do; only what is nearly one of ours is worth stopping for.
-    return next(iter(get_close_matches(variable, (*VARIABLES, *FOLDER_VARIABLES), n=1, cutoff=0.9)), None)
+def _similar_variable(variable: str) -> str | None:
+    # Other programs may use the same prefix, so only a likely misspelling is worth an error.
+    known = (*VARIABLES, *FOLDER_VARIABLES)
+    return next(iter(get_close_matches(variable, known, n=1, cutoff=MIN_MISSPELLING_LIKENESS)), None)

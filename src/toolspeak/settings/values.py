@@ -1,4 +1,4 @@
-"""The settings as they hold, each with the place it came from. No value here is a secret, and none is shown as one."""
+"""The settings, each with its origin. None of them is a secret: of a key, they hold the variable's name alone."""
 
 import os
 import re
@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from toolspeak._frozen import frozen
 from toolspeak.events import Limits
 
-Approve: TypeAlias = Literal["never", "ask", "always"]
-"""What becomes of calls that need approval: refused, asked about, or approved."""
+ApprovalPolicy: TypeAlias = Literal["never", "ask", "always"]
+"""Whether calls that need approval are refused, shown to the user, or approved."""
 
-DEFAULT = "default"
+DEFAULT_ORIGIN = "default"
 
 
-class Row(NamedTuple):
-    """One setting for a person."""
+class SettingRow(NamedTuple):
+    """One setting as `toolspeak config` shows it."""
 
     setting: str
     value: str
@@ -25,16 +25,16 @@ class Row(NamedTuple):
 
 @frozen
 class EndpointSettings:
-    """An endpoint that the user gave a name.
+    """An endpoint that the settings define.
 
     Attributes:
-        name: What it is called in model names: `NAME:MODEL`, or `NAME` alone where `model` is set.
-        base_url: Its address, up to and with `/v1`.
-        api: Which API it speaks.
-        key_env: The environment variable that holds its key.
-        key_set: Whether that variable was set when the settings were read.
-        dialect: The dialect that is best for it.
-        model: The model that is asked when none is named.
+        name: The endpoint's part of a model name: `NAME:MODEL`, or `NAME` alone where `model` is set.
+        base_url: The address, up to and including `/v1`.
+        api: The API that the endpoint serves.
+        key_env: The name of the environment variable that holds the key.
+        key_set: Whether that variable was set when the settings were loaded.
+        dialect: The dialect for all models of this endpoint.
+        model: The model to use when a model name is `NAME` alone.
     """
 
     name: str
@@ -46,18 +46,18 @@ class EndpointSettings:
     model: str | None = None
 
     def key(self, environ: Mapping[str, str] | None = None) -> str | None:
-        """The key itself, read now and kept nowhere."""
+        """Read the key from the environment. It is not kept."""
         return (os.environ if environ is None else environ).get(self.key_env) or None if self.key_env else None
 
 
 @frozen
 class LocalSettings:
-    """How the embedded model is run.
+    """Settings of the embedded model.
 
     Attributes:
-        threads: Threads that compute; None is about one for each core that may be used.
-        context: Tokens that fit into one conversation.
-        slots: Conversations that are answered at the same time.
+        threads: The number of threads that compute; None for about one for each usable core.
+        context: The most tokens in one conversation.
+        slots: How many conversations are answered at the same time.
     """
 
     threads: int | None = None
@@ -67,63 +67,63 @@ class LocalSettings:
 
 @frozen
 class Settings:
-    """The settings that hold.
+    """All settings, merged from every source.
 
     Attributes:
-        model: The model that is asked when none is named.
-        dialect: The dialect for every model; None leaves it to the model.
-        tools: Where tools are discovered when no target is named.
-        approve: What becomes of calls that need approval.
-        limits: Where a run stops by itself.
-        local: How the embedded model is run.
-        endpoints: Endpoints by the names the user gave them.
-        origins: Where each setting came from that is not a default: a file, or a variable of the environment.
+        model: The model to use when none is named.
+        dialect: The dialect for every model; None for the best one of each model.
+        tools: The targets in which tools are discovered when none is named.
+        approve: Whether calls that need approval are refused, shown to the user, or approved.
+        limits: The limits of a run.
+        local: Settings of the embedded model.
+        endpoints: The defined endpoints by name.
+        origins: The file or environment variable that each setting came from; defaults have no entry.
     """
 
     model: str = "local"
     dialect: str | None = None
     tools: tuple[str, ...] = ()
-    approve: Approve = "ask"
+    approve: ApprovalPolicy = "ask"
     limits: Limits = Limits()
     local: LocalSettings = LocalSettings()
     endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict[str, EndpointSettings])
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def origin(self, setting: str) -> str:
-        """Where a setting came from, by its name as in `limits.turns`."""
-        return self.origins.get(setting, DEFAULT)
+        """Return the origin of a setting, by its full name such as `limits.turns`."""
+        return self.origins.get(setting, DEFAULT_ORIGIN)
 
-    def shown(self) -> list[Row]:
-        """Each setting, its value and its origin. A key shows as the name of its variable, and whether that is set."""
-        return [Row(name, value, self.origin(name)) for name, value in self._values()]
+    def rows(self) -> list[SettingRow]:
+        """Return each setting with its value and origin. Of a key, the row has the variable and whether it is set."""
+        return [SettingRow(name, value, self.origin(name)) for name, value in self._formatted()]
 
     def __repr__(self) -> str:
-        return f"Settings({', '.join(f'{name}={value}' for name, value in self._values())})"
+        return f"Settings({', '.join(f'{name}={value}' for name, value in self._formatted())})"
 
-    def _values(self) -> Iterator[tuple[str, str]]:
-        yield "model", _without_password(self.model)
+    def _formatted(self) -> Iterator[tuple[str, str]]:
+        yield "model", _hide_password(self.model)
         yield "dialect", self.dialect or "the model's best"
         yield "tools", ", ".join(self.tools) or "none"
         yield "approve", self.approve
         limits = self.limits
-        yield "limits.turns", _limit(limits.turns)
-        yield "limits.calls", _limit(limits.calls)
-        yield "limits.tokens", _limit(limits.tokens)
-        yield "limits.seconds", _limit(limits.seconds)
-        yield "limits.repeats", _limit(limits.repeats)
-        yield "limits.concurrent", _limit(limits.concurrent)
-        yield "local.threads", str(self.local.threads or "by the cores")
+        yield "limits.turns", _format_limit(limits.turns)
+        yield "limits.calls", _format_limit(limits.calls)
+        yield "limits.tokens", _format_limit(limits.tokens)
+        yield "limits.seconds", _format_limit(limits.seconds)
+        yield "limits.repeats", _format_limit(limits.repeats)
+        yield "limits.concurrent", _format_limit(limits.concurrent)
+        yield "local.threads", str(self.local.threads or "about one per core")
         yield "local.context", str(self.local.context)
         yield "local.slots", str(self.local.slots)
         for name, endpoint in self.endpoints.items():
-            yield f"endpoints.{name}", _endpoint(endpoint)
+            yield f"endpoints.{name}", _format_endpoint(endpoint)
 
 
-def _limit(value: float | None) -> str:
+def _format_limit(value: float | None) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _endpoint(endpoint: EndpointSettings) -> str:
+def _format_endpoint(endpoint: EndpointSettings) -> str:
     parts = [endpoint.base_url, endpoint.api]
     if endpoint.key_env:
         parts.append(f"key in {endpoint.key_env} ({'set' if endpoint.key_set else 'not set'})")
@@ -134,5 +134,5 @@ def _endpoint(endpoint: EndpointSettings) -> str:
     return ", ".join(parts)
 
 
-def _without_password(model: str) -> str:
+def _hide_password(model: str) -> str:
     return re.sub(r"(?<=://)[^/@]*@", "…@", model)

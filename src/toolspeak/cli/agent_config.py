@@ -1,0 +1,83 @@
+"""Builds an agent from the options of a command and the settings."""
+
+from dataclasses import replace
+
+from toolspeak._frozen import frozen
+from toolspeak.cli.approval import ApprovalBridge, build_approver
+from toolspeak.cli.options import ApproveChoice
+from toolspeak.cli.targets import discover_targets
+from toolspeak.errors import UsageError
+from toolspeak.events import Limits
+from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.run import Agent
+from toolspeak.run.model_lookup import find_model, weights_folder
+from toolspeak.settings import Settings
+from toolspeak.tools import Toolbox
+
+
+@frozen
+class AgentOptions:
+    """The options of `toolspeak chat` and `toolspeak run`. An option that is None is taken from the settings."""
+
+    tools: tuple[str, ...] = ()
+    model: str | None = None
+    dialect: str | None = None
+    system: str | None = None
+    tool_choice: str | None = None
+    max_turns: int | None = None
+    approve: ApproveChoice | None = None
+
+
+@frozen
+class AgentConfig:
+    """The configuration of an agent. Commands such as `/model` replace it by a changed copy."""
+
+    model: str
+    dialect: str | None
+    system: str | None
+    tool_choice: str | tuple[str, ...]
+    limits: Limits
+    approve: ApproveChoice
+    toolbox: Toolbox
+    settings: Settings
+
+    def build_agent(self, approvals: ApprovalBridge | None) -> Agent:
+        """Build the agent. Without `approvals`, a run pauses when a call needs approval by the user."""
+        return Agent(
+            find_model(self.model, configured=self.settings),
+            self.toolbox,
+            dialect=self.dialect or "auto",
+            system=self.system,
+            tool_choice=self.tool_choice,
+            limits=self.limits,
+            approve=build_approver(self.approve, approvals),
+        )
+
+    @property
+    def is_missing_weights(self) -> bool:
+        """Whether the model is the embedded one and its weights are not on this machine."""
+        return self.model == "local" and find_weights(QWEN_CODER, weights_folder()) is None
+
+
+def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
+    """Merge the options of a command with the settings."""
+    limits = settings.limits
+    return AgentConfig(
+        model=options.model or settings.model,
+        dialect=options.dialect or settings.dialect,
+        system=options.system,
+        tool_choice=_parse_tool_choice(options.tool_choice),
+        limits=limits if options.max_turns is None else replace(limits, turns=options.max_turns),
+        approve=options.approve or ApproveChoice(settings.approve),
+        toolbox=discover_targets(*(options.tools or settings.tools)),
+        settings=settings,
+    )
+
+
+def _parse_tool_choice(text: str | None) -> str | tuple[str, ...]:
+    if text is None or text in ("auto", "none", "required"):
+        return text or "auto"
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise UsageError("--tool-choice is auto, none, required, or names of tools separated by commas")
+    return names

@@ -1,0 +1,48 @@
+"""The progress of `toolspeak eval` and `toolspeak calibrate`, on standard error."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from toolspeak.models import EmbeddedModel, Model
+
+ReportAnswer: TypeAlias = Callable[[str, bool], None]
+"""Called after each answer with the dialect and whether the answer is right."""
+
+PLAIN_PROGRESS_STEP = 0.05
+"""The share of the questions after which another plain line is printed."""
+
+
+def create_log() -> Console:
+    """Create the console for everything but the figures."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def load_model(model: Model, log: Console) -> None:
+    """Load the embedded model, so that the time this takes is not measured."""
+    if isinstance(model, EmbeddedModel) and not model.is_ready:
+        with log.status("loading the model"):
+            model.load()
+
+
+@contextmanager
+def show_progress(count: int, log: Console) -> Generator[ReportAnswer]:
+    """Show a bar with the running score in a terminal, and a line now and then elsewhere."""
+    done = right = 0
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=log, disable=not log.is_terminal) as bar:
+        task = bar.add_task("", total=count)
+
+        def report(dialect: str, is_right: bool) -> None:
+            nonlocal done, right
+            done, right = done + 1, right + is_right
+            bar.update(task, completed=done, description=f"{dialect}, {right / done:.0%} right")
+            if not log.is_terminal and int(done / count / PLAIN_PROGRESS_STEP) > int(
+                (done - 1) / count / PLAIN_PROGRESS_STEP
+            ):
+                log.print(f"{done} of {count}, {right / done:.0%} right")
+
+        yield report

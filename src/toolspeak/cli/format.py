@@ -1,0 +1,82 @@
+"""Formats calls, results and durations as text for a terminal.
+
+No text of a model or a tool reaches the terminal with control characters: it cannot move the cursor or hide itself.
+"""
+
+import re
+from typing import Any
+
+from toolspeak.codec import encode_argument
+from toolspeak.dialects.python_notation import format_call
+from toolspeak.messages import ToolCall, ToolResult
+from toolspeak.run import Agent
+from toolspeak.tools import output_text
+
+MAX_CALL_CHARS = 300
+MAX_RESULT_CHARS = 600
+MAX_RESULT_LINES = 8
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters except tab and line feed, characters that change the writing direction, and lone surrogates."""
+
+
+def escape_controls(text: str) -> str:
+    r"""Return the text with escapes such as `\x1b` for every character that a terminal would interpret."""
+    return _CONTROLS.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    if match[0] == "\r":
+        return ""
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def shorten(text: str, max_chars: int, max_lines: int | None = None) -> str:
+    """Return the text, or its beginning and the number of characters left out."""
+    start = text if max_lines is None else "\n".join(text.split("\n")[:max_lines])
+    start = start[:max_chars]
+    return text if len(start) == len(text) else f"{start}… ({len(text) - len(start):,} more characters)"
+
+
+def format_call_line(call: ToolCall) -> str:
+    """Format a call on one line, shortened if it is long."""
+    return escape_controls(shorten(format_call(call).replace("\n", " "), MAX_CALL_CHARS))
+
+
+def format_arguments(call: ToolCall) -> str:
+    """Format all arguments of a call in full, texts of several lines as such, for a user who is to approve it."""
+    lines: list[str] = []
+    for name, value in call.arguments.items():
+        if isinstance(value, str) and "\n" in value:
+            lines += [f"{name}:", *(f"  {line}" for line in value.split("\n"))]
+        else:
+            lines.append(f"{name}: {output_text(_plain(value))}")
+    return escape_controls("\n".join(lines))
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str) else encode_argument(value)
+
+
+def format_result(result: ToolResult) -> str:
+    """Format the output or the error of a call, shortened if it is long."""
+    if result.error is not None:
+        return escape_controls(shorten(result.error, MAX_RESULT_CHARS, MAX_RESULT_LINES))
+    media = ", ".join(each.mime for each in result.media)
+    if media and result.output is None:
+        return escape_controls(media)
+    text = shorten(output_text(result.output), MAX_RESULT_CHARS, MAX_RESULT_LINES)
+    return escape_controls(f"{text} ({media})" if media else text)
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a duration, with decimals below ten seconds."""
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def describe_agent(agent: Agent) -> str:
+    """Describe an agent on one line: its model, its dialect and the number of its tools."""
+    count = len(agent.toolbox)
+    tools = f"{count} tool{'' if count == 1 else 's'}" if count else "no tools"
+    return f"{escape_controls(agent.model.name)} · {agent.dialect.name} dialect · {tools}"

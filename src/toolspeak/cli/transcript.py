@@ -1,0 +1,341 @@
+"""Draws the events of a run for a person: reasoning, text, calls and results, in the order in which they happen.
+
+Everything is written once, where the cursor stands, and never redrawn. In a terminal, text is drawn as it arrives, with
+its markdown; elsewhere it is written as plain lines.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, redirect_stdout
+from io import TextIOBase
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from toolspeak.cli.call_timer import CallTimer
+from toolspeak.cli.format import escape_controls, format_call_line, format_result, format_seconds
+from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
+from toolspeak.cli.status_line import StatusLine
+from toolspeak.events import (
+    ApprovalGiven,
+    ArgsDelta,
+    CallMalformed,
+    CallReady,
+    CallStarted,
+    Event,
+    RunEnded,
+    SaidInThought,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from toolspeak.messages import ToolCall
+
+ASSISTANT_STYLE, TOOL_STYLE = "bold yellow", "bold green"
+TOOL_LABEL_WIDTH = len("tool: ")
+
+MAX_PRINT_DELAY_SECONDS = 0.3
+"""How long a line that a tool prints waits until the events before it are drawn."""
+
+
+def create_console(file: TextIO) -> Console:
+    """Create a console that draws in a terminal and writes plain lines elsewhere, whatever the environment says."""
+    return Console(file=file, force_terminal=file.isatty(), highlight=False)
+
+
+class Transcript:
+    """Draws the events of a run.
+
+    Args:
+        console: Where the events are drawn.
+        timer: Knows how long calls took.
+        answer: A file for the text of the final answer alone. With None, the answer is drawn like everything else.
+    """
+
+    def __init__(self, console: Console, timer: CallTimer, answer: TextIO | None = None) -> None:
+        self._console = console
+        self._timer = timer
+        self._answer = answer
+        self._status = StatusLine(console)
+        self._lock = threading.RLock()  # tools print in threads of their own
+        self._text: _TextWriter | None = None  # the text that is arriving
+        self._open_call: str | None = None  # the call whose name stands on an unfinished line
+        self._calls: dict[str, ToolCall] = {}
+        self._running: list[str] = []
+        self._last_call: str | None = None  # the call on the last line, if that line is a call
+        self._waiting = ""
+        self._shown_facts = 0
+
+    def show(self, event: Event) -> None:
+        """Draw one event."""
+        with self._lock:
+            self._draw(event)
+            self._shown_facts += not isinstance(event, TextDelta | ThinkingDelta | ArgsDelta)
+
+    def _draw(self, event: Event) -> None:
+        self._status.stop()
+        match event:
+            case TurnStarted():
+                self._waiting = "waiting for the model"
+            case TextDelta(text=text) if self._answer is None:
+                self._draw_text(text, "assistant", ASSISTANT_STYLE)
+            case ThinkingDelta(text=text):
+                self._draw_text(text, "thinking", "dim")
+            case CallStarted():
+                self._draw_call_start(event)
+            case CallReady():
+                self._draw_call(event)
+            case CallMalformed():
+                self.write_line(
+                    f"{escape_controls(event.name or 'a call')} could not be read: {escape_controls(event.reason)}",
+                    "yellow",
+                )
+            case SaidInThought():
+                self.write_line("(the text so far was reasoning)", "dim")
+            case TurnEnded():
+                self._end_turn(event)
+            case ApprovalGiven(approved=False, call_id=call_id, reason=reason):
+                self._draw_refusal(call_id, reason)
+            case ToolStarted(call_id=call_id):
+                self._running.append(call_id)
+            case ToolFinished():
+                self._draw_result(event)
+            case RunEnded():
+                self._end_run(event)
+            case _:
+                pass
+        self._update_status()
+
+    def write_line(self, text: str, style: str = "") -> None:
+        """Write a line of its own."""
+        with self._lock:
+            self.end_line()
+            self._last_call = None
+            self._print(Text(text, style))
+
+    def end_line(self) -> None:
+        """Move the cursor to the beginning of an empty line, so that others can write there."""
+        with self._lock:
+            self._status.stop()
+            self._end_text()
+            if self._open_call is not None:
+                self._console.print()
+                self._open_call = None
+
+    def write_printed(self, line: str) -> None:
+        """Write a line that a tool printed, after the events that happened before it."""
+        deadline = time.monotonic() + MAX_PRINT_DELAY_SECONDS
+        while self._shown_facts < self._timer.fact_count and time.monotonic() < deadline:
+            time.sleep(0.002)
+        self.write_line(escape_controls(line), "dim")
+
+    @contextmanager
+    def capture_prints(self) -> Generator[None]:
+        """Draw what tools print within this context, each line on its own."""
+        with closing(_PrintCapture(self)) as capture, redirect_stdout(capture):
+            yield
+
+    def show_wait(self, label: str) -> None:
+        """Show what the program waits for, until something is drawn."""
+        self.end_line()
+        self._status.start(label)
+
+    # Text
+
+    def _draw_text(self, text: str, label: str, style: str) -> None:
+        self._waiting = ""
+        if self._text is None or self._text.label != label:
+            if not text.strip():
+                return
+            self.end_line()
+            text = text.lstrip()
+            on_own_line = self._console.is_terminal and text[0] in "#-`|>~"  # a markdown block begins a line
+            self._console.print(
+                Text.assemble((f"{label}:", style), "\n" if on_own_line else " "), end="", soft_wrap=True
+            )
+            self._text = _TextWriter(self._console, label, column=0 if on_own_line else len(label) + 2)
+        self._last_call = None
+        self._text.feed(escape_controls(text))
+
+    def _end_text(self) -> None:
+        if self._text is not None:
+            self._text.close()
+            self._text = None
+
+    def _end_turn(self, event: TurnEnded) -> None:
+        self._waiting = ""
+        self.end_line()
+        if self._answer is None or not (text := event.message.text.strip()):
+            return
+        if event.message.calls:
+            self.write_line(f"assistant: {escape_controls(text)}")
+        else:
+            self._answer.write(text + "\n")
+            self._answer.flush()
+
+    # Calls
+
+    def _draw_call_start(self, event: CallStarted) -> None:
+        self._waiting = ""
+        self.end_line()
+        name = escape_controls(event.name)
+        if self._console.is_terminal and TOOL_LABEL_WIDTH + cell_len(name) < self._console.width:
+            # The name is drawn while the arguments are still arriving.
+            self._console.print(
+                Text.assemble(("tool:", TOOL_STYLE), f" {name}"), end="", soft_wrap=True, highlight=False
+            )
+            self._open_call = event.call_id
+
+    def _draw_call(self, event: CallReady) -> None:
+        self._waiting = ""
+        call = self._calls[event.call.id] = event.call
+        text = format_call_line(call)
+        if self._open_call == call.id:
+            name = escape_controls(call.name)
+            column, text = TOOL_LABEL_WIDTH + cell_len(name), text.removeprefix(name)
+        else:
+            self.end_line()
+            self._console.print(Text.assemble(("tool:", TOOL_STYLE), " "), end="", soft_wrap=True)
+            column = TOOL_LABEL_WIDTH
+        self._open_call = None
+        spans = [Span(text)]
+        if event.repair != "none":
+            spans.append(Span(f"  (repaired: {event.repair})", "yellow"))
+        self._write(spans, column)
+        self._last_call = call.id
+
+    def _write(self, spans: Sequence[Span], column: int, indent: int = 0) -> None:
+        """Write the rest of a line from the column where the cursor stands. Further lines are indented."""
+        pieces = [piece for span in spans for piece in _split_lines(span, indent)]
+        if self._console.is_terminal:
+            wrapper = LineWrapper(self._console.width, column)
+            for piece in pieces:
+                _put(self._console, wrapper.feed(piece, indent=indent))
+            _put(self._console, wrapper.close(indent=indent))
+        else:
+            _put(self._console, pieces)
+        self._console.print()
+
+    def _draw_result(self, event: ToolFinished) -> None:
+        result = event.result
+        call_id = result.call_id
+        if call_id in self._running:
+            self._running.remove(call_id)
+        self.end_line()
+        sign, style = ("→ ", "green") if result.error is None else ("✗ ", "red")
+        spans = [Span("  ")]
+        if self._last_call != call_id and call_id in self._calls:  # other lines have been written since
+            spans.append(Span(f"{format_call_line(self._calls[call_id])} ", "dim"))
+        spans += [Span(sign, style), Span(format_result(result), "" if result.error is None else "red")]
+        if (duration := self._timer.duration(call_id)) is not None:
+            spans.append(Span(f"  {format_seconds(duration)}", "dim"))
+        self._write(spans, 0, indent=4)
+        self._last_call = None
+
+    def _draw_refusal(self, call_id: str, reason: str) -> None:
+        name = self._calls[call_id].name if call_id in self._calls else "the call"
+        self.write_line(
+            f"  {escape_controls(name)} was refused" + (f": {escape_controls(reason)}" if reason else ""), "yellow"
+        )
+
+    # The end
+
+    def _end_run(self, event: RunEnded) -> None:
+        self._waiting = ""
+        self._running.clear()
+        self.end_line()
+        if event.reason == "cancelled":
+            self.write_line("stopped", "yellow")
+        elif event.reason not in ("answered", "error"):
+            self.write_line(f"stopped ({event.reason}): {escape_controls(event.detail)}".removesuffix(": "), "yellow")
+
+    def _print(self, text: Text) -> None:
+        if self._console.is_terminal:
+            self._console.print(text, overflow="fold", highlight=False)
+        else:
+            self._console.print(text, soft_wrap=True, highlight=False)
+
+    def _update_status(self) -> None:
+        if self._text is not None or self._open_call is not None:
+            return
+        if self._running:
+            names = dict.fromkeys(self._calls[each].name for each in self._running if each in self._calls)
+            self._status.start(f"running {escape_controls(', '.join(names))}")
+        elif self._waiting:
+            self._status.start(self._waiting)
+
+
+class _PrintCapture(TextIOBase):
+    """A file for `print`, whose lines are drawn in the transcript."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._rest = ""
+
+    @property
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride] (a constant)
+        return "utf-8"
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return sys.stderr.fileno()  # child processes need a real file
+
+    def write(self, text: str, /) -> int:
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._transcript.write_printed(line)
+        return len(text)
+
+    def close(self) -> None:
+        if self._rest:
+            self.write("\n")
+        super().close()
+
+
+class _TextWriter:
+    """Writes the text under one label as it arrives: with its markdown in a terminal, unchanged elsewhere."""
+
+    def __init__(self, console: Console, label: str, column: int) -> None:
+        self.label = label
+        self._console = console
+        self._style = "dim" if label == "thinking" else ""
+        self._markdown = WrappedMarkdown(console.width, column) if console.is_terminal else None
+        self._trailing_space = ""
+
+    def feed(self, text: str) -> None:
+        if self._markdown is not None:
+            _put(self._console, self._markdown.feed(text), self._style)
+            return
+        text = self._trailing_space + text
+        stripped = text.rstrip()  # space at the end is written when something follows it
+        self._trailing_space = text[len(stripped) :]
+        self._console.file.write(stripped)
+        self._console.file.flush()
+
+    def close(self) -> None:
+        if self._markdown is not None:
+            _put(self._console, self._markdown.close(), self._style)
+        self._console.file.write("\n")
+        self._console.file.flush()
+
+
+def _put(console: Console, spans: Iterable[Span], style: str = "") -> None:
+    for span in spans:
+        console.print(Text(span.text, f"{style} {span.style}".strip()), end="", soft_wrap=True, highlight=False)
+
+
+def _split_lines(span: Span, indent: int) -> Iterator[Span]:
+    first, *others = span.text.split("\n")
+    yield Span(first, span.style)
+    for line in others:
+        yield Span("\n")
+        yield Span(f"{' ' * indent}{line}", span.style)

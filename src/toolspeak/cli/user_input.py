@@ -1,0 +1,217 @@
+"""Reads the user's messages and answers: from a terminal, with an editor and a history, or from a pipe."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
+
+from rich.console import Console
+from rich.text import Text
+
+from toolspeak.cli.approval import REFUSED_WITHOUT_USER
+from toolspeak.cli.format import escape_controls, format_arguments
+from toolspeak.errors import UsageError
+from toolspeak.messages import ToolCall
+from toolspeak.settings import cache_folder
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import History
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+    from prompt_toolkit.output import Output
+
+MAX_APPROVAL_LINES = 200
+"""How many lines of a call are shown to a user who is to approve it."""
+
+
+def is_interactive(console: Console) -> bool:
+    """Whether a user sees the console and can type."""
+    return console.is_terminal and not console.is_dumb_terminal and sys.stdin.isatty()
+
+
+class UserInput(Protocol):
+    """Where the user's messages come from."""
+
+    def read_message(self) -> str:
+        """Return the next message.
+
+        Raises:
+            EOFError: There are no more messages.
+            KeyboardInterrupt: The user pressed Ctrl-C on an empty line. On a line with text, Ctrl-C clears it.
+        """
+        ...
+
+    def ask_approval(self, call: ToolCall) -> bool | str:
+        """Return whether a call is approved, or the reason why it is not."""
+        ...
+
+
+class PipedInput:
+    """Messages from a file or a pipe, one a line. There is no user to approve calls."""
+
+    def __init__(self, source: TextIO) -> None:
+        self._source = source
+
+    def read_message(self) -> str:
+        """Return the next line, joined with the lines that continue it."""
+        parts: list[str] = []
+        while True:
+            text = self._source.readline()
+            if not text and not parts:
+                raise EOFError
+            parts.append(text.rstrip("\n"))
+            if not is_continued(parts[-1]) or not text:
+                return "\n".join([*(part[:-1] for part in parts[:-1]), parts[-1]])
+
+    def ask_approval(self, call: ToolCall) -> bool | str:
+        """Refuse the call."""
+        return REFUSED_WITHOUT_USER
+
+
+def is_continued(line: str) -> bool:
+    r"""Whether the next line continues this one: it ends in an odd number of backslashes."""
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+class TerminalInput:
+    """Messages that a user types at a terminal.
+
+    Args:
+        console: The terminal.
+        completions: Words that Tab completes at the beginning of a line.
+    """
+
+    def __init__(self, console: Console, completions: Iterable[str] = ()) -> None:
+        self._console = console
+        self._completions = tuple(completions)
+        self._always_approved: set[str] = set()
+        self._session: PromptSession[str] | None = None
+
+    def read_message(self) -> str:
+        """Return the next message; Alt-Enter or a backslash at the end of a line continues it on another."""
+        from prompt_toolkit.formatted_text import FormattedText
+
+        session = self._session = self._session or self._create_editor()
+        prompt = FormattedText([("bold ansibrightblue", "You:"), ("", " ")])
+        try:
+            return session.prompt(prompt, prompt_continuation=_continuation_prompt)
+        except KeyboardInterrupt:
+            if session.default_buffer.text:
+                return ""
+            raise
+
+    def confirm(self, question: str) -> bool:
+        """Ask a question and return whether the answer is yes."""
+        try:
+            return self._ask(question).strip().lower() in ("y", "yes")
+        except (EOFError, KeyboardInterrupt):
+            return False
+
+    # Approval
+
+    def ask_approval(self, call: ToolCall) -> bool | str:
+        """Show the call and ask until the user answers. Ctrl-D refuses the call."""
+        if call.name in self._always_approved:
+            return True
+        self._show_call(call)
+        while True:
+            try:
+                answer = self._ask("allow it? [y]es once, [a]lways, [n]o: ")
+            except EOFError:
+                return False
+            word, _, reason = answer.strip().partition(" ")
+            match word.lower().rstrip(".,:!"):
+                case "y" | "yes" | "once" if not reason:
+                    return True
+                case "a" | "always" if not reason:
+                    self._always_approved.add(call.name)
+                    return True
+                case "n" | "no":
+                    return reason.strip() or self._ask_reason()
+                case _:
+                    self._console.print(Text("answer y, a or n; a reason may follow n", "dim"))
+
+    def _ask_reason(self) -> bool | str:
+        try:
+            return self._ask("why not? (the model is told; Enter to say nothing) ").strip() or False
+        except EOFError:
+            return False
+
+    def _show_call(self, call: ToolCall) -> None:
+        lines = format_arguments(call).split("\n")
+        hidden = len(lines) - MAX_APPROVAL_LINES
+        self._console.print(Text(f"{escape_controls(call.name)} needs your approval", "bold magenta"))
+        for line in lines[:MAX_APPROVAL_LINES]:
+            self._console.print(Text(f"  {line}"), overflow="fold", highlight=False)
+        if hidden > 0:
+            self._console.print(Text(f"  … and {hidden:,} more lines, which are not shown", "bold red"))
+
+    def _ask(self, question: str) -> str:
+        from prompt_toolkit import PromptSession
+
+        session: PromptSession[str] = PromptSession(output=self._create_output())
+        return session.prompt(question)
+
+    # The editor
+
+    def _create_editor(self) -> "PromptSession[str]":
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import WordCompleter
+        from prompt_toolkit.shortcuts import CompleteStyle
+
+        return PromptSession(
+            history=_open_history(),
+            output=self._create_output(),
+            key_bindings=_create_key_bindings(),
+            multiline=True,  # the key bindings make Enter end the message, as in a single line
+            completer=WordCompleter(list(self._completions), sentence=True),
+            complete_while_typing=False,
+            complete_style=CompleteStyle.READLINE_LIKE,
+            reserve_space_for_menu=0,
+            enable_suspend=hasattr(os, "fork"),
+        )
+
+    def _create_output(self) -> "Output":
+        from prompt_toolkit.output import create_output
+
+        return create_output(cast("TextIO", self._console.file))
+
+
+def _continuation_prompt(width: int, line: int, wrapped: int) -> str:
+    """Return what stands before a further line of a message; nothing where the window wrapped a line."""
+    return "" if wrapped else "… "
+
+
+def _open_history() -> "History":
+    """Open the user's history file, or a history in memory if the file cannot be opened."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    try:
+        path = cache_folder() / "history"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # messages are private
+    except (OSError, UsageError):
+        return InMemoryHistory()
+    return FileHistory(Path(path))
+
+
+def _create_key_bindings() -> "KeyBindings":
+    from prompt_toolkit.key_binding import KeyBindings
+
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: "KeyPressEvent") -> None:
+        buffer = event.current_buffer
+        if is_continued(buffer.document.text_before_cursor):
+            buffer.delete_before_cursor()
+            buffer.newline(copy_margin=False)
+        else:
+            buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    def _(event: "KeyPressEvent") -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    return keys
