@@ -61,7 +61,7 @@ def test_argument_deltas_joined_are_the_arguments(specs, text):
 def test_a_call_survives_being_said_and_read(text_dialect, tools_and_calls, places):
     specs, said = tools_and_calls
     spoken = [ToolCall(id=f"call_{n}", name=name, arguments=given) for n, (name, given) in enumerate(said, 1)]
-    text = text_dialect.calls(spoken)
+    text = text_dialect.format_calls(spoken)
     parser = text_dialect.parser(specs)
     content = fold([event for piece in cut(text, places) for event in parser.feed(piece)] + parser.close())
     assert [(ready.call.name, ready.call.arguments) for ready in content.calls] == said
