@@ -130,19 +130,19 @@ WEATHER = ToolSpec(
 )
 
 
-@pytest.mark.parametrize("speaking", TEXT, ids=ids)
-def test_a_shorter_history_is_shown_as_the_beginning_of_a_longer_one(speaking):
-    whole = speaking.render([WEATHER], HISTORY).messages
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+def test_a_shorter_history_is_shown_as_the_beginning_of_a_longer_one(text_dialect):
+    whole = text_dialect.render([WEATHER], HISTORY).messages
     for length in range(1, len(HISTORY)):
-        shown = speaking.render([WEATHER], HISTORY[:length]).messages
+        shown = text_dialect.render([WEATHER], HISTORY[:length]).messages
         assert shown == whole[: len(shown)]
 
 
-@pytest.mark.parametrize("speaking", TEXT, ids=ids)
-def test_calls_in_history_are_said_as_the_dialect_says_them(speaking):
-    shown = speaking.render([WEATHER], HISTORY).messages
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+def test_calls_in_history_are_said_as_the_dialect_says_them(text_dialect):
+    shown = text_dialect.render([WEATHER], HISTORY).messages
     said = next(message for message in shown if message.role == "assistant")
-    parser = speaking.parser([WEATHER])
+    parser = text_dialect.parser([WEATHER])
     understood = fold(parser.feed(said.text) + parser.close())
     assert [ready.call for ready in understood.calls] == [CALL]
     assert understood.text.strip() == "Let me see."
@@ -151,16 +151,16 @@ def test_calls_in_history_are_said_as_the_dialect_says_them(speaking):
     assert "get_weather" in results.text
 
 
-@pytest.mark.parametrize("speaking", TEXT, ids=ids)
-def test_its_own_words_go_back_as_they_were_and_those_of_another_dialect_are_said_anew(speaking):
-    own = Message(role="assistant", parts=(Call(call=CALL),), raw=Raw(dialect=speaking.name, text="as it was"))
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+def test_its_own_words_go_back_as_they_were_and_those_of_another_dialect_are_said_anew(text_dialect):
+    own = Message(role="assistant", parts=(Call(call=CALL),), raw=Raw(dialect=text_dialect.name, text="as it was"))
     other = Message(role="assistant", parts=(Call(call=CALL),), raw=Raw(dialect="klingon", text="as it was"))
-    assert speaking.render([], [own]).messages[0].text == "as it was"
-    assert speaking.render([], [other]).messages[0].text == speaking.format_calls([CALL])
+    assert text_dialect.render([], [own]).messages[0].text == "as it was"
+    assert text_dialect.render([], [other]).messages[0].text == text_dialect.format_calls([CALL])
 
 
-@pytest.mark.parametrize("speaking", [TYPESCRIPT, PYTHON], ids=ids)
-def test_results_that_flow_between_calls_survive_being_said_and_read(speaking):
+@pytest.mark.parametrize("text_dialect", [TYPESCRIPT, PYTHON], ids=ids)
+def test_results_that_flow_between_calls_survive_being_said_and_read(text_dialect):
     later = ToolCall(
         id="call_2",
         name="get_weather",
@@ -169,23 +169,23 @@ def test_results_that_flow_between_calls_survive_being_said_and_read(speaking):
             "days": Ref(call="call_1"),
         },
     )
-    parser = speaking.parser([WEATHER])
-    understood = fold(parser.feed(speaking.format_calls([CALL, later])) + parser.close())
+    parser = text_dialect.parser([WEATHER])
+    understood = fold(parser.feed(text_dialect.format_calls([CALL, later])) + parser.close())
     assert [ready.call for ready in understood.calls] == [CALL, later]
 
 
 @given(st.text(max_size=60))
 def test_a_result_never_breaks_out_of_its_place(text):
     result = Message(role="tool", parts=(Result(call_id="call_1", content=(Text(text=text),)),))
-    for speaking in TEXT:
-        shown = speaking.render([WEATHER], [*HISTORY[:3], result]).messages[-1]
+    for text_dialect in TEXT:
+        shown = text_dialect.render([WEATHER], [*HISTORY[:3], result]).messages[-1]
         assert text in shown.text
 
 
 # What is asked for
 
 
-@pytest.mark.parametrize("speaking", TEXT, ids=ids)
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
 @pytest.mark.parametrize(
     ("choice", "parallel", "words"),
     [
@@ -196,25 +196,25 @@ def test_a_result_never_breaks_out_of_its_place(text):
         (ToolChoice(), False, "Make only one call in this answer."),
     ],
 )
-def test_what_is_asked_for_is_said_at_the_end_and_nowhere_else(speaking, choice, parallel, words):
-    plain = speaking.render([WEATHER], HISTORY).messages
-    asked = speaking.render([WEATHER], HISTORY, choice=choice, parallel=parallel).messages
+def test_what_is_asked_for_is_said_at_the_end_and_nowhere_else(text_dialect, choice, parallel, words):
+    plain = text_dialect.render([WEATHER], HISTORY).messages
+    asked = text_dialect.render([WEATHER], HISTORY, choice=choice, parallel=parallel).messages
     assert asked[:-1] == plain[:-1]
     assert asked[-1].text.startswith(plain[-1].text)
     assert words in asked[-1].text
 
 
-@pytest.mark.parametrize("speaking", TEXT, ids=ids)
-def test_only_a_forced_call_can_be_held_to(speaking):
-    assert speaking.render([WEATHER], HISTORY).constraint is None
-    held = speaking.render([WEATHER], HISTORY, choice=ToolChoice(mode="required"), parallel=False).constraint
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+def test_only_a_forced_call_can_be_held_to(text_dialect):
+    assert text_dialect.render([WEATHER], HISTORY).constraint is None
+    held = text_dialect.render([WEATHER], HISTORY, choice=ToolChoice(mode="required"), parallel=False).constraint
     assert held is not None
     assert held.grammar is not None
     assert "get_weather" in held.grammar
     assert "root ::=" in held.grammar
     rules = {line.split(" ::= ")[0] for line in held.grammar.split("\n")}
     assert {"root", "call-1", "value", "string"} <= rules
-    if speaking is JSON:
+    if text_dialect is JSON:
         assert held.json_schema is not None
         assert held.json_schema["properties"]["name"] == {"const": "get_weather"}
 

@@ -45,9 +45,9 @@ def cut(text: str, places: list[int]) -> list[str]:
     return [text[start:end] for start, end in pairwise(edges)]
 
 
-def comparable(understood: MessageContent) -> dict[str, Any]:
-    repairs = [ready.repair for ready in understood.calls]
-    return {**encode_calls(understood), "repairs": repairs, "text": understood.text, "thinking": understood.thinking}
+def comparable(content: MessageContent) -> dict[str, Any]:
+    repairs = [ready.repair for ready in content.calls]
+    return {**encode_calls(content), "repairs": repairs, "text": content.text, "thinking": content.thinking}
 
 
 # Texts that look like calls, so that something happens in them.

@@ -62,15 +62,15 @@ def test_in_code_a_call_is_ready_at_the_end_of_its_statement():
 def test_a_lone_closing_tag_says_that_all_before_was_reasoning():
     events = read_events(TOOLS, ["Perhaps:\nnow()\nor not.\n</think>\nHello."])
     assert "said_in_thought" in kinds(events)
-    understood = fold(events)
-    assert (understood.calls, understood.text.strip()) == ((), "Hello.")
-    assert "Perhaps" in understood.thinking
+    content = fold(events)
+    assert (content.calls, content.text.strip()) == ((), "Hello.")
+    assert "Perhaps" in content.thinking
 
 
 def test_a_message_that_begins_in_reasoning_is_told_as_reasoning():
-    understood = fold(read_events(TOOLS, ["I might call now()\n</think>\nHello."], thinking=True))
-    assert understood.thinking.startswith("I might")
-    assert (understood.text.strip(), understood.calls) == ("Hello.", ())
+    content = fold(read_events(TOOLS, ["I might call now()\n</think>\nHello."], thinking=True))
+    assert content.thinking.startswith("I might")
+    assert (content.text.strip(), content.calls) == ("Hello.", ())
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_a_call_says_how_it_was_repaired_and_strict_readers_refuse_repairs(text,
     ],
 )
 def test_what_cannot_be_a_call_is_told_with_a_reason_and_a_hint(text, name, reason):
-    understood = fold(read_events(TOOLS, [text]))
-    assert understood.calls == ()
-    [malformed] = understood.malformed
+    content = fold(read_events(TOOLS, [text]))
+    assert content.calls == ()
+    [malformed] = content.malformed
     assert (malformed.name, malformed.reason) == (name, reason)
     assert malformed.hint
 
@@ -141,10 +141,10 @@ def test_after_a_made_up_result_nothing_is_called():
 def test_of_leaked_calls_only_tokens_or_a_message_of_nothing_else_count(text, calls):
     for chunks in ([text], list(text)):
         reader = LeakReader(TOOLS)
-        understood = fold([event for chunk in chunks for event in reader.feed(chunk)] + reader.close())
-        assert len(understood.calls) == calls
+        content = fold([event for chunk in chunks for event in reader.feed(chunk)] + reader.close())
+        assert len(content.calls) == calls
         if not calls:
-            assert understood.text == text
+            assert content.text == text
 
 
 def test_every_text_dialect_reads_every_form():
@@ -156,9 +156,9 @@ def test_every_text_dialect_reads_every_form():
 
 
 def test_a_fence_that_was_opened_in_the_text_is_closed_in_it():
-    understood = fold(read_events(TOOLS, ["```js\nconst city = 'Oslo';\nget_weather({city})\n```\nDone."]))
-    assert len(understood.calls) == 1
-    assert understood.text.count("```") == 2
+    content = fold(read_events(TOOLS, ["```js\nconst city = 'Oslo';\nget_weather({city})\n```\nDone."]))
+    assert len(content.calls) == 1
+    assert content.text.count("```") == 2
     assert fold(read_events(TOOLS, ["```js\nnow()\n```\nDone."])).text.strip() == "Done."
 
 

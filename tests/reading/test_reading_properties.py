@@ -55,18 +55,18 @@ def test_argument_deltas_joined_are_the_arguments(specs, text):
             assert json.loads(said[event.call.id]) == encode_argument(event.call.arguments)
 
 
-@pytest.mark.parametrize("speaking", [JSON, TYPESCRIPT, PYTHON], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("text_dialect", [JSON, TYPESCRIPT, PYTHON], ids=lambda dialect: dialect.name)
 @settings(max_examples=at_least(400))
 @given(calls(), pieces)
-def test_a_call_survives_being_said_and_read(speaking, tools_and_calls, places):
+def test_a_call_survives_being_said_and_read(text_dialect, tools_and_calls, places):
     specs, said = tools_and_calls
     spoken = [ToolCall(id=f"call_{n}", name=name, arguments=given) for n, (name, given) in enumerate(said, 1)]
-    text = speaking.calls(spoken)
-    parser = speaking.parser(specs)
-    understood = fold([event for piece in cut(text, places) for event in parser.feed(piece)] + parser.close())
-    assert [(ready.call.name, ready.call.arguments) for ready in understood.calls] == said
-    assert not understood.malformed
-    assert {ready.repair for ready in understood.calls} <= {"none"}
+    text = text_dialect.format_calls(spoken)
+    parser = text_dialect.parser(specs)
+    content = fold([event for piece in cut(text, places) for event in parser.feed(piece)] + parser.close())
+    assert [(ready.call.name, ready.call.arguments) for ready in content.calls] == said
+    assert not content.malformed
+    assert {ready.repair for ready in content.calls} <= {"none"}
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
@@ -91,6 +91,6 @@ def test_every_dialect_can_be_had_by_its_name(name):
 def test_text_in_which_nothing_is_called_is_shown_as_it_is(specs, text):
     if any(token in text.lower() for token in ROLES):
         return  # a family's tokens may be swallowed
-    understood = fold(read_events(specs, [text]))
-    if not understood.calls and not understood.malformed:
-        assert understood.text == text
+    content = fold(read_events(specs, [text]))
+    if not content.calls and not content.malformed:
+        assert content.text == text

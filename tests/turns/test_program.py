@@ -19,26 +19,26 @@ def look_up(word: str) -> str:
     return word
 
 
-def read(text, *functions, speaking=PYTHON, finish="stop"):
+def read(text, *functions, text_dialect=PYTHON, finish="stop"):
     specs = [Tool(function).spec for function in functions]
-    return fold(TurnReader(speaking, specs).feed([Answer(parts=(Text(text=text),), finish=finish)]))
+    return fold(TurnReader(text_dialect, specs).feed([Answer(parts=(Text(text=text),), finish=finish)]))
 
 
 PROGRAM = "import math\n\n\ndef area(r):\n    return math.pi * r**2\n\n\nprint(area(7.5))"
 BLOCK = f"```python\n{PROGRAM}\n```"
 
 
-@pytest.mark.parametrize("speaking", [JSON, TYPESCRIPT, PYTHON], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("text_dialect", [JSON, TYPESCRIPT, PYTHON], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("text", [BLOCK, f"Let me compute that.\n\n{BLOCK}\n"])
-def test_a_block_is_given_to_the_tool_that_runs_it(text, speaking):
-    said = read(text, run_python, look_up, speaking=speaking)
-    assert [ready.call.arguments for ready in said.calls] == [{"code": PROGRAM}]
-    assert said.calls[0].repair == "shape"
+def test_a_block_is_given_to_the_tool_that_runs_it(text, text_dialect):
+    content = read(text, run_python, look_up, text_dialect=text_dialect)
+    assert [ready.call.arguments for ready in content.calls] == [{"code": PROGRAM}]
+    assert content.calls[0].repair == "shape"
 
 
 def test_two_blocks_are_one_program():
-    said = read("```python\nx = 1\n```\n\n```python\nprint(x)\n```", run_python)
-    assert said.calls[0].call.arguments == {"code": "x = 1\n\nprint(x)"}
+    content = read("```python\nx = 1\n```\n\n```python\nprint(x)\n```", run_python)
+    assert content.calls[0].call.arguments == {"code": "x = 1\n\nprint(x)"}
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_nothing_else_is_a_program(text, functions, finish):
 
 
 def test_a_call_that_is_said_counts_alone():
-    said = read('```python\nrun_python(code="print(1)")\n```', run_python)
-    assert [ready.call.arguments for ready in said.calls] == [{"code": "print(1)"}]
+    content = read('```python\nrun_python(code="print(1)")\n```', run_python)
+    assert [ready.call.arguments for ready in content.calls] == [{"code": "print(1)"}]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_call_that_is_said_counts_alone():
     ],
 )
 def test_what_nearly_names_a_tool_is_told(text, named):
-    said = read(text, look_up)
-    assert [each.name for each in said.malformed] == named
-    assert said.calls == ()
-    assert all("Did you mean look_up?" in each.hint for each in said.malformed)
+    content = read(text, look_up)
+    assert [each.name for each in content.malformed] == named
+    assert content.calls == ()
+    assert all("Did you mean look_up?" in each.hint for each in content.malformed)

@@ -34,14 +34,14 @@ SPECS = [WEATHER, NOW]
 PARIS = '{"city": "Paris"}'
 
 
-def spoken(*arguments: str, name: str = "get_weather", ids: str | None = None) -> list[ApiCall]:
+def api_calls(*arguments: str, name: str = "get_weather", ids: str | None = None) -> list[ApiCall]:
     return [
         ApiCall(index=index, id=f"id{index}" if ids is None else ids, name=name, arguments=text)
         for index, text in enumerate(arguments)
     ]
 
 
-def streamed(answer: Answer, size: int = 1_000_000) -> list[Piece]:
+def stream(answer: Answer, size: int = 1_000_000) -> list[Piece]:
     """The pieces in which an answer may arrive."""
     pieces: list[Piece] = []
     for part in answer.parts:
@@ -98,9 +98,9 @@ def ended(events: list[Event]) -> TurnEnded:
 def test_any_chunking_gives_the_same(
     dialect: str, text: str, thinking: str, arguments: list[str], finish: FinishReason, size: int
 ):
-    parts: list[Part | ApiCall] = [Thinking(text=thinking), Text(text=text), *spoken(*arguments)]
+    parts: list[Part | ApiCall] = [Thinking(text=thinking), Text(text=text), *api_calls(*arguments)]
     answer = Answer(parts=tuple(parts), finish=finish)
-    at_once, whole, chunked = (read(pieces, dialect) for pieces in ([answer], streamed(answer), streamed(answer, size)))
+    at_once, whole, chunked = (read(pieces, dialect) for pieces in ([answer], stream(answer), stream(answer, size)))
     assert ended(at_once) == ended(whole) == ended(chunked)
     assert facts(whole) == facts(chunked)
 
@@ -110,7 +110,7 @@ def test_any_chunking_gives_the_same(
 @pytest.mark.parametrize("dialect", ["json", "typescript", "python"])
 def test_reading_ends_with_the_first_call_wherever_that_is(dialect: str, text: str, size: int):
     answer = Answer(parts=(Text(text=text),), finish="stop")
-    at_once, chunked = (read(pieces, dialect, single=True) for pieces in ([answer], streamed(answer, size)))
+    at_once, chunked = (read(pieces, dialect, single=True) for pieces in ([answer], stream(answer, size)))
     assert ended(at_once) == ended(chunked)
 
 
@@ -192,8 +192,8 @@ ARGUMENTS: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize("case", ARGUMENTS)
 def test_arguments_of_every_sort(case: str, size: int):
     text, meant = ARGUMENTS[case]
-    answer = Answer(parts=tuple(spoken(text)), finish="tool_calls")
-    last = ended(read(streamed(answer, size)))
+    answer = Answer(parts=tuple(api_calls(text)), finish="tool_calls")
+    last = ended(read(stream(answer, size)))
     assert last == ended(read([answer]))
     [told] = [event for event in read([answer]) if isinstance(event, CallReady | CallMalformed)]
     if meant is None:
@@ -207,19 +207,19 @@ def test_arguments_of_every_sort(case: str, size: int):
 
 @pytest.mark.parametrize("finish", ["length", "error", "refused"])
 def test_nothing_is_completed_when_the_message_was_cut(finish: FinishReason):
-    answer = Answer(parts=tuple(spoken(PARIS, '{"city": "Rome"')), finish=finish)
+    answer = Answer(parts=tuple(api_calls(PARIS, '{"city": "Rome"')), finish=finish)
     told = [type(event) for event in read([answer]) if isinstance(event, CallReady | CallMalformed)]
     assert told == [CallReady, CallMalformed]
 
 
 def test_a_wrong_case_is_forgiven_and_an_unknown_tool_is_told_the_nearest():
-    events = read([Answer(parts=tuple(spoken(PARIS, name="Get-Weather")), finish="stop")])
+    events = read([Answer(parts=tuple(api_calls(PARIS, name="Get-Weather")), finish="stop")])
     [ready] = [event for event in events if isinstance(event, CallReady)]
     assert ready.call.name == "get_weather"
-    events = read([Answer(parts=tuple(spoken(PARIS, name="get_wether")), finish="stop")])
+    events = read([Answer(parts=tuple(api_calls(PARIS, name="get_wether")), finish="stop")])
     [malformed] = [event for event in events if isinstance(event, CallMalformed)]
     assert "get_weather" in malformed.hint
-    events = read([Answer(parts=tuple(spoken("{}", name="")), finish="stop")])
+    events = read([Answer(parts=tuple(api_calls("{}", name="")), finish="stop")])
     assert ended(events).message.calls[0].name == "unknown"
 
 
@@ -228,19 +228,19 @@ def test_a_wrong_case_is_forgiven_and_an_unknown_tool_is_told_the_nearest():
 
 @pytest.mark.parametrize("ids", ["", "same", "x" * 10_000], ids=["missing", "duplicate", "10 KB"])
 def test_ids_are_made_unique(ids: str):
-    answer = Answer(parts=tuple(spoken(PARIS, PARIS, PARIS, ids=ids)), finish="tool_calls")
+    answer = Answer(parts=tuple(api_calls(PARIS, PARIS, PARIS, ids=ids)), finish="tool_calls")
     assert len({call.id for call in ended(read([answer])).message.calls}) == 3
-    assert all(len(call.id) <= 200 for call in ended(read(streamed(answer))).message.calls)
+    assert all(len(call.id) <= 200 for call in ended(read(stream(answer))).message.calls)
 
 
 def test_an_id_of_an_earlier_call_is_not_used_again():
-    answer = Answer(parts=tuple(spoken(PARIS, ids="used")), finish="tool_calls")
+    answer = Answer(parts=tuple(api_calls(PARIS, ids="used")), finish="tool_calls")
     [call] = ended(read([answer], taken={"used", "call_1"}, prefix="call")).message.calls
     assert call.id not in ("used", "call_1")
 
 
 def test_calls_in_a_text_and_of_the_api_do_not_share_ids():
-    answer = Answer(parts=(Text(text="```python\nnow()\n```"), *spoken(PARIS, ids="")), finish="stop")
+    answer = Answer(parts=(Text(text="```python\nnow()\n```"), *api_calls(PARIS, ids="")), finish="stop")
     assert len(ended(read([answer], "python", prefix="call_1")).message.calls) == 2
 
 
@@ -250,8 +250,8 @@ def test_calls_in_a_text_and_of_the_api_do_not_share_ids():
 @pytest.mark.parametrize("text", ["</think>", "</think>\n\n", "Let me see.</think>", "Let me see.</think>Well:"])
 @pytest.mark.parametrize("size", [1_000_000, 3])
 def test_a_lone_closing_tag_does_not_take_back_calls_of_the_api(text: str, size: int):
-    answer = Answer(parts=(Text(text=text), *spoken(PARIS)), finish="tool_calls")
-    for pieces in ([answer], streamed(answer, size)):
+    answer = Answer(parts=(Text(text=text), *api_calls(PARIS)), finish="tool_calls")
+    for pieces in ([answer], stream(answer, size)):
         events = read(pieces)
         kinds = [event.kind for event in events]
         assert "said_in_thought" not in kinds[kinds.index("call_ready") :]
@@ -281,9 +281,9 @@ CALLS_NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
 def test_reasoning_never_takes_back_a_call_of_the_api(
     text: str, in_text: list[dict[str, Any]], dialect: str, size: int
 ):
-    answer = Answer(parts=(Text(text=text), *spoken(PARIS)), finish="stop")
+    answer = Answer(parts=(Text(text=text), *api_calls(PARIS)), finish="stop")
     expected = [{"city": "Paris"}, *(in_text if DIALECTS[dialect].in_text else [])]
-    for pieces in ([answer], streamed(answer, size)):
+    for pieces in ([answer], stream(answer, size)):
         assert [call.arguments for call in ended(read(pieces, dialect)).message.calls] == expected
 
 
@@ -301,7 +301,7 @@ def test_a_call_in_reasoning_does_not_count(
     text: str, thinking: str, said: str, calls: list[str], dialect: str, size: int
 ):
     answer = Answer(parts=(Text(text=text),), finish="stop")
-    for pieces in ([answer], streamed(answer, size)):
+    for pieces in ([answer], stream(answer, size)):
         message = ended(read(pieces, dialect)).message
         assert [part.text for part in message.parts if isinstance(part, Thinking)] == ([thinking] if thinking else [])
         assert message.text == said
@@ -328,7 +328,7 @@ def test_what_a_vendor_said_stays_where_it_was():
         ApiCall(index=1, id="b", name="now", arguments="{", extra=extra),
         Text(text=""),
     )
-    for pieces in ([Answer(parts=parts, finish="stop")], streamed(Answer(parts=parts, finish="stop"), 2)):
+    for pieces in ([Answer(parts=parts, finish="stop")], stream(Answer(parts=parts, finish="stop"), 2)):
         message = ended(read(pieces)).message
         kinds = [part.kind for part in message.parts]
         assert kinds == ["thinking", "opaque", "text", "call", "text", "call"]

@@ -163,7 +163,7 @@ class BareCallReader:
         return form == "call" and bool((yield from self.read_sequence(explicit=False)))
 
     def _line_form(self, word: str) -> Reading[LineForm]:
-        """Tell by what follows `word` what the line can be. For an assignment, the source moves on to the value."""
+        """Return what a line that begins with `word` can be. For an assignment, the source moves on to the value."""
         source = self._source
         tool = self._emitter.names.resolve(word)
         char = yield from source.peek(1)

@@ -54,7 +54,7 @@ class ProseEmitter:
         self.fresh = True
 
     def show_until(self, closer: str) -> Reading[None]:
-        """Read as prose up to `closer` and with it, whatever the text in between looks like."""
+        """Read as prose up to the end of `closer`. Nothing in that text is a call."""
         source = self.source
         while True:
             found = source.text.find(closer, source.pos)

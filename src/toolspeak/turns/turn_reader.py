@@ -157,7 +157,7 @@ class TurnReader:
     def _hold_api_events(self, events: list[Event]) -> list[Event]:
         """Hold events of API calls back in a text dialect, and return those that may be handed out now.
 
-        While the text goes on, a closing tag may still tell that it was reasoning so far. That event takes back every
+        While the text goes on, a closing tag may still show that it was reasoning so far. That event takes back every
         call before it, and must not take back a call of the API.
         """
         if not self._dialect.in_text:
