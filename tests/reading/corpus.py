@@ -28,6 +28,12 @@ def tools_of(record: dict[str, Any]) -> list[ToolSpec]:
     return [read_definition(tool, record["id"]) for tool in record["tools"]]
 
 
+def as_record(specs: list[ToolSpec], text: str) -> str:
+    """A text as a line for `own.jsonl`; hypothesis prints it for an example that fails. `expected` is left to fill in."""
+    tools = [{"name": spec.name, "parameters": spec.parameters} for spec in specs]
+    return f"record: {json.dumps({'id': '', 'tools': tools, 'text': text, 'expected': []}, ensure_ascii=False)}"
+
+
 def read_events(specs: list[ToolSpec], chunks: list[str], finish: FinishReason = "stop", **options: Any) -> list[Event]:
     """The events of a message that arrives in these chunks."""
     reader = Reader(specs, **options)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
@@ -11,7 +11,19 @@ from toolspeak.dialects.native import LeakReader
 from toolspeak.messages import ToolCall
 from toolspeak.reading.tokens import ROLES
 
-from .corpus import RECORDS, calls, comparable, cut, offered, pieces, read_calls, read_events, texts, tools_of
+from .corpus import (
+    RECORDS,
+    as_record,
+    calls,
+    comparable,
+    cut,
+    offered,
+    pieces,
+    read_calls,
+    read_events,
+    texts,
+    tools_of,
+)
 
 
 def at_least(examples: int) -> int:
@@ -22,6 +34,7 @@ def at_least(examples: int) -> int:
 @settings(max_examples=at_least(2000))
 @given(offered, texts, pieces)
 def test_any_chunking_gives_the_same_events_when_folded(specs, text, places):
+    note(as_record(specs, text))
     whole = comparable(fold(read_events(specs, [text])))
     assert comparable(fold(read_events(specs, cut(text, places)))) == whole
     assert comparable(fold(read_events(specs, list(text)))) == whole
@@ -30,6 +43,7 @@ def test_any_chunking_gives_the_same_events_when_folded(specs, text, places):
 @settings(max_examples=at_least(1000))
 @given(offered, texts, pieces)
 def test_no_text_makes_a_reader_raise(specs, text, places):
+    note(as_record(specs, text))
     for finish in ("stop", "length", "error"):
         read_events(specs, cut(text, places), finish)
         read_events(specs, [text], finish, strict=True, thinking=True)
@@ -42,6 +56,7 @@ def test_no_text_makes_a_reader_raise(specs, text, places):
 @settings(max_examples=at_least(500))
 @given(offered, texts)
 def test_argument_deltas_joined_are_the_arguments(specs, text):
+    note(as_record(specs, text))
     said: dict[str, str] = {}
     names: dict[str, str] = {}
     for event in read_events(specs, list(text)):

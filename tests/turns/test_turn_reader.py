@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from tests.reading.corpus import texts
+from tests.reading.corpus import as_record, texts
 from toolspeak.codec import dump_messages, load_messages
 from toolspeak.dialects import DIALECTS
 from toolspeak.events import CallMalformed, CallReady, Event, FinishReason, SaidInThought, TurnEnded, Usage
@@ -98,6 +98,7 @@ def ended(events: list[Event]) -> TurnEnded:
 def test_any_chunking_gives_the_same(
     dialect: str, text: str, thinking: str, arguments: list[str], finish: FinishReason, size: int
 ):
+    note(as_record(SPECS, text))
     parts: list[Part | ApiCall] = [Thinking(text=thinking), Text(text=text), *api_calls(*arguments)]
     answer = Answer(parts=tuple(parts), finish=finish)
     at_once, whole, chunked = (read(pieces, dialect) for pieces in ([answer], stream(answer), stream(answer, size)))
@@ -109,6 +110,7 @@ def test_any_chunking_gives_the_same(
 @given(text=texts, size=st.integers(1, 9))
 @pytest.mark.parametrize("dialect", ["json", "typescript", "python"])
 def test_reading_ends_with_the_first_call_wherever_that_is(dialect: str, text: str, size: int):
+    note(as_record(SPECS, text))
     answer = Answer(parts=(Text(text=text),), finish="stop")
     at_once, chunked = (read(pieces, dialect, single=True) for pieces in ([answer], stream(answer, size)))
     assert ended(at_once) == ended(chunked)
