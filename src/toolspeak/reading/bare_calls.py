@@ -54,6 +54,8 @@ class BareCallReader:
         Args:
             explicit: Whether a token has announced calls, so that what cannot be read is malformed and not prose.
         """
+        if not explicit and not self._source.may_rewind:
+            return 0
         mark = self._source.mark()
         count = yield from self._calls.read_sequence(explicit=explicit)
         if count:
@@ -121,6 +123,8 @@ class BareCallReader:
     def stands_alone(self) -> Reading[bool]:
         """Whether nothing follows a value on its line: a sentence that goes on is about the value."""
         source = self._source
+        if not source.may_rewind:
+            return False
         mark = source.mark()
         values = ValueReader(Cursor(source, self._calls.cursor.keys))
         try:

@@ -101,6 +101,8 @@ class CallReader:
 
     def _skip_to_next_token(self) -> Reading[bool]:
         """Skip the blanks after a token that closes calls, if a token that opens or closes calls follows them."""
+        if not self.source.may_rewind:
+            return False
         mark = self.source.mark()
         yield from self.values.skip_space()
         token = yield from next_token(self.source)
@@ -117,6 +119,8 @@ class CallReader:
     def _read_one(self, char: str, *, explicit: bool) -> Reading[int]:
         """Read one item of a sequence; the number of its calls. 0, with nothing read, if it is no call."""
         source = self.source
+        if char != "{" and not source.may_rewind:
+            return 0
         mark = source.mark()
         self.cursor.reset()
         call = None

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from toolspeak.reading.code.budget import Budget
 from toolspeak.reading.code.interpreter import Interpreter
 from toolspeak.reading.code.rules import HINT
 from toolspeak.reading.code.statements import StatementReader
@@ -30,11 +31,13 @@ class CodeCallReader:
         self._source = cursor.source
         self._emitter = emitter
         self._statements: StatementReader | None = None  # built for the first code: most messages have none
+        self._budget = Budget()  # one for the message, also where names are forgotten
         self._interpreter = self._new_interpreter()
         self._raw = ""
 
     def _new_interpreter(self) -> Interpreter:
-        return Interpreter(self._emitter.specs, self._emitter.names, self._emit_call, self._refuse_call)
+        names = self._emitter.names
+        return Interpreter(self._emitter.specs, names, self._budget, self._emit_call, self._refuse_call)
 
     def _begin_code(self, *, python: bool = False) -> StatementReader:
         """Return the reader of statements, ready for a new piece of code."""
@@ -73,6 +76,7 @@ class CodeCallReader:
             return self._emit_malformed(error, raw)
         finally:
             source.unmark()
+        self._budget.extend(source.here - mark)
         return self._follow(statement, "")
 
     def read_line(self, *, explicit: bool) -> Reading[int]:
@@ -100,6 +104,7 @@ class CodeCallReader:
         if statement is None or isinstance(statement, NoOp):
             raise NotACall
         # Names that it binds stay bound, even if it is shown as text.
+        self._budget.extend(len(raw))
         count = self._follow(statement, raw)
         if not count:
             raise NotACall
@@ -124,6 +129,7 @@ class CodeCallReader:
                     if not count:
                         self._emitter.emit_text(raw)
                     return count
+                self._budget.extend(len(raw))
                 calls = self._follow(statement, raw)
                 if not calls and not count:
                     self._emitter.emit_text(raw)
@@ -147,7 +153,7 @@ class CodeCallReader:
             if tool is not None:
                 self._emitter.emit_malformed(tool, raw.strip(), statement.reason, HINT)
         else:
-            self._raw = raw
+            self._raw = raw.strip()
             try:
                 self._interpreter.follow(statement)
             except ReadError as error:
@@ -182,4 +188,5 @@ class CodeCallReader:
 
     def _refuse_call(self, name: str, reason: str) -> None:
         hint = "Use literal values, or results of earlier calls in the same block."
-        self._emitter.emit_malformed(name, self._raw.strip(), reason, hint)
+        self._budget.count_refusal(len(self._raw) + len(reason))
+        self._emitter.emit_malformed(name, self._raw, reason, hint)

@@ -41,7 +41,8 @@ class FencedCallReader:
         char = yield from source.peek(1)
         count = 0
         has_comment = char in ("/", "#", "\\") and label in DATA_LABELS
-        if has_comment or FULL_WIDTH.get(char, char) in ("{", "[", '"', "<", "("):
+        may_be_data = has_comment or FULL_WIDTH.get(char, char) in ("{", "[", '"', "<", "(")
+        if may_be_data and source.may_rewind:
             count = yield from self._calls.read_sequence(explicit=False)
         if not count:
             source.rewind(mark)

@@ -23,6 +23,10 @@ CONTROL_TOKEN = re.compile(r"<[|｜][^<>]*[|｜]>")
 CALL_PREFIX_OR_NUMBER = re.compile(r"^(?:call:|functions\.)|(?::\d+)$")
 
 
+MAX_NAMESPACE_CHARS = 256
+"""Characters that a written name may have more than the longest name of a tool."""
+
+
 class Names:
     """The names of the tools on offer, and the variants of them that models write."""
 
@@ -34,6 +38,7 @@ class Names:
             by_loose_name[key] = None if key in by_loose_name else name  # two tools that are alike: neither is meant
         self._by_loose_name = by_loose_name
         self._by_end = _index_ends(self._exact)
+        self._max_chars = MAX_NAMESPACE_CHARS + max(map(len, self._exact), default=0)
 
     def resolve(self, written: str) -> str | None:
         """Return the tool that a written name stands for, or None.
@@ -43,6 +48,8 @@ class Names:
         """
         if written in self._exact:
             return written
+        if len(written) > self._max_chars:
+            return None
         name = CONTROL_TOKEN.split(
             CONTROL_TOKEN.sub("", written, count=1) if CONTROL_TOKEN.match(written) else written
         )[0]

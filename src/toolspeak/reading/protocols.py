@@ -40,7 +40,7 @@ class ProtocolReader:
         name = yield from source.read_while(ACTION_NAME)
         tool = self._emitter.names.resolve(name) if name else None
         char = yield from source.peek(1)
-        if tool and char == "[":
+        if tool and char == "[" and source.may_rewind:
             source.pos += 1
             text = yield from source.read_until("]")
             if text is not None:

@@ -89,6 +89,7 @@ class Reader:
             if len(self._prose.line) <= MAX_LABEL_CHARS:
                 self._prose.line += text
             self._prose.after_call = False
+            self._source.skip(len(text))
             return [TextDelta(text=text)] if text else []
         self._source.feed(text)
         return self._advance()

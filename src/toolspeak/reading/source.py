@@ -4,7 +4,8 @@ Readers are generators: they `yield` when they need text that has not arrived ye
 reads as if the whole text lay before it, and the size of the chunks cannot make a difference.
 
 Text is dropped as it is read. From the first mark on it is kept, in pieces that are joined once, so that reading stays
-linear however small the chunks are.
+linear however small the chunks are. What is read twice, because a reader went back, is counted: a reader that only
+hopes for a call asks `may_rewind` before it tries.
 """
 
 import re
@@ -15,6 +16,9 @@ T = TypeVar("T")
 
 Reading: TypeAlias = Generator[None, None, T]
 """The reading of a `T`: yields when it needs more text, returns the `T`."""
+
+FREE_REWOUND_CHARS, REWOUND_PER_CHAR = 100_000, 10
+"""Characters over which readers may go back: in any message, and in addition for each character that was read."""
 
 MAX_TAG_CHARS = 64
 """How far ahead the end of a tag is looked for."""
@@ -28,15 +32,17 @@ class Source:
         pos: The index in `text` up to which it has been read.
         ended: Whether no more text will come.
         ended_well: Whether the text ended by itself, so that missing closers may be supplied.
+        rewound: The number of characters over which readers went back.
     """
 
-    __slots__ = ("_base", "_kept", "_marks", "ended", "ended_well", "pos", "text")
+    __slots__ = ("_base", "_kept", "_marks", "ended", "ended_well", "pos", "rewound", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.pos = 0
         self.ended = False
         self.ended_well = True
+        self.rewound = 0
         self._base = 0
         self._kept: list[str] = []
         self._marks: list[int] = []
@@ -51,6 +57,10 @@ class Source:
             self.pos = 0
         else:
             self.text += chunk
+
+    def skip(self, count: int) -> None:
+        """Count text that arrived and was read elsewhere; all text before it has been read."""
+        self._base += count
 
     @property
     def here(self) -> int:
@@ -73,20 +83,37 @@ class Source:
         length = self.here - mark
         if length <= self.pos:
             return self.text[self.pos - length : self.pos]
-        return ("".join(self._kept) + self.text[: self.pos])[-length:]
+        taken = self._take_kept(length - self.pos)
+        self._kept.append(taken)
+        return taken + self.text[: self.pos]
 
     def rewind(self, mark: int) -> None:
         """Go back to a mark."""
         length = self.here - mark
+        self.rewound += length
         if length <= self.pos:
             self.pos -= length
             return
-        kept = "".join(self._kept)
-        outer = len(kept) + self.pos - length
-        self.text = kept[outer:] + self.text
+        self.text = self._take_kept(length - self.pos) + self.text
         self.pos = 0
         self._base = mark
-        self._kept = [kept[:outer]]
+
+    @property
+    def may_rewind(self) -> bool:
+        """Whether readers may still go back over text: reading must stay linear in the text."""
+        return self.rewound <= FREE_REWOUND_CHARS + REWOUND_PER_CHAR * self.here
+
+    def _take_kept(self, count: int) -> str:
+        """Remove the last `count` characters of the text that is kept, and return them."""
+        pieces: list[str] = []
+        while count > 0:
+            piece = self._kept.pop()
+            if len(piece) > count:
+                self._kept.append(piece[: len(piece) - count])
+                piece = piece[len(piece) - count :]
+            pieces.append(piece)
+            count -= len(piece)
+        return "".join(reversed(pieces))
 
     # Each of these waits until its answer is certain, or until the text has ended.
 

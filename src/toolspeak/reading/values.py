@@ -6,6 +6,7 @@ value: a string or a number that the end of the text cuts off is `Truncated`.
 
 import math
 import re
+import sys
 from typing import Any, Protocol
 
 from toolspeak.reading.brackets import BracketReader
@@ -26,6 +27,9 @@ LITERALS: dict[str, bool | None] = {
 
 TOKEN = re.compile(r"""[^\s,{}\[\]():;"'“”‘’`<>&\\｛｝，：]*""")
 WORDS = re.compile(r"""[^,{}\[\]\n"<｛｝，]*""")
+MAX_DIGITS = 4_300
+"""Digits of an integer: what Python writes as text unless it is told otherwise."""
+
 NUMBER = re.compile(
     r"[+-]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?)n?"
 )
@@ -95,7 +99,7 @@ class ValueReader:
     def _read_strings(self, opener: str) -> Reading[str]:
         """Read a string, or several that are joined with `+`."""
         source = self._source
-        text = yield from self._strings.read(opener, "value")
+        pieces = [(yield from self._strings.read(opener, "value"))]
         while (yield from self._space.skip()) == "+":
             mark = source.mark()
             source.pos += 1
@@ -106,8 +110,8 @@ class ValueReader:
                 source.rewind(mark)
                 break
             self._cursor.note_repair("syntax")
-            text += yield from self._strings.read(following, "value")
-        return text
+            pieces.append((yield from self._strings.read(following, "value")))
+        return "".join(pieces)
 
     def _read_array(self, closer: str) -> Reading[list[Any]]:
         """Read a list; the opening bracket is next."""
@@ -181,12 +185,21 @@ def parse_number(token: str) -> int | float:
     plain = ORDINAL.sub("", plain)
     digits = plain.lstrip("+-")
     if digits[:2].lower() in ("0x", "0o", "0b"):
-        return int(plain.replace("_", ""), 0)
+        integer = int(plain.replace("_", ""), 0)
+        if not is_writable_integer(integer):
+            raise ReadError("a number has too many digits")
+        return integer
     try:
         value = int(plain) if digits.isdecimal() else float(plain)
     except ValueError:
         why = "a number has too many digits" if digits.isdecimal() else f"{token[:40]} is not a number"
         raise ReadError(why) from None
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise ReadError("a number is too large")
     return value
+
+
+def is_writable_integer(value: int) -> bool:
+    """Whether Python can write an integer as text: it refuses to for one of very many digits."""
+    digits = value.bit_length() * 30_103 // 100_000 + 1  # at most one too many
+    return digits <= min(MAX_DIGITS, sys.get_int_max_str_digits() or MAX_DIGITS)

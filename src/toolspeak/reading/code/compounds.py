@@ -114,6 +114,8 @@ class CompoundReader:
             in_parentheses = (yield from space.skip()) == "("
         if in_parentheses:
             source.pos += 1
+            if not source.may_rewind:
+                raise ReadError(UNSUPPORTED, HINT)
             mark = source.mark()
             header = yield from source.read_while(LOOP_HEADER)
             source.rewind(mark)

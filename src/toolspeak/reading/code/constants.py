@@ -12,7 +12,9 @@ from typing import Any, TypeAlias, TypeGuard
 
 from toolspeak._frozen import frozen
 from toolspeak.messages import Concat, Ref
+from toolspeak.reading.code.budget import TOO_LARGE, TOO_LARGE_TOGETHER, Budget
 from toolspeak.reading.code.syntax import Closure
+from toolspeak.reading.values import MAX_VALUE_NESTING, is_writable_integer
 
 CONSTANTS = {
     **dict.fromkeys(("math.pi", "np.pi", "numpy.pi", "Math.PI"), math.pi),
@@ -25,6 +27,9 @@ FORMAT_SPEC = re.compile(r"[<>=^]?[+\- ]?0?\d{0,2},?(?:\.\d{1,2})?[deEfFgGsxX%]?
 """The format specifications that are applied."""
 
 UNSUPPORTED_FORMAT = "a text is formatted in a way that is not supported"
+
+MAX_QUOTED_CHARS = 100
+"""Characters of a key or a name that a reason repeats."""
 
 
 @frozen
@@ -48,11 +53,16 @@ Value: TypeAlias = (
 
 
 def walk_value(value: Value) -> Iterator[Value]:
-    """Yield a value and all values inside it."""
+    """Yield a value and all values inside it. A list or dict that occurs several times is entered once."""
     waiting = [value]
+    entered: set[int] = set()
     while waiting:
         each = waiting.pop()
         yield each
+        if isinstance(each, dict | list):
+            if id(each) in entered:
+                continue
+            entered.add(id(each))
         if isinstance(each, dict):
             waiting += each.values()
         elif isinstance(each, list):
@@ -74,25 +84,95 @@ def has_results(value: Value) -> bool:
     return any(isinstance(each, Ref | Concat) for each in walk_value(value))
 
 
-def join_text(parts: list[Value], *, python: bool = True) -> Value:
+def measure(value: Value, budget: Budget) -> int | Unknown:
+    """Return the number of characters that a value has when it is written out; `Unknown` if it has too many.
+
+    A list or dict that occurs several times counts each time, since it is written each time, but is measured once.
+    """
+    sizes: dict[int, tuple[int, int]] = {}  # by the identity of a list or dict: its characters and its nesting
+    waiting = [value]
+    while waiting:
+        each = waiting[-1]
+        if not isinstance(each, dict | list) or id(each) in sizes:
+            waiting.pop()
+            continue
+        items = list(each.values()) if isinstance(each, dict) else each
+        inner = [item for item in items if isinstance(item, dict | list) and id(item) not in sizes]
+        if inner:
+            waiting += inner
+            continue
+        waiting.pop()
+        budget.count_steps(len(items))
+        size = sum(len(key) + 4 for key in each) if isinstance(each, dict) else 0
+        nesting = 0
+        for item in items:
+            item_size, item_nesting = sizes[id(item)] if isinstance(item, dict | list) else (_measure_scalar(item), 0)
+            size += item_size + 2
+            nesting = max(nesting, item_nesting)
+        if size > budget.limit:
+            return Unknown(reason=TOO_LARGE)
+        if nesting >= MAX_VALUE_NESTING:
+            return Unknown(reason="it is nested too deeply")
+        sizes[id(each)] = size + 2, nesting + 1
+    return sizes[id(value)][0] if isinstance(value, dict | list) else _measure_scalar(value)
+
+
+def check_arguments(arguments: dict[str, Value], budget: Budget) -> Unknown | None:
+    """Return why a call cannot have these arguments; None if it can, and then count them."""
+    size = measure(arguments, budget)
+    if isinstance(size, Unknown):
+        return size
+    if unknown := find_unknown(arguments):
+        return unknown
+    return None if budget.can_emit(size) else Unknown(reason=TOO_LARGE_TOGETHER)
+
+
+def _measure_scalar(value: Value) -> int:
+    """Return about how many characters a value has that is no list and no dict."""
+    match value:
+        case str():
+            return len(value) + 2
+        case bool():
+            return 5
+        case int():
+            return value.bit_length() // 3 + 2
+        case Ref(call=call, path=path):
+            return len(call) + 22 + sum(len(key) + 4 if isinstance(key, str) else 8 for key in path)
+        case Concat(parts=parts):
+            return 14 + sum(_measure_scalar(part) + 2 for part in parts)
+        case _:
+            return 24
+
+
+def join_text(parts: list[Value], budget: Budget, *, python: bool = True) -> Value:
     """Join parts to one text; to a `Concat` if some are results. `python`: whether true is written `True`."""
     pieces: list[str | Ref] = []
+    run: list[str] = []  # texts that follow each other, which are one piece
+    size = 0
     for part in parts:
         for piece in part.parts if isinstance(part, Concat) else (part,):
             if isinstance(piece, Unknown):
                 return piece
             if isinstance(piece, Ref):
+                if text := "".join(run):
+                    pieces.append(text)
+                    run = []
                 pieces.append(piece)
+                size += 1 + len(piece.path)
                 continue
             if isinstance(piece, dict | list | Closure | Module):
                 return Unknown(reason="text is joined with something that is not text")
             text = piece if isinstance(piece, str) else str(piece) if python else json.dumps(piece)
-            if pieces and isinstance(last := pieces[-1], str):
-                pieces[-1] = last + text
-            elif text:
-                pieces.append(text)
-    texts = [piece for piece in pieces if isinstance(piece, str)]
-    return "".join(texts) if len(texts) == len(pieces) else Concat(parts=tuple(pieces))
+            size += len(text)
+            if size > budget.limit:
+                return Unknown(reason=TOO_LARGE)
+            run.append(text)
+    if not budget.can_build(size):
+        return Unknown(reason=TOO_LARGE)
+    text = "".join(run)
+    if not pieces:
+        return text
+    return Concat(parts=(*pieces, text) if text else tuple(pieces))
 
 
 def format_value(value: Value, spec: str) -> Value:
@@ -107,40 +187,53 @@ def format_value(value: Value, spec: str) -> Value:
         return Unknown(reason=UNSUPPORTED_FORMAT)
     try:
         return format(str(value) if as_text else value, plain)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return Unknown(reason=UNSUPPORTED_FORMAT)
 
 
-def get_member(base: Value, key: Value) -> Value:
+def quote(value: str | float) -> str:
+    """Return a key or a value as a reason repeats it, cut if it is long."""
+    return repr(value[:MAX_QUOTED_CHARS] if isinstance(value, str) else value)
+
+
+def get_member(base: Value, key: Value, budget: Budget) -> Value:
     """Return `base[key]`."""
     if isinstance(base, Unknown):
         return base
     if isinstance(key, bool) or not isinstance(key, str | int):
         return Unknown(reason="a part is taken with something that is not written out")
     if isinstance(base, Ref):
+        if not budget.can_build(len(base.path)):
+            return Unknown(reason=TOO_LARGE)
         return Ref(call=base.call, path=(*base.path, key))
     if isinstance(base, dict) and isinstance(key, str) and key in base:
         return base[key]
     if isinstance(base, list | str) and isinstance(key, int) and -len(base) <= key < len(base):
         return base[key]
-    return Unknown(reason=f"there is no {key!r} in it")
+    return Unknown(reason=f"there is no {quote(key)} in it")
 
 
-def compute(operator: str, left: Value, right: Value) -> Value:
+def compute(operator: str, left: Value, right: Value, budget: Budget) -> Value:
     """Compute constant arithmetic, or join texts or lists with `+`."""
     for side in (left, right):
         if isinstance(side, Unknown):
             return side
     if operator == "+" and (isinstance(left, str | Concat) or isinstance(right, str | Concat)):
-        return join_text([left, right])
+        return join_text([left, right], budget)
     if operator == "+" and isinstance(left, list) and isinstance(right, list):
-        return [*left, *right]
+        return [*left, *right] if budget.can_build(len(left) + len(right)) else Unknown(reason=TOO_LARGE)
     if not (_is_number(left) and _is_number(right)):
         return Unknown(reason="it computes with something that is not a written number")
+    # Every number here can be written, so a product has at most twice the digits that can, and is measured afterwards.
     try:
-        return _compute_number(operator, left, right)
+        result = _compute_number(operator, left, right)
     except (ArithmeticError, ValueError):
         return Unknown(reason="the computation has no result")
+    if isinstance(result, int):
+        return result if is_writable_integer(result) else Unknown(reason="the computation is too large")
+    # A power can be a complex number, and a float can be infinite.
+    is_number = isinstance(result, float) and math.isfinite(result)
+    return result if is_number or isinstance(result, Unknown) else Unknown(reason="the computation has no result")
 
 
 def _is_number(value: Value) -> TypeGuard[int | float]:

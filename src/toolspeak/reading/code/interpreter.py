@@ -3,25 +3,28 @@
 Statements are followed, not executed: a call of a tool is emitted and stands for a `Ref` to its result; names stand for
 what they were bound to; text joined with results is a `Concat`. Loops over items that are written out are unrolled.
 A value that cannot be known from the text is `Unknown`, and a call that would need it is refused with the reason.
+All that is computed is counted by a `Budget`, so that it stays linear in the text.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, assert_never
 
 from toolspeak.messages import Ref
+from toolspeak.reading.code.budget import TOO_LARGE, Budget
 from toolspeak.reading.code.constants import (
     CONSTANTS,
+    MAX_QUOTED_CHARS,
     Module,
     Unknown,
     Value,
+    check_arguments,
     compute,
-    find_unknown,
     format_value,
     get_member,
     join_text,
 )
-from toolspeak.reading.code.library import GATHERING, MAX_ROUNDS, PASSING_ON, PRINTING, call_builtin, call_method
+from toolspeak.reading.code.library import GATHERING, PASSING_ON, PRINTING, call_builtin, call_method, gather, unroll
 from toolspeak.reading.code.scope import CHANGING_METHODS, Scope
 from toolspeak.reading.code.syntax import (
     Bind,
@@ -59,9 +62,6 @@ from toolspeak.reading.cursor import ReadError
 from toolspeak.reading.names import LIBRARIES, NAMESPACES, Names
 from toolspeak.spec import ToolSpec
 
-MAX_STEPS = 2_000
-"""Statements that are followed in one message."""
-
 MAX_CALL_DEPTH = 8
 """How deeply functions that the code defines may call each other."""
 
@@ -69,6 +69,7 @@ NOT_WRITTEN_OUT = "it stands in a loop whose number of rounds is not written out
 UNKNOWN_ROUNDS = "a loop over something that is not written out"
 DEPENDS = "it depends on something that only running the code would tell"
 
+STEP_NAME = re.compile(r"\$(\d{1,6})")
 BOUND_NAME = re.compile(r"^\s*(?:const|let|var)?\s*([A-Za-z_$][\w$]*)\s*(?:[-+*/%|&?]{1,2})?=(?!=)", re.M)
 """The name that a line of code binds, for code that cannot be read otherwise."""
 
@@ -93,6 +94,7 @@ class Interpreter:
     Args:
         specs: The tools on offer, by name.
         names: Finds the tool that a written name means.
+        budget: Bounds what is computed.
         emit_call: Is called for each call that the code makes.
         refuse_call: Is called for each call that cannot be made.
 
@@ -100,14 +102,21 @@ class Interpreter:
         stopped: Whether the code has returned or raised: nothing after that runs.
     """
 
-    def __init__(self, specs: dict[str, ToolSpec], names: Names, emit_call: EmitCall, refuse_call: RefuseCall) -> None:
+    def __init__(
+        self,
+        specs: dict[str, ToolSpec],
+        names: Names,
+        budget: Budget,
+        emit_call: EmitCall,
+        refuse_call: RefuseCall,
+    ) -> None:
         self._specs = specs
         self._names = names
+        self._budget = budget
         self._emit_call = emit_call
         self._refuse_call = refuse_call
-        self._scope = Scope()
+        self._scope = Scope(budget)
         self._call_ids: list[str] = []
-        self._steps = 0
         self._depth = 0
         self.stopped = False
 
@@ -117,9 +126,7 @@ class Interpreter:
         """Follow one statement; return its value, which is the value of a function if the statement is its last."""
         if self.stopped:
             return None
-        self._steps += 1
-        if self._steps > MAX_STEPS:
-            raise ReadError("the code does too much", "Write the calls out, one per line.")
+        self._budget.count_statement()
         match statement:
             case ExprStatement(value=value):
                 return self._evaluate(value)
@@ -164,8 +171,8 @@ class Interpreter:
         return result
 
     def _follow_loop(self, loop: Loop) -> None:
-        items = _unroll(self._evaluate(loop.items))
-        if items is None or any(isinstance(node, Jump) for node in walk(loop.body)):
+        items = unroll(self._evaluate(loop.items))
+        if items is None or any(isinstance(node, Jump) for node in self._walk(loop.body)):
             self._skip_uncertain(loop.body, NOT_WRITTEN_OUT)
             return
         for item in items:
@@ -175,19 +182,25 @@ class Interpreter:
     def _skip_uncertain(self, body: tuple[Statement, ...], reason: str) -> None:
         """Pass over code that may run or not: its calls are refused, and the names that it binds are not known."""
         self._refuse_calls_in(body, reason)
-        for node in walk(body):
+        for node in self._walk(body):
             if isinstance(node, Bind):
                 self._bind(node.target, Unknown(reason=DEPENDS))
 
     def _refuse_calls_in(self, nodes: Iterable[Node], reason: str) -> None:
         """Refuse each tool that is called in these nodes, once."""
         tools: dict[str, None] = {}
-        for node in walk(nodes):
+        for node in self._walk(nodes):
             dotted = self._scope.get_dotted_name(node.callee) if isinstance(node, Invocation) else None
             if dotted and (tool := self._find_tool(dotted)):
                 tools[tool] = None
         for tool in tools:
             self._refuse_call(tool, reason)
+
+    def _walk(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        """Yield every node and all nodes inside it, and count them."""
+        for node in walk(nodes):
+            self._budget.count_steps()
+            yield node
 
     # Names
 
@@ -199,11 +212,11 @@ class Interpreter:
             case ListLiteral(items=items):
                 for index, each in enumerate(items):
                     if not isinstance(each, Spread):
-                        self._bind(each, get_member(value, index))
+                        self._bind(each, get_member(value, index, self._budget))
             case ObjectLiteral(items=pairs):
                 for key, each in pairs:
                     if key is not None:
-                        self._bind(each, get_member(value, key))
+                        self._bind(each, get_member(value, key, self._budget))
             case Operation(left=left):
                 self._bind(left, value)
             case Member(base=Name(name=name), key=key):
@@ -223,34 +236,33 @@ class Interpreter:
         """Return the value of a name; `$1` is the result of the first call."""
         if name in self._scope:
             return self._scope.get(name)
-        if name[:1] == "$" and name[1:].isdecimal():
+        if written := STEP_NAME.fullmatch(name):
             # A plan refers to its steps by number.
-            step = int(name[1:])
+            step = int(written[1])
             if 1 <= step <= len(self._call_ids):
                 return Ref(call=self._call_ids[step - 1])
-        return Unknown(reason=f"the name {name} is not bound to anything")
+        return Unknown(reason=f"the name {name[:MAX_QUOTED_CHARS]} is not bound to anything")
 
     # Expressions
 
     def _evaluate(self, node: Expression) -> Value:
         """Return the value of an expression, and emit the calls in it."""
+        self._budget.count_steps()
         match node:
             case Constant(value=value):
                 return value
             case Name(name=name):
                 return self._look_up(name)
-            case Member() if (constant := CONSTANTS.get(self._scope.get_dotted_name(node) or "")) is not None:
-                return constant
             case Member(base=base, key=key):
-                return get_member(self._evaluate(base), self._evaluate(key))
+                return self._evaluate_member(node, base, key)
             case Invocation():
                 return self._evaluate_invocation(node)
             case Template(parts=parts, python=python):
-                return join_text([self._evaluate(part) for part in parts], python=python)
+                return join_text([self._evaluate(part) for part in parts], self._budget, python=python)
             case Formatted(value=value, spec=spec):
                 return format_value(self._evaluate(value), spec)
             case Operation(operator=operator, left=left, right=right):
-                return compute(operator, self._evaluate(left), self._evaluate(right))
+                return compute(operator, self._evaluate(left), self._evaluate(right), self._budget)
             case Dynamic(always=always, maybe=maybe):
                 for operand in always:
                     self._evaluate(operand)
@@ -271,6 +283,12 @@ class Interpreter:
             case _:
                 assert_never(node)
 
+    def _evaluate_member(self, node: Member, base: Expression, key: Expression) -> Value:
+        dotted = self._scope.get_dotted_name(node) if isinstance(base, Name) else None
+        if dotted in CONSTANTS:
+            return CONSTANTS[dotted]
+        return get_member(self._evaluate(base), self._evaluate(key), self._budget)
+
     def _evaluate_pairs(self, pairs: tuple[tuple[str | None, Expression], ...]) -> dict[str, Value] | Unknown:
         result: dict[str, Value] = {}
         for key, node in pairs:
@@ -278,6 +296,8 @@ class Interpreter:
             if key is not None:
                 result[key] = value
             elif isinstance(value, dict):
+                if not self._budget.can_build(len(result) + len(value)):
+                    return Unknown(reason=TOO_LARGE)
                 result |= value
             else:
                 return value if isinstance(value, Unknown) else Unknown(reason="what is unpacked is not an object")
@@ -290,13 +310,15 @@ class Interpreter:
             if not isinstance(item, Spread | Comprehension):
                 result.append(value)
             elif isinstance(value, list):
+                if not self._budget.can_build(len(result) + len(value)):
+                    return Unknown(reason=TOO_LARGE)
                 result += value
             else:
                 return Unknown(reason="what is unpacked is not a list")
         return result
 
     def _evaluate_comprehension(self, node: Comprehension) -> Value:
-        items = _unroll(self._evaluate(node.items))
+        items = unroll(self._evaluate(node.items))
         if items is None:
             self._refuse_calls_in((node.item,), NOT_WRITTEN_OUT)
             return Unknown(reason=UNKNOWN_ROUNDS)
@@ -358,27 +380,25 @@ class Interpreter:
         if twice := arguments.keys() & keywords.keys():
             return Unknown(reason=f"{', '.join(sorted(twice))} is given twice")
         arguments |= keywords
-        return find_unknown(arguments) or arguments
+        return check_arguments(arguments, self._budget) or arguments
 
     def _call_library(self, dotted: str, node: Invocation) -> Value:
         args = [self._evaluate(arg) for arg in node.args]
         if dotted in GATHERING:
-            gathered: list[Value] = []
-            for arg in args:
-                gathered += arg if isinstance(arg, list) else [arg]
-            return gathered
+            return gather(args, self._budget)
         if dotted in PASSING_ON and args:
             return args[0]
         keywords = self._evaluate_pairs(node.keywords)
         if dotted == "dict":
             return keywords
-        if (result := call_builtin(dotted, args, keywords)) is not None:
+        if (result := call_builtin(dotted, args, keywords, self._budget)) is not None:
             return result
         if dotted in PRINTING:
             return None
         first = dotted.split(".")[0]
         known = first in LIBRARIES or self._scope.is_module(first)
-        return Unknown(reason=f"{dotted} is {'a function of a library' if known else 'not a tool'}")
+        kind = "a function of a library" if known else "not a tool"
+        return Unknown(reason=f"{dotted[:MAX_QUOTED_CHARS]} is {kind}")
 
     def _call_method(self, owner: Expression, name: str, node: Invocation) -> Value:
         base = self._evaluate(owner)
@@ -388,7 +408,7 @@ class Interpreter:
         if name in ("then", "catch", "finally", "json", "toString"):
             return base
         if name in ("map", "forEach") and closure is not None:
-            items = _unroll(base)
+            items = unroll(base)
             if items is not None:
                 return [self._call_closure(closure, [item, index]) for index, item in enumerate(items)]
             self._refuse_calls_in(closure.body, NOT_WRITTEN_OUT)
@@ -397,7 +417,7 @@ class Interpreter:
         if isinstance(owner, Name) and name in CHANGING_METHODS:
             self._scope.change(owner.name, name, args)
             return None
-        return call_method(base, name, args)
+        return call_method(base, name, args, self._budget)
 
     def _call_closure(
         self, closure: Closure, args: list[Value], keywords: tuple[tuple[str | None, Expression], ...] = ()
@@ -420,13 +440,6 @@ class Interpreter:
             return returned.value
         finally:
             self._depth -= 1
-
-
-def _unroll(value: Value) -> list[Value] | None:
-    """Return the items that a loop over `value` goes through; None if they are not written out or too many."""
-    if isinstance(value, dict):
-        value = list(value)
-    return value if isinstance(value, list) and len(value) <= MAX_ROUNDS else None
 
 
 def _holds_all_arguments(spec: ToolSpec, value: dict[str, Value]) -> bool:

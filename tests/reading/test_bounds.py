@@ -1,0 +1,283 @@
+"""Reading stays linear in the text: what is computed, what is given to calls, and what is read twice."""
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+
+from toolspeak.codec import encode_argument
+from toolspeak.dialects import fold
+from toolspeak.events import Event
+from toolspeak.reading import reader as reader_module
+from toolspeak.reading.code.budget import MIN_UNITS, UNITS_PER_CHAR, Budget
+from toolspeak.reading.source import FREE_REWOUND_CHARS, REWOUND_PER_CHAR, Source
+from toolspeak.spec import ToolSpec
+
+from .corpus import offered, read_events, texts
+
+WEATHER = ToolSpec(
+    name="get_weather",
+    description="The weather.",
+    parameters={"type": "object", "properties": {"city": {}, "n": {"type": "integer"}, "o": {"type": "object"}}},
+)
+
+MAX_ESCAPE_CHARS = 6
+"""Characters that JSON writes for one character of a text: `\\u0000`."""
+
+
+def units_for(text: str) -> int:
+    return MIN_UNITS + UNITS_PER_CHAR * len(text)
+
+
+def argument_chars(events: list[Event]) -> int:
+    calls = fold(events).calls
+    return sum(len(json.dumps(encode_argument(ready.call.arguments), ensure_ascii=False)) for ready in calls)
+
+
+def event_chars(events: list[Event]) -> int:
+    keys = ("text", "raw", "reason", "hint", "name")
+    return sum(len(getattr(event, key, None) or "") for event in events for key in keys)
+
+
+@pytest.fixture
+def budgets(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
+    """The budgets of all messages that are read in a test."""
+    made: list[Budget] = []
+
+    def make() -> Budget:
+        made.append(Budget())
+        return made[-1]
+
+    monkeypatch.setattr("toolspeak.reading.code_calls.Budget", make)
+    return made
+
+
+# What is computed
+
+DOUBLING = {
+    "text": ("x='a'", "x=x+x"),
+    "text of a result": ("x=get_weather(city='a')\nx=x+'!'", "x=x+x"),
+    "formatted text": ("x='a'", "x=f'{x}{x}'"),
+    "formatted results": ("x=get_weather(city='a')", "x=f'{x}{x}'"),
+    "template": ("let x='a';", "x=`${x}${x}`;"),
+    "join": ("x='a'", "x=''.join([x,x])"),
+    "joined with itself": ("x='ab'", "x=x.join([x,x])"),
+    "list": ("x=['a']", "x=x+x"),
+    "unpacked list": ("x=['a']", "x=[*x,*x]"),
+    "gathered list": ("x=['a']", "x=asyncio.gather(x,x)"),
+    "nested list": ("x=['a']", "x=[x,x]"),
+    "nested dict": ("x={'a':1}", "x={'a':x,'b':x}"),
+    "appended list": ("x=['a']", "x.append(x)"),
+    "updated dict": ("x={'a':1}", "x['b']=x"),
+    "zipped lists": ("x=['a']", "x=zip(x+x,x+x)"),
+    "enumerated list": ("x=['a']", "x=enumerate(x+x)"),
+    "items": ("x={'a':'b'}", "x={'a':x.items(),'b':x.items()}"),
+    "text of a list": ("x='a'", "x=json.dumps([x,x])"),
+    "shared list as text": ("x=['a']\ny=''", "x=[x,x]\ny=json.dumps(x)"),
+    "upper case": ("x='ß'", "x=(x+x).upper()"),
+    "square": ("x=9", "x=x*x"),
+    "square in text": ("x=9\ny='a'", "x=x*x\ny=y+str(x)"),
+    "sum": ("x=1", "x+=x"),
+    "power": ("x=9", "x=x**16"),
+    "path of a result": ("x=get_weather(city='a')", "x=x['a']"),
+    "comprehension": ("x=['a']", "x=[x for a in x+x]"),
+    "replace": ("x='a'", "x=x.replace('a','aa')"),
+    "repeated text": ("x='a'*10", "x=x*10"),
+    "repeated list": ("x=['a']", "x=x*10"),
+    "calls of closures": ("const f = (x) => [x,x];\nlet x='a';", "x=f(x);"),
+    "functions of functions": ("def f(x): return x+x\nx='a'", "x=f(f(x))"),
+}
+
+
+@pytest.mark.parametrize("form", DOUBLING)
+@pytest.mark.parametrize("rounds", [16, 64, 400])
+def test_a_value_that_doubles_with_each_line_is_refused_before_it_is_built(form, rounds, budgets):
+    first, again = DOUBLING[form]
+    text = "```py\n" + first + "\n" + f"{again}\n" * rounds + "get_weather(city=x)\n```"
+    events = read_events([WEATHER], [text])
+    assert argument_chars(events) <= MAX_ESCAPE_CHARS * units_for(text)
+    assert event_chars(events) <= MAX_ESCAPE_CHARS * units_for(text)
+    [budget] = budgets
+    assert budget.steps <= units_for(text)
+    understood = fold(events)
+    assert understood.calls or understood.malformed
+    assert all(malformed.reason and malformed.hint for malformed in understood.malformed)
+
+
+def test_a_value_that_is_too_large_is_refused_with_the_reason():
+    text = "```py\nx='a'\n" + "x=x+x\n" * 30 + "get_weather(city=x)\nget_weather(city='Oslo')\n```"
+    understood = fold(read_events([WEATHER], [text]))
+    [malformed] = understood.malformed
+    assert (malformed.name, malformed.reason) == ("get_weather", "the value that it computes is too large")
+    assert malformed.hint
+    assert [ready.call.arguments for ready in understood.calls] == [{"city": "Oslo"}]
+
+
+def test_the_arguments_of_all_calls_are_bounded_together():
+    text = "```py\nx='a'\n" + "x=x+x\n" * 16 + "get_weather(city=x)\n" * 50 + "```"
+    understood = fold(read_events([WEATHER], [text]))
+    assert 1 <= len(understood.calls) < 50
+    assert {malformed.reason for malformed in understood.malformed} == {
+        "the arguments of all calls together are too large"
+    }
+
+
+def test_a_refused_call_does_not_repeat_long_code_without_end():
+    loop = "for a in range(100):\n  for b in range(15):\n    get_weather(city=town)\n"
+    text = "```py\nif True:\n  x = '" + "a" * 20_000 + "'\n  " + loop.replace("\n", "\n  ") + "\n```"
+    assert event_chars(read_events([WEATHER], [text])) <= 2 * units_for(text)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = " + "[" * 20 + "a" + "".join(f" for a{n} in range(100)]" for n in range(20)),
+        "for a in range(100):\n  x = [[b for b in range(100)] for c in range(100)]\n",
+        "for a in range(100):\n  for b in range(15):\n    if y:\n" + "      f(1, 2, 3)\n" * 2_000,
+        "for a in range(100):\n  (lambda x: x)(a)\n" * 10,
+        "".join(f"a{n} = {n}\n" for n in range(1_500)) + "for a in range(100):\n  [b for b in range(2)]\n",
+    ],
+    ids=["nested comprehensions", "comprehensions in a loop", "skipped code in a loop", "closures", "many names"],
+)
+def test_loops_take_steps_that_are_linear_in_the_code(code, budgets):
+    text = f"```py\n{code}\nget_weather(city='Oslo')\n```"
+    read_events([WEATHER], [text])
+    [budget] = budgets
+    assert budget.steps <= units_for(text) + len(text)
+
+
+def test_names_that_are_forgotten_do_not_renew_the_budget(budgets):
+    again = "```py\nx='a'\n" + "x=x+x\n" * 17 + "get_weather(city=x)\n```\n</think>\n"
+    read_events([WEATHER], [again * 20])
+    assert len(budgets) == 1
+    assert budgets[0].emitted <= units_for(again * 20)
+
+
+@settings(max_examples=max(500, settings.default.max_examples))
+@given(offered, texts)
+@example([WEATHER], "```py\nx='a'\n" + "x=x+x\n" * 40 + "get_weather(city=x)\n```")
+def test_the_arguments_of_any_text_are_linear_in_it(specs, text):
+    events = read_events(specs, [text])
+    assert argument_chars(events) <= MAX_ESCAPE_CHARS * units_for(text)
+    assert event_chars(events) <= MAX_ESCAPE_CHARS * units_for(text)
+
+
+def test_ordinary_code_is_far_from_the_bound():
+    lines = "".join(f"page += '<p>Line {n} of the page that is written here.</p>\\n'\n" for n in range(300))
+    text = f"```py\npage = ''\n{lines}get_weather(city=page)\n```"
+    [ready] = fold(read_events([WEATHER], [text])).calls
+    assert ready.call.arguments["city"].count("\n") == 300
+
+
+# Nothing but our own errors
+
+DIGITS = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x=9\n" + "x=x*x\n" * 16 + "get_weather(city=x)",
+        "x=9\n" + "x=x*x\n" * 16 + "get_weather(city=f'{x}')",
+        "get_weather(city=9**9**9)",
+        "get_weather(city=1<<10**10)",
+        "get_weather(city=(-8)**0.5)",
+        "get_weather(city=1e308*10)",
+        "get_weather(city=0**-1)",
+        f"get_weather(city={DIGITS})",
+        f"get_weather(city=0x{DIGITS})",
+        f"get_weather(city=-0x{DIGITS})",
+        f"get_weather(city=int('{DIGITS}'))",
+        f"get_weather(city=float('{DIGITS}'))",
+        f"get_weather(city=${DIGITS})",
+        f"get_weather(city=f'{{{'9' * 4_000}:.2f}}')",
+        f"get_weather(city={'9' * 4_300}+1)",
+        f"for a in enumerate([1], {'9' * 4_300}):\n  get_weather(city=a)\nget_weather()",
+        f"for a in range({'9' * 40}):\n  get_weather(city=a)",
+        "x=[1]\n" + "x=[x]\n" * 1_500 + "get_weather(city=x)",
+        "x=[1]\n" + "x=[x]\n" * 1_500 + "get_weather(city=json.dumps(x))",
+    ],
+)
+def test_no_number_and_no_nesting_makes_a_reader_raise(code):
+    for text in (f"```py\n{code}\n```", code):
+        understood = fold(read_events([WEATHER], [text]))
+        json.dumps([encode_argument(ready.call.arguments) for ready in understood.calls], allow_nan=False)
+    assert fold(read_events([WEATHER], [f"```py\n{code}\n```"])).malformed or "get_weather()" in code
+
+
+@pytest.mark.parametrize("number", [f"0x{'f' * 5_000}", f"-0b{'1' * 20_000}", DIGITS])
+def test_a_number_in_data_has_no_more_digits_than_can_be_written(number):
+    text = f'<tool_call>{{"name": "get_weather", "arguments": {{"n": {number}}}}}</tool_call>'
+    understood = fold(read_events([WEATHER], [text]))
+    assert not understood.calls
+    assert understood.malformed[0].reason == "a number has too many digits"
+
+
+# What is read twice
+
+REPEATED = [
+    *"`\"'[{(<|:#>~*",
+    " ", "\n", "```\n", "```py\n", "```json\n{", "'''\n", "<tool_call>", "<tool_call>{", "<tool_call>[", "<tool_call>'{",
+    "<tool_call>/*", "<tool_call>get_weather(", "<tool_call>get_weather /*", "<tool_call>f</tool_call>/*", "</tool_call>",
+    "<think>", "</think>", "<|python_tag|>", "[TOOL_CALLS]", "[TOOL_CALLS]get_weather[ARGS]{", "<!--", "/*\n",
+    '{"name":', '{"name": "get_weather", "arguments": {', '{"name": "get_weather", "arguments": {}}\n', '{"a": ', "[1,",
+    "{\n", "[\n", '"{\n', "({\n", "- {\n", "1. {\n", "x: {\n", "a: [1,\n", "Tool call: `a\n", ">>>a(\n", ">>>a\n",
+    "call = {\n", "let x = (\n", "let x = '\n", "await f(\n", "print('\n", "get_weather(\n", "get_weather('\n",
+    "get_weather{\n", "get_weather /*\n", "get_weather ", "a.", "Hi. {", "Hi. {a b\n", "Action: get_weather\n",
+    "Action: get_weather[\n", "Action: get_weather\nAction Input: {\n", "<get_weather>", "<get_weather><city>", "<a ",
+    "<function=get_weather>", "<function=get_weather><parameter=city>", "</parameter> a", "&lt;tool_call&gt;", "&quot;",
+    "<|channel|>", "<|channel|>commentary to=functions.get_weather<|message|>{", "functools[\n", "[get_weather(\n",
+]  # fmt: skip
+IN_CODE = [
+    "(", "[", "x='\n", "f('a,\n", "def f(\n", "if (\n", "for (\n", "for (a of b) ", "try:\n f()\n", "class A:\n", "a,",
+    "x\n\n\n\n", ")\n", "1 2\n", "f( ) f() [\n", "'a' ", "x = a or (\n", "x: '\n", "f'{", "`${", '"""', "a.", "-", "not ",
+    "lambda:", "()=>", "A<", "/", "x = {\n", "async (", "for await (",
+]  # fmt: skip
+
+
+class CountingSource(Source):
+    """A source that counts the characters that are copied or gone back over."""
+
+    __slots__ = ("copied",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.copied = 0
+
+    def feed(self, chunk: str) -> None:
+        super().feed(chunk)
+        self.copied += len(self.text)
+
+    def since(self, mark: int) -> str:
+        text = super().since(mark)
+        self.copied += len(text)
+        return text
+
+
+def check_linear(text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources: list[CountingSource] = []
+
+    def make() -> CountingSource:
+        sources.append(CountingSource())
+        return sources[-1]
+
+    monkeypatch.setattr(reader_module, "Source", make)
+    chunks = [text[start : start + size] for start in range(0, len(text), size)]
+    events = read_events([WEATHER], chunks)
+    [source] = sources
+    assert source.rewound <= FREE_REWOUND_CHARS + (REWOUND_PER_CHAR + 2) * len(text)
+    assert source.copied <= FREE_REWOUND_CHARS + 40 * len(text)
+    assert event_chars(events) <= MIN_UNITS + 100 * len(text)
+
+
+@pytest.mark.parametrize("size", [7, 1_000_000])
+@pytest.mark.parametrize("again", REPEATED)
+def test_repeated_beginnings_are_read_in_linear_time(again, size, monkeypatch):
+    check_linear(again * (10_000 // len(again)), size, monkeypatch)
+
+
+@pytest.mark.parametrize("size", [7, 1_000_000])
+@pytest.mark.parametrize("again", IN_CODE)
+def test_repeated_beginnings_in_code_are_read_in_linear_time(again, size, monkeypatch):
+    check_linear("```py\n" + again * (10_000 // len(again)), size, monkeypatch)
+    check_linear("```ts\nx = " + again * (10_000 // len(again)), size, monkeypatch)
