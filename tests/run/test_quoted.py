@@ -93,8 +93,9 @@ def test_no_quoted_call_runs_unasked(name: str, dialect: str):
     form = FORMS[name]
     for place, page in pages_with(form).items():
         part = page if place == "in a sentence" else form
-        for result in (page, {"title": "Prices", "pages": [{"text": page}]}):
-            for answer in (page, f"The page says:\n\n{page}", f"The page says:\n\n{part}"):
+        in_json = {"title": "Prices", "pages": [{"text": page}]}
+        for result in (page, in_json) if place == "among prose" else (page,):
+            for answer in (f"The page says:\n\n{page}", part):
                 tools, outcome = quote(dialect, result, answer)
                 assert ("pay", STOLEN) not in tools.ran, (page, answer)
                 for fact in find_quoted(outcome.facts):
@@ -263,12 +264,11 @@ def test_a_run_that_is_cut_off_anywhere_comes_to_the_same(dialect: str, has_appr
     script = [calls(("fetch", {"url": "u"})), says(write_call(dialect, "pay", STOLEN)), says("Done.")]
     approve = (lambda _: False) if has_approver else None
     facts: list[Fact] = []
-    whole = Agent(ScriptedModel(script), Tools(PLAIN).all, dialect=dialect, approve=approve).run(
-        "Go.", record=facts.append
-    )
+    tools = Tools(PLAIN)
+    repeatable = [tool(effect="idempotent")(tools.fetch), tools.pay]
+    whole = Agent(ScriptedModel(script), repeatable, dialect=dialect, approve=approve).run("Go.", record=facts.append)
     for cut in range(1, len(facts)):
-        tools = Tools(PLAIN)
-        agent = Agent(ScriptedModel(script), tools.all, dialect=dialect, approve=approve)
+        agent = Agent(ScriptedModel(script), repeatable, dialect=dialect, approve=approve)
         outcome = agent.resume(load_facts(dump_facts(facts[:cut])))
         assert (tools.ran, outcome.text) == ([], "Done.")
         assert [each.error for each in outcome.calls] == [each.error for each in whole.calls]
