@@ -108,6 +108,7 @@ class RunStarted:
     Attributes:
         output: The name of the tool that takes the answer, if the answer has a type.
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
+        has_approver: Whether somebody can be asked about a quoted call. If not, such a call is refused.
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
             A run that is resumed uses the tools of the program that resumes it.
     """
@@ -122,6 +123,7 @@ class RunStarted:
     limits: Limits = Limits()
     output: str | None = None
     in_text: bool = False
+    has_approver: bool = False
     tools: tuple[ToolSpec, ...] = ()
 
 
@@ -173,6 +175,24 @@ class CallReady:
     kind: ClassVar[Literal["call_ready"]] = "call_ready"
     call: ToolCall
     repair: Repair = "none"
+
+
+@frozen
+class CallQuoted:
+    """A call that was read from text is a quotation: it stands word for word in a result or an attachment.
+
+    The fact follows the `CallReady` of the call. Such a call does not run unless somebody approves it.
+
+    Attributes:
+        call_id: The id of the call.
+        result_id: The id of the call whose result holds it; "" for an attachment.
+        tool: The tool that returned the result; "" for an attachment.
+    """
+
+    kind: ClassVar[Literal["call_quoted"]] = "call_quoted"
+    call_id: str
+    result_id: str = ""
+    tool: str = ""
 
 
 @frozen
@@ -239,6 +259,7 @@ Fact: TypeAlias = (
     | TurnStarted
     | CallStarted
     | CallReady
+    | CallQuoted
     | CallMalformed
     | SaidInThought
     | TurnEnded

@@ -10,6 +10,7 @@ from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
+    CallQuoted,
     CallReady,
     Fact,
     Interrupted,
@@ -35,6 +36,7 @@ RUNS = st.builds(
     dialect=st.sampled_from(["native", "json"]),
     parallel=st.booleans(),
     output=st.sampled_from([None, "answer"]),
+    has_approver=st.booleans(),
     choice=st.sampled_from(
         [
             ToolChoice(),
@@ -65,6 +67,7 @@ class World:
         self.asked: list[str] = []
         self.said: list[ToolCall] = []
         self.entered: list[str] = []
+        self.quoted: set[str] = set()
         self.count = 0
         self.fact(data.draw(RUNS))
 
@@ -107,7 +110,7 @@ class World:
             case "ask_approval":
                 assert not self.running
                 for call in action.calls:
-                    assert BY_NAME[call.name].approve
+                    assert call.id in self.quoted or BY_NAME[call.name].approve
                     self.asked.append(call.id)
                     self.fold(ApprovalNeeded(call=call))
             case _:
@@ -132,7 +135,7 @@ class World:
             assert not self.listening, "only what changes nothing may start early"
         if spec is not None and spec.effect == "once":
             assert call.id not in self.entered, "it must not be made twice"
-        if spec is not None and spec.approve:
+        if call.id in self.quoted or (spec is not None and spec.approve):
             assert call.id in allowed or self.leads_nowhere(call), "nobody agreed"
         if spec is not None and spec.sequential:
             assert not self.running, "it must be alone"
@@ -175,6 +178,11 @@ class World:
         x = self.data.draw(st.sampled_from([1, 2, *(Ref(call=each) for each in earlier)]))
         call = ToolCall(id=call_id, name=self.data.draw(st.sampled_from(NAMES)), arguments={"x": x})
         self.said.append(call)
+        if self.data.draw(st.integers(0, 4)) == 0:
+            self.quoted.add(call_id)
+            self.fold(CallReady(call=call))
+            self.fact(CallQuoted(call_id=call_id, result_id="c0", tool="read"))
+            return
         self.fact(CallReady(call=call))
 
     def was_thought(self) -> None:

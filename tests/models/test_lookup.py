@@ -293,3 +293,25 @@ def test_profiles_are_whole():
         assert server.base_url.startswith("https://" if server.reliable_tool_calls else "http://127.0.0.1:")
         assert server.key_variable or where == "ollama"
         assert server.url_variable or server.reliable_tool_calls
+
+
+@pytest.mark.parametrize(
+    ("name", "environ", "leaks"),
+    [
+        ("openai:gpt-5.1", {}, False),
+        ("anthropic:claude-x", {}, False),
+        ("https://api.openai.com/v1#gpt", {}, False),
+        ("openai:x", {"OPENAI_BASE_URL": "http://127.0.0.1:9000/v1"}, True),
+        ("http://127.0.0.1:9000/v1#m", {}, True),
+        ("ollama:qwen3", {}, True),
+        ("llamacpp:x", {}, True),
+        ("vllm:x", {}, True),
+        ("lmstudio:x", {}, True),
+        ("openrouter:a/b", {}, True),
+    ],
+)
+def test_which_endpoints_leak_calls_into_their_text(name: str, environ: dict[str, str], leaks: bool):
+    model = resolve_model(name, environ=environ)
+    assert model.leaks_calls is leaks
+    found = Agent(model, dialect="native").dialect
+    assert (found.name, found is DIALECTS["native"]) == ("native", leaks)

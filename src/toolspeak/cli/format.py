@@ -8,6 +8,7 @@ from typing import Any
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects.python_notation import format_call
+from toolspeak.events import CallQuoted
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
@@ -57,6 +58,12 @@ def format_arguments(call: ToolCall) -> str:
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, str) else encode_argument(value)
+
+
+def format_quotation(fact: CallQuoted) -> str:
+    """Say where a quoted call stands, for a user who may be asked to approve it."""
+    place = f"the result of {escape_controls(fact.tool or fact.result_id)}" if fact.result_id else "an attachment"
+    return f"this call is quoted, and runs only if you approve it: it stands word for word in {place}"
 
 
 def format_result(result: ToolResult) -> str:

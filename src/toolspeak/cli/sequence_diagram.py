@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from toolspeak._frozen import frozen
-from toolspeak.cli.format import escape_controls, format_call_line, format_result, format_seconds
+from toolspeak.cli.format import escape_controls, format_call_line, format_quotation, format_result, format_seconds
 from toolspeak.cli.record import TimedFact
 from toolspeak.errors import UsageError
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
+    CallQuoted,
     CallReady,
     RunEnded,
     RunStarted,
@@ -92,6 +93,8 @@ class _DiagramBuilder:
             case CallReady(call=call):
                 tool = self._calls[call.id] = self._participant(escape_controls(call.name))
                 self._add_arrow(MODEL, tool, format_call_line(call))
+            case CallQuoted():
+                self._add_arrow(MODEL, MODEL, format_quotation(timed.fact), "note")
             case CallMalformed(name=name, reason=reason):
                 self._add_arrow(MODEL, MODEL, f"{name or 'a call'} could not be read: {reason}", "note")
             case TurnEnded():

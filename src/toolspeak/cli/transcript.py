@@ -17,13 +17,14 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak.cli.call_timer import CallTimer
-from toolspeak.cli.format import escape_controls, format_call_line, format_result, format_seconds
+from toolspeak.cli.format import escape_controls, format_call_line, format_quotation, format_result, format_seconds
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
 from toolspeak.cli.status_line import StatusLine
 from toolspeak.events import (
     ApprovalGiven,
     ArgsDelta,
     CallMalformed,
+    CallQuoted,
     CallReady,
     CallStarted,
     Event,
@@ -92,6 +93,8 @@ class Transcript:
                 self._draw_call_start(event)
             case CallReady():
                 self._draw_call(event)
+            case CallQuoted():
+                self.write_line(f"  {format_quotation(event)}", "yellow")
             case CallMalformed():
                 self.write_line(
                     f"{escape_controls(event.name or 'a call')} could not be read: {escape_controls(event.reason)}",

@@ -2,7 +2,8 @@
 
 The text of an answer is read all the same, for calls that the server should have recognised and leaked into the text.
 Only what nobody writes by accident counts: calls that the token of a model family announces, or a message that is
-nothing but calls. An example that a model quotes to the user must not run.
+nothing but calls. An example that a model quotes to the user must not run. From an endpoint that does not leak calls,
+the text is passed on unread.
 """
 
 from collections.abc import Sequence
@@ -17,10 +18,15 @@ from toolspeak.spec import ToolSpec
 
 @frozen
 class NativeDialect:
-    """Leaves tools and calls to the API."""
+    """Leaves tools and calls to the API.
+
+    Attributes:
+        reads_leaks: Whether calls in the text are read; see `Endpoint.leaks_calls`.
+    """
 
     name: str = "native"
     in_text: bool = False
+    reads_leaks: bool = True
 
     def render(
         self,
@@ -37,6 +43,8 @@ class NativeDialect:
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
         """Return a reader of leaked calls. The arguments are those of `TextDialect.parser`."""
+        if not self.reads_leaks:
+            return VerbatimParser()
         return LeakReader(specs, strict=strict, thinking=thinking, prefix=prefix)
 
 
@@ -80,4 +88,18 @@ class LeakReader:
         return held
 
 
+class VerbatimParser:
+    """A parser that passes text on unread."""
+
+    def feed(self, text: str) -> list[Event]:
+        """Return the text as one event."""
+        return [TextDelta(text=text)] if text else []
+
+    def close(self, finish: FinishReason = "stop") -> list[Event]:
+        """Return nothing, since nothing was held back."""
+        return []
+
+
 NATIVE = NativeDialect()
+NATIVE_WITHOUT_LEAKS = NativeDialect(reads_leaks=False)
+"""The native dialect of an endpoint whose text never holds calls."""

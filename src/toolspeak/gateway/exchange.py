@@ -1,4 +1,7 @@
-"""Answers one request: asks the model in its dialect, reads the answer, and asks again if a call is malformed."""
+"""Answers one request: asks the model in its dialect, reads the answer, and asks again if a call is malformed.
+
+A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
+"""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -10,10 +13,11 @@ from toolspeak.events import AUTO, CallMalformed, Event, ToolChoice, TurnEnded, 
 from toolspeak.gateway.gate import Gate
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.verbatim import VERBATIM
+from toolspeak.loop import words
 from toolspeak.messages import Message, Result, Text, assistant, user
-from toolspeak.models import Model, Request, Sampling
+from toolspeak.models import Model, Request, Sampling, match_dialect
 from toolspeak.spec import ToolSpec
-from toolspeak.turns import TurnReader
+from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.chat_request import ChatRequest
 
@@ -56,6 +60,10 @@ async def answer_request(
     choice = request.choice if request.tools else AUTO
     history, extra = passthrough.to_model(request.messages), passthrough.forwarded_fields(request)
     tools = _allowed_tools(request.tools, choice)
+    dialect = match_dialect(served.dialect, served.model) if tools else VERBATIM
+    quotations = QuotationFinder(tools, dialect)
+    quotations.follow(request.messages)
+    has_quoted = False
     usage = Usage()
     for repairs_left in range(served.max_repairs, -1, -1):
         gate = Gate(
@@ -63,13 +71,16 @@ async def answer_request(
             single=not request.parallel,
             hold_text=choice.mode in ("required", "named"),
             hold_all=bool(tools) and (served.thinks or not request.stream),
+            may_be_quoted=quotations.is_named,
+            ends_at_quotation=not has_quoted and repairs_left > 0,
         )
         reader = TurnReader(
-            served.dialect if tools else VERBATIM,
+            dialect,
             tools,
             single=not request.parallel,
             prefix=prefix,
             taken=_call_ids(request.messages),
+            quotations=quotations,
         )
         model_request = _build_model_request(served, request, history, choice, extra)
         async with aclosing(served.model.ask(model_request)) as answer:
@@ -85,6 +96,7 @@ async def answer_request(
                 "toolspeak serve --thinks"
             )
         usage += gate.usage
+        has_quoted = has_quoted or gate.quoted is not None
         problem = _find_problem(gate, choice)
         if problem is None:
             passed += gate.release_text()
@@ -118,6 +130,8 @@ def _find_problem(gate: Gate, choice: ToolChoice) -> str | None:
         return None
     if gate.malformed is not None:
         return _describe(gate.malformed)
+    if gate.quoted is not None:
+        return f"{words.describe_quotation(gate.quoted)}."
     if choice.mode == "required" and not gate.called_tools:
         return "a call is needed, and none was made"
     if choice.mode == "named" and (missing := [name for name in choice.names if name not in gate.called_tools]):
@@ -131,13 +145,13 @@ def _describe(malformed: CallMalformed) -> str:
 
 def _add_problem(history: tuple[Message, ...], message: Message | None, problem: str) -> tuple[Message, ...]:
     """Return the conversation with the faulty answer and its problem. Only the model sees them, and only once."""
-    words = f"That did not work: {problem}"
+    note = f"That did not work: {problem}"
     if message is not None and message.calls and message.raw is None:  # native calls need results
-        results = (Result(call_id=call.id, content=(Text(text=words),), is_error=True) for call in message.calls)
+        results = (Result(call_id=call.id, content=(Text(text=note),), is_error=True) for call in message.calls)
         return (*history, message, Message(role="tool", parts=tuple(results)))
     text = message.raw.text if message and message.raw else message.text if message else ""
     faulty = (assistant(text),) if text.strip() else ()
-    return (*history, *faulty, user(words))
+    return (*history, *faulty, user(note))
 
 
 def _call_ids(messages: tuple[Message, ...]) -> set[str]:

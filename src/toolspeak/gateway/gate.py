@@ -3,14 +3,16 @@
 Text is sent as it arrives. The first call of a message is sent as it arrives, too. A later call may refer to the result
 of an earlier one, which only the client will know; so it is held until it is complete. If it has a reference, the turn
 ends before it, and the model writes it again when it has the result. Text that may still turn out to be reasoning is
-held, and blank lines around calls are dropped.
+held, and blank lines around calls are dropped. A call of a tool that a result names is held as well: it may turn out to
+be quoted from the result, and is dropped then.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 
 from toolspeak.events import (
     ArgsDelta,
     CallMalformed,
+    CallQuoted,
     CallReady,
     CallStarted,
     Event,
@@ -33,6 +35,7 @@ class Gate:
         has_sent_reasoning: Whether an event was sent that turned out to be reasoning.
         is_done: Whether the rest of the message is not needed.
         malformed: The malformed call that ends the message, if there is one.
+        quoted: The quoted call that ends the message, if there is one.
         ended: The end of the message, once it has arrived.
     """
 
@@ -43,6 +46,8 @@ class Gate:
         single: bool = False,
         hold_text: bool = False,
         hold_all: bool = False,
+        may_be_quoted: Callable[[str], bool] = lambda tool: False,
+        ends_at_quotation: bool = True,
     ) -> None:
         """Create a gate.
 
@@ -51,16 +56,22 @@ class Gate:
             single: Whether the message is done after one call.
             hold_text: Whether a call is required, so that text is sent only with one.
             hold_all: Whether text may turn out to be reasoning, so that it is held until that is known.
+            may_be_quoted: Whether a call of a tool may be quoted, so that it is held until that is known.
+            ends_at_quotation: Whether a quoted call before all others ends the message; if not, it is only dropped.
         """
         self.has_sent_call = False
         self.is_done = False
         self.has_sent_reasoning = False
         self.malformed: CallMalformed | None = None
+        self.quoted: CallQuoted | None = None
         self.ended: TurnEnded | None = None
         self._tools = tools
         self._single = single
         self._hold_text = hold_text
         self._hold_all = hold_all
+        self._may_be_quoted = may_be_quoted
+        self._ends_at_quotation = ends_at_quotation
+        self._quoted_ids: set[str] = set()
         self._held: list[Event] = []  # events that wait, in order
         self._waiting: dict[str, list[Event]] = {}  # events of later calls, until they are complete
         self._live = ""  # the id of the call that is sent as it arrives
@@ -69,9 +80,10 @@ class Gate:
         self._thoughts: list[str] = []
         self._blank = ""  # white space that is sent with the next word
 
-    def admit(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events that may be sent now."""
+    def admit(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that may be sent now. A `CallQuoted` must come together with the end of its call."""
         passed: list[Event] = []
+        self._quoted_ids.update(event.call_id for event in events if isinstance(event, CallQuoted))
         for event in events:
             if isinstance(event, TurnEnded):
                 self.ended = event
@@ -129,7 +141,7 @@ class Gate:
             return []
         thought = "".join(event.text for event in self._held if isinstance(event, TextDelta)) + self._blank
         self._held, self._hold_all, self._blank = [], False, ""  # the reasoning is over: further text is text
-        self._waiting, self.malformed, self.is_done = {}, None, False
+        self._waiting, self.malformed, self.quoted, self.is_done = {}, None, None, False
         return self._admit_one(ThinkingDelta(text=thought)) if thought else []
 
     def _admit_one(self, event: Event) -> list[Event]:
@@ -145,6 +157,8 @@ class Gate:
             return [event]
         if not self._tools:
             return []
+        if isinstance(event, CallQuoted):
+            return self._reject_quoted(event)
         return self._reject(event) if isinstance(event, CallMalformed) else self._admit_call(event)
 
     def _admit_text(self, event: TextDelta) -> list[Event]:
@@ -166,9 +180,17 @@ class Gate:
             self.is_done = True  # the model is on a wrong path, and would stay there
         return []
 
+    def _reject_quoted(self, event: CallQuoted) -> list[Event]:
+        self._waiting.pop(event.call_id, None)
+        if self._ends_at_quotation and not self._calls:
+            self.quoted = event
+            self.is_done = True
+        return []
+
     def _admit_call(self, event: Event) -> list[Event]:
         if isinstance(event, CallStarted):
-            if not self.has_sent_call and event.name in self._tools:
+            is_open = not self.has_sent_call and event.name in self._tools and event.call_id not in self._quoted_ids
+            if is_open and not self._may_be_quoted(event.name):
                 self._live = event.call_id
                 return [*self._open_for_calls(), event]
             self._waiting[event.call_id] = [event]
@@ -182,6 +204,8 @@ class Gate:
 
     def _complete_call(self, event: CallReady) -> list[Event]:
         call = event.call
+        if call.id in self._quoted_ids:
+            return []
         if find_references(call.arguments):
             self.is_done = True
             return []

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Parser
-from toolspeak.dialects.native import NativeDialect
-from toolspeak.events import Event, FinishReason, TextDelta
+from toolspeak.dialects.native import NativeDialect, VerbatimParser
 from toolspeak.spec import ToolSpec
 
 
@@ -17,15 +16,7 @@ class VerbatimDialect(NativeDialect):
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> Parser:
         """Return a parser that passes text on unchanged."""
-        return _VerbatimParser()
-
-
-class _VerbatimParser:
-    def feed(self, text: str) -> list[Event]:
-        return [TextDelta(text=text)] if text else []
-
-    def close(self, finish: FinishReason = "stop") -> list[Event]:
-        return []
+        return VerbatimParser()
 
 
 VERBATIM = VerbatimDialect()

@@ -8,6 +8,7 @@ from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
+    CallQuoted,
     CallReady,
     Fact,
     FinishReason,
@@ -43,6 +44,8 @@ def reduce(state: State, fact: Fact) -> State:
             return replace(state, turn=turn, model_is_next=False)
         case CallReady(call=call):
             return _update_calls(state, _create_call(state, call))
+        case CallQuoted():
+            return _mark_quoted(state, fact)
         case CallMalformed():
             entry = CallState(fact.call_id, CallKey(fact.name or "", fact.raw), None)
             result = ToolResult(call_id=fact.call_id, error=words.explain_malformed(fact), ran=False)
@@ -83,6 +86,17 @@ def _create_call(state: State, call: ToolCall) -> CallState:
         own = ToolResult(call_id=call.id, output=result.output, error=result.error, media=result.media)
         return _set_result(state, entry, own)
     return entry
+
+
+def _mark_quoted(state: State, fact: CallQuoted) -> State:
+    """Let a quoted call wait for an approval, or refuse the call if nobody can be asked."""
+    entry = state.turn.calls.get(fact.call_id)
+    if entry is None or entry.stage == "done":
+        return state
+    entry, spec = replace(entry, is_quoted=True), state.specs.get(entry.key.tool)
+    if (spec is not None and spec.approve) or (state.run is not None and state.run.has_approver):
+        return _update_calls(state, entry)
+    return _refuse_calls(state, [entry], words.explain_quotation(fact))
 
 
 def _update_calls(state: State, *changed: CallState) -> State:
@@ -315,5 +329,5 @@ def _revive_call(state: State, entry: CallState) -> CallState:
         return entry
     spec = state.specs.get(entry.key.tool)
     if spec is not None and spec.effect != "once":
-        return replace(entry, stage="approved" if spec.approve else "waiting")
+        return replace(entry, stage="approved" if spec.approve or entry.is_quoted else "waiting")
     return _set_result(state, entry, ToolResult(call_id=entry.id, error=words.EFFECT_UNKNOWN))

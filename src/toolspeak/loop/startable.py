@@ -1,8 +1,9 @@
 """Which calls of a turn can start now.
 
 A call waits for the calls whose results it refers to. A sequential call waits for all calls before it, and all calls
-after it wait for it. A call that needs approval waits for the approval. While the message is still arriving, only calls
-that change nothing may start: the rest of the message might still turn out to be reasoning, or be cut off.
+after it wait for it. A call that needs approval, because of its tool or because it is quoted, waits for the approval.
+While the message is still arriving, only calls that change nothing may start: the rest of the message might still turn
+out to be reasoning, or be cut off.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,8 +35,7 @@ def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> 
 def find_unapproved(state: State) -> Iterator[ToolCall]:
     """Yield the calls that wait for an approval, with their references resolved."""
     for each in state.turn.calls.values():
-        spec = state.specs.get(each.key.tool)
-        if spec is None or not spec.approve or each.stage != "waiting" or _waits_for_results(state, each):
+        if not _needs_approval(state, each) or each.stage != "waiting" or _waits_for_results(state, each):
             continue
         call = _resolve(state, each)
         if call is not None:
@@ -49,12 +49,18 @@ def _count_free(state: State, limits: Limits) -> int:
 
 def _can_start(state: State, entry: CallState) -> bool:
     spec = state.specs.get(entry.key.tool)
-    if state.turn.is_open and (spec is None or spec.effect != "read" or spec.sequential or spec.approve):
+    needs_approval = _needs_approval(state, entry)
+    if state.turn.is_open and (spec is None or spec.effect != "read" or spec.sequential or needs_approval):
         return False
     if _waits_for_results(state, entry):
         return False
     # A call with a broken reference needs no approval: it starts, and fails with the reason.
-    return spec is None or not spec.approve or entry.stage == "approved" or _resolve(state, entry) is None
+    return not needs_approval or entry.stage == "approved" or _resolve(state, entry) is None
+
+
+def _needs_approval(state: State, entry: CallState) -> bool:
+    spec = state.specs.get(entry.key.tool)
+    return entry.is_quoted or (spec is not None and spec.approve)
 
 
 def _waits_for_results(state: State, entry: CallState) -> bool:

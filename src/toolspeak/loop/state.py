@@ -28,6 +28,7 @@ class CallState(NamedTuple):
         stage: How far the call has come.
         result: The result, once there is one.
         shown_text: The result as the model will see it.
+        is_quoted: Whether the call is a quotation, so that it needs an approval whatever its tool is.
     """
 
     id: str
@@ -37,6 +38,7 @@ class CallState(NamedTuple):
     stage: Stage = "waiting"
     result: ToolResult | None = None
     shown_text: str = ""
+    is_quoted: bool = False
 
 
 class Turn(NamedTuple):

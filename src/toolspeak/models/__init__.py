@@ -14,7 +14,7 @@ from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
-from toolspeak.models.model import Model, Request, Sampling
+from toolspeak.models.model import Model, Request, Sampling, match_dialect
 from toolspeak.models.profiles import FAMILIES, SERVERS
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "RetryPolicy",
     "Sampling",
     "connect",
+    "match_dialect",
     "resolve_model",
 ]

@@ -49,6 +49,7 @@ class Endpoint:
         rules: How it needs schemas changed.
         retry: How long to wait, and how often to try again.
         vendor: The owner of `extra` data: data of other vendors is not sent to it. By default the vendor of the API.
+        leaks_calls: Whether a call may be left in the text of an answer, so that the native dialect reads the text.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Endpoint:
     rules: SchemaRules = NO_CHANGES
     retry: RetryPolicy = RetryPolicy()
     vendor: str | None = None
+    leaks_calls: bool = True
 
     @property
     def label(self) -> str:

@@ -47,6 +47,10 @@ class HttpModel:
     def dialect(self) -> str:
         return self._dialect
 
+    @property
+    def leaks_calls(self) -> bool:
+        return self.endpoint.leaks_calls
+
     def __repr__(self) -> str:
         return f"HttpModel({self.name!r}, {self.endpoint.base_url!r})"
 

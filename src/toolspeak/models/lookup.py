@@ -103,9 +103,10 @@ def connect(
 def _on_known_server(
     where: str, server: ServerProfile, model: str, environ: Mapping[str, str], retry: RetryPolicy | None
 ) -> HttpModel:
+    base_url = _base_url(server, environ)
     endpoint = Endpoint(
         name=where,
-        base_url=_base_url(server, environ),
+        base_url=base_url,
         api=server.api,
         key=_key(server.key_variable, environ),
         key_variable=server.key_variable,
@@ -113,6 +114,7 @@ def _on_known_server(
         rules=server.rules,
         retry=retry or RetryPolicy(),
         vendor=where,
+        leaks_calls=server.leaks_calls or base_url != server.base_url,  # at another address, any server may answer
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))
 
@@ -180,6 +182,7 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         rules=server.rules,
         retry=retry or RetryPolicy(),
         vendor=where,
+        leaks_calls=server.leaks_calls,
     )
     return HttpModel(endpoint, model or "default", choose_dialect(server, model))
 
@@ -217,6 +220,7 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
         quirks=server.quirks,
         rules=server.rules,
         retry=retry or RetryPolicy(),
+        leaks_calls=server.leaks_calls or address != server.base_url,
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))
 

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from toolspeak._frozen import frozen
-from toolspeak.dialects import Shown
+from toolspeak.dialects import NATIVE, Dialect, Shown
+from toolspeak.dialects.native import NATIVE_WITHOUT_LEAKS
 from toolspeak.pieces import Piece
 
 
@@ -48,7 +49,11 @@ class Request:
 
 @runtime_checkable
 class Model(Protocol):
-    """A model that can be asked. `HttpModel` and `EmbeddedModel` are two; any class with these members is one."""
+    """A model that can be asked. `HttpModel` and `EmbeddedModel` are two; any class with these members is one.
+
+    A model may also have an attribute `leaks_calls`. If it is False, the text of its answers is not searched for calls
+    in the native dialect. Without the attribute the text is searched, since any server may be behind the model.
+    """
 
     @property
     def name(self) -> str:
@@ -66,3 +71,8 @@ class Model(Protocol):
         Closing the generator stops the answer and frees its connection. Raises `ModelError` when the endpoint fails.
         """
         ...
+
+
+def match_dialect(dialect: Dialect, model: Model) -> Dialect:
+    """Return a dialect as it fits a model: the native one does not search the text of a model that leaks no calls."""
+    return NATIVE_WITHOUT_LEAKS if dialect is NATIVE and not getattr(model, "leaks_calls", True) else dialect

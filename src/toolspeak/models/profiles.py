@@ -24,6 +24,8 @@ class ServerProfile:
         key_variable: The environment variable with its key.
         api: The API that it provides.
         reliable_tool_calls: Whether the API's own tool calls are reliable for every model that it serves.
+        leaks_calls: Whether a call may be left in the text of an answer. Servers of open weights find calls in the text
+            of the model themselves, and miss some; vendors who serve only models of their own do not.
         quirks: What it supports of the API.
         rules: How it needs schemas changed.
     """
@@ -34,6 +36,7 @@ class ServerProfile:
     key_variable: str | None = None
     api: ApiName = "openai"
     reliable_tool_calls: bool = True
+    leaks_calls: bool = True
     quirks: Quirks = Quirks()
     rules: SchemaRules = SchemaRules()
 
@@ -59,6 +62,7 @@ SERVERS: dict[str, ServerProfile] = {
         base_url="https://api.openai.com/v1",
         url_variable="OPENAI_BASE_URL",
         key_variable="OPENAI_API_KEY",
+        leaks_calls=False,
         quirks=Quirks(max_completion_tokens=True, developer_role=True),
     ),
     "anthropic": ServerProfile(
@@ -67,6 +71,7 @@ SERVERS: dict[str, ServerProfile] = {
         url_has_no_version=True,
         key_variable="ANTHROPIC_API_KEY",
         api="anthropic",
+        leaks_calls=False,
     ),
     "openrouter": ServerProfile(
         base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", quirks=OPENAI_COMPATIBLE
@@ -87,10 +92,13 @@ SERVERS: dict[str, ServerProfile] = {
     "gemini": ServerProfile(
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
         key_variable="GEMINI_API_KEY",
+        leaks_calls=False,
         quirks=Quirks(allowed_tools=False, parallel_tool_calls=False, seed=False),
         rules=SchemaRules(inline_refs=True, no_any_of=True),
     ),
-    "xai": ServerProfile(base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY", quirks=OPENAI_COMPATIBLE),
+    "xai": ServerProfile(
+        base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY", leaks_calls=False, quirks=OPENAI_COMPATIBLE
+    ),
     "together": ServerProfile(
         base_url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY", quirks=OPENAI_COMPATIBLE
     ),

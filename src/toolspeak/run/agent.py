@@ -81,7 +81,8 @@ class Agent(Runnable, Resumable):
             parallel_tool_calls: Whether the model may make several calls in one message.
             limits: Where a run stops by itself.
             sampling: The temperature, the most tokens of an answer, and the like.
-            approve: Called with each call of a tool that needs an approval. Without it such a run pauses.
+            approve: Called with each call of a tool that needs an approval, and with each call that is quoted from a
+                result (`CallQuoted`). Without it a run pauses at the former, and refuses the latter.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
         """
@@ -138,6 +139,7 @@ class Agent(Runnable, Resumable):
             model=self.model.name,
             dialect=self.dialect.name,
             in_text=self.dialect.in_text,
+            has_approver=self.approve is not None,
             messages=build_conversation(self.system, options.get("messages", ()), prompt),
             choice=self._first_choice(options.get("tool_choice"), answer),
             parallel=self.parallel_tool_calls,

@@ -19,6 +19,7 @@ from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
     ArgsDelta,
+    CallReady,
     Event,
     Fact,
     Interrupted,
@@ -50,7 +51,7 @@ from toolspeak.models import Model, Request, Sampling
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.inbox import Inbox
 from toolspeak.spec import ToolSpec
-from toolspeak.turns import TurnReader
+from toolspeak.turns import QuotationFinder, TurnReader
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 """A function, sync or async, that allows a call: it returns True, False, or a text that says why not."""
@@ -128,6 +129,7 @@ class Driver:
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
+        self._quotations = QuotationFinder(specs, dialect)
         self._running: dict[str, RunningCall] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receiving: asyncio.Task[None] | None = None
@@ -196,6 +198,8 @@ class Driver:
         for event in events:
             if isinstance(event, DELTAS):
                 self._events.append(event)
+            elif isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
+                self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
             else:
                 self._apply(event)
 
@@ -239,8 +243,14 @@ class Driver:
         specs = tuple(state.specs.values())
         shown = self._dialect.render(specs, state.history, choice=action.choice, parallel=action.parallel)
         taken = {call.id for message in state.history for call in message.calls}
+        self._quotations.follow(state.history)
         self._reader = TurnReader(
-            self._dialect, specs, single=not action.parallel, prefix=_id_prefix(action.turn, taken), taken=taken
+            self._dialect,
+            specs,
+            single=not action.parallel,
+            prefix=_id_prefix(action.turn, taken),
+            taken=taken,
+            quotations=self._quotations,
         )
         self._stopping = False
         request = Request(shown=shown, dialect=self._dialect.name, stream=self._stream, sampling=self._sampling)

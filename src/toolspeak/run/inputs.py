@@ -9,7 +9,7 @@ from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice
 from toolspeak.messages import Message, system, user
-from toolspeak.models import Model
+from toolspeak.models import Model, match_dialect
 from toolspeak.tools import Tool, Toolbox, discover
 from toolspeak.tools.toolbox import explain_unknown_tool
 
@@ -49,10 +49,9 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
 
 
 def find_dialect(name: str | Dialect, model: Model) -> Dialect:
-    """Return the dialect of that name; for `"auto"`, the best one known for the model."""
-    if not isinstance(name, str):
-        return name
-    return dialect(model.dialect if name == "auto" else name)
+    """Return the dialect of that name, as it fits the model; for `"auto"`, the best one known for the model."""
+    found = dialect(model.dialect if name == "auto" else name) if isinstance(name, str) else name
+    return match_dialect(found, model)
 
 
 def check_limits(limits: Any) -> Limits:

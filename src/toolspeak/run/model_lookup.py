@@ -65,6 +65,7 @@ def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
         quirks=server.quirks,
         rules=server.rules,
         vendor=name,
+        leaks_calls=server.leaks_calls,
     )
     if configured.dialect:  # the user's choice wins over what was measured
         return HttpModel(endpoint, model, configured.dialect)

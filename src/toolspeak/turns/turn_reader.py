@@ -17,6 +17,7 @@ from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.events import (
     ArgsDelta,
     CallMalformed,
+    CallQuoted,
     CallReady,
     CallStarted,
     Event,
@@ -34,6 +35,7 @@ from toolspeak.spec import ToolSpec
 from toolspeak.turns.native_calls import NativeCalls
 from toolspeak.turns.near_miss import find_near_miss
 from toolspeak.turns.program import read_program_call
+from toolspeak.turns.quotation import Quotation, QuotationFinder
 
 CHARS_PER_TOKEN = 4
 """Characters of a token, for the estimate of usage where an endpoint does not count tokens."""
@@ -47,6 +49,9 @@ MAX_NAME_CHARS = 64
 
 class TurnReader:
     """Reads one answer.
+
+    Attributes:
+        quoted_ids: Ids of the calls that are quoted. `CallQuoted` follows their `CallReady` at once.
 
     Examples:
         >>> from toolspeak.dialects import JSON
@@ -63,6 +68,7 @@ class TurnReader:
         single: bool = False,
         prefix: str = "call",
         taken: Collection[str] = (),
+        quotations: QuotationFinder | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -72,7 +78,12 @@ class TurnReader:
             single: Whether one call is enough: the text after the first call in it is not read.
             prefix: What the ids of calls begin with.
             taken: The ids of earlier calls in the conversation.
+            quotations: Tells which calls in the text are quoted; None to look for no quotations. Calls that the API
+                marks are never quoted.
         """
+        self.quoted_ids: set[str] = set()
+        self._quotations = quotations
+        self._keys: dict[str, str] = {}  # of the calls in the text so far, by id
         self._dialect = dialect
         self._make_parser = partial(dialect.parser, specs, prefix=prefix)
         self._parser: Parser | None = None  # made for the first text: an answer of API calls alone needs no parser
@@ -140,7 +151,7 @@ class TurnReader:
         """Add events of the parser to the content, and return those that may be handed out now."""
         if self._dialect.in_text:
             self._content.add(events)
-            return events
+            return self._mark_quoted(events)
         prose: list[Event] = []
         for event in events:
             if isinstance(event, TextDelta | ThinkingDelta):
@@ -153,6 +164,24 @@ class TurnReader:
         self._content.add(prose)
         # That the text was reasoning does not take back calls that the API marks.
         return [event for event in prose if not (isinstance(event, SaidInThought) and len(self._api_calls))]
+
+    def _mark_quoted(self, events: list[Event]) -> list[Event]:
+        """Return events of the text with a `CallQuoted` after each call that is quoted."""
+        finder = self._quotations
+        if finder is None or not any(isinstance(event, CallReady) for event in events):
+            return events
+        marked: list[Event] = []
+        for event in events:
+            marked.append(event)
+            if isinstance(event, CallReady):
+                marked += self._report_quotation(event, finder.find_call(event.call, self._keys))
+        return marked
+
+    def _report_quotation(self, ready: CallReady, quotation: Quotation | None) -> list[Event]:
+        if quotation is None:
+            return []
+        self.quoted_ids.add(ready.call.id)
+        return [CallQuoted(call_id=ready.call.id, result_id=quotation.result_id, tool=quotation.tool)]
 
     def _hold_api_events(self, events: list[Event]) -> list[Event]:
         """Hold events of API calls back in a text dialect, and return those that may be handed out now.
@@ -184,7 +213,7 @@ class TurnReader:
         events += self._api_events
         if self._leaked and not len(self._api_calls):
             self._content.add(self._leaked)
-            events += self._leaked
+            events += self._mark_quoted(self._leaked)
         events += self._read_program(answer.finish)
         ended = TurnEnded(message=self._message(answer), finish=answer.finish, usage=self._usage(answer))
         return [*events, ended]
@@ -199,7 +228,10 @@ class TurnReader:
         ready = CallReady(call=call, repair="shape")
         self._content.add([ready])
         started = CallStarted(call_id=call.id, name=call.name)
-        return [started, ArgsDelta(call_id=call.id, text=json.dumps(call.arguments, ensure_ascii=False)), ready]
+        arguments = ArgsDelta(call_id=call.id, text=json.dumps(call.arguments, ensure_ascii=False))
+        program = "\n".join(call.arguments.values())
+        quotation = self._quotations.find_program(call, program) if self._quotations else None
+        return [started, arguments, ready, *self._report_quotation(ready, quotation)]
 
     def _report_near_miss(self) -> list[Event]:
         miss = find_near_miss(self._content.text, [spec.name for spec in self._specs])

@@ -1,0 +1,386 @@
+"""Quotations: calls that a model copied from the result of a tool or from an attachment.
+
+A page that a tool returned may hold a call. A model that quotes the page writes that call, and the reader of its answer
+cannot tell a quotation from a call. The conversation can: a call is quoted if the same tool with the same arguments
+stands in an earlier result or attachment, and neither in the user's own words nor in an earlier call that was allowed.
+
+A text is searched in two ways. It is read as a whole, by the reader that reads answers. And it is read again from each
+place where the tool is named in the shape of a call, since what stands before such a place (reasoning, an open fence, a
+string without its end) may hide the call from a reader of the whole, and a model may leave it out.
+
+Texts are searched only for a call that was read from text, and only those that name its tool. What was read is kept for
+the whole run.
+"""
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from toolspeak.dialects.dialect import Dialect, Parser
+from toolspeak.dialects.native import NativeDialect
+from toolspeak.dialects.text import TextDialect
+from toolspeak.events import CallReady
+from toolspeak.messages import Concat, Media, Message, Ref, Result, Text, ToolCall
+from toolspeak.reading.reader import Reader
+from toolspeak.reading.tokens import ROLES
+from toolspeak.spec import ToolSpec
+
+NOT_RUN = "not run:"
+"""How the error of a call begins that was not allowed to run; see `toolspeak.loop.words`."""
+
+SEARCHED_CHARS_PER_CHAR = 8
+MIN_SEARCHED_CHARS = 20_000
+"""Characters that are read again, for each character of a text and at least. A text that would need more, and has all
+words of a call, counts as one that holds the call: no honest text names a tool so often in the shape of a call."""
+
+LOOKBEHIND_CHARS = 2_000
+"""Characters before the name of a tool in which its call may begin."""
+
+MAX_ENCLOSING_BRACES = 3
+MAX_JSON_IN_JSON = 3
+"""How deeply JSON is searched in the strings of JSON."""
+
+SEPARATORS = "_.-\\\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+"""Characters that do not count in the name of a tool; see `toolspeak.reading.names`."""
+
+CALL_SHAPE = re.compile(r"[^\w\s.,;!?]|[ \t]*(?:[\n({\[<]|$)")
+"""What follows the name of a tool in a call, and seldom in a sentence."""
+
+LINE_MARKS = re.compile(r"(?:[ \t>*|#-]|\d{1,3}[.)]|<[^<>\n]*>)*")
+"""Marks of lists, quotations and HTML at the beginning of a line, which a model may leave out."""
+
+OPENERS = re.compile("|".join(re.escape(token) for token, role in ROLES.items() if role == "open"), re.I)
+MAX_INLINE_CLOSERS = 8
+"""Brackets after the name of a tool in a sentence at which its call may end."""
+
+CLOSERS = re.compile(r"[)}]")
+BRACES = re.compile(r"[{}]")
+CODED_CHARS = re.compile(r"\\[ux]|&[#\w]")
+"""The beginning of an escape that may stand for a letter."""
+
+ESCAPES = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'/\\]))")
+ESCAPED_CHARS = {"n": "\n", "r": "\r", "t": "\t"}
+TEXT_MEDIA = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml|javascript))")
+
+Key: TypeAlias = str
+"""Equal for two calls of the same tool with the same arguments, whatever their ids and white space."""
+
+
+class Quotation(NamedTuple):
+    """Where a quoted call stands.
+
+    Attributes:
+        result_id: The id of the call whose result holds it; "" for an attachment.
+        tool: The tool that returned the result; "" for an attachment.
+    """
+
+    result_id: str
+    tool: str
+
+
+class _ToolName(NamedTuple):
+    """The name of a tool in all its variants.
+
+    Attributes:
+        loose: The last part of the name, without separators and in one case.
+        pattern: Finds the name in a text.
+    """
+
+    loose: str
+    pattern: re.Pattern[str]
+
+
+class QuotationFinder:
+    """Tells which calls of a model are quoted from the conversation so far."""
+
+    def __init__(self, specs: Sequence[ToolSpec], dialect: Dialect) -> None:
+        """Prepare to search.
+
+        Args:
+            specs: The tools on offer.
+            dialect: The dialect of the conversation. A text is also read with its parser, if it has one of its own.
+        """
+        self._parsers: list[Callable[[], Parser]] = [lambda: Reader(specs)]
+        if not isinstance(dialect, TextDialect | NativeDialect):
+            self._parsers.append(lambda: dialect.parser(specs))
+        self._names: dict[str, _ToolName] = {}
+        self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
+        self._history: Sequence[Message] = ()
+
+    def follow(self, history: Sequence[Message]) -> None:
+        """Set the conversation so far. Nothing is read yet."""
+        self._history = history
+
+    def find_call(self, call: ToolCall, keys: dict[str, Key]) -> Quotation | None:
+        """Return where a call that was read from text is quoted from; None if it is the model's own.
+
+        Args:
+            call: The call.
+            keys: The keys of the calls before it in the same message, by id. The key of this call is added.
+        """
+        key = keys[call.id] = make_key(call, keys)
+        name, words = self._name(call.name), _words(call.arguments)
+        size = 2 * len(repr(call.arguments)) + 200
+        for quotation, source in self._foreign_sources():
+            if source.names(name) and source.holds(key, name, words, size):
+                is_own = key in self._allowed_keys() or any(
+                    each.names(name) and each.holds(key, name, words, size, inline=True)
+                    for each in self._user_sources()
+                )
+                return None if is_own else quotation
+        return None
+
+    def find_program(self, call: ToolCall, program: str) -> Quotation | None:
+        """Return where a program is quoted from that stands in the message instead of a call; None if from nowhere."""
+        lines = {line.strip() for line in program.split("\n")} - {""}
+        for quotation, source in self._foreign_sources():
+            if lines <= source.lines:
+                is_own = make_key(call, {}) in self._allowed_keys() or any(
+                    lines <= each.lines for each in self._user_sources()
+                )
+                return None if is_own else quotation
+        return None
+
+    def is_named(self, tool: str) -> bool:
+        """Whether a result or an attachment names a tool, so that a call of the tool may be quoted."""
+        name = self._name(tool)
+        return any(source.names(name) for _, source in self._foreign_sources())
+
+    def _name(self, tool: str) -> _ToolName:
+        if tool not in self._names:
+            letters = _loosen(tool.rpartition(".")[2]) or tool
+            between = f"[{re.escape(SEPARATORS)}]*"
+            pattern = re.compile(rf"(?<!\w){between.join(map(re.escape, letters))}(?!\w)", re.IGNORECASE)
+            self._names[tool] = _ToolName(letters, pattern)
+        return self._names[tool]
+
+    def _foreign_sources(self) -> Iterator[tuple[Quotation, "_SourceText"]]:
+        """Yield the texts that neither the user nor the model wrote, with their places."""
+        tools: dict[str, str] = {}
+        for message in self._history:
+            tools |= {call.id: call.name for call in message.calls}
+            for part in message.parts:
+                if isinstance(part, Result):
+                    quotation = Quotation(part.call_id, tools.get(part.call_id, ""))
+                    yield from ((quotation, self._source(text)) for text in map(_text_of, part.content) if text)
+                elif isinstance(part, Media) and (text := _text_of(part)):
+                    yield Quotation("", ""), self._source(text)
+
+    def _user_sources(self) -> Iterator["_SourceText"]:
+        for message in self._history:
+            if message.role in ("user", "system") and message.text:
+                yield self._source(message.text)
+
+    def _source(self, text: str) -> "_SourceText":
+        if text not in self._sources:
+            self._sources[text] = _SourceText(text, self._parsers)
+        return self._sources[text]
+
+    def _allowed_keys(self) -> set[Key]:
+        """Return the keys of the earlier calls that were allowed to run."""
+        results = {
+            part.call_id: part for message in self._history for part in message.parts if isinstance(part, Result)
+        }
+        allowed: set[Key] = set()
+        for message in self._history:
+            keys: dict[str, Key] = {}
+            for call in message.calls:
+                keys[call.id] = make_key(call, keys)
+                if call.id in results and _was_allowed(call, results[call.id]):
+                    allowed.add(keys[call.id])
+        return allowed
+
+
+class _SourceText:
+    """A text that may hold calls, with what was read of it so far."""
+
+    def __init__(self, text: str, parsers: Sequence[Callable[[], Parser]]) -> None:
+        self._text = text
+        self._parsers = parsers
+        self._loose = "" if CODED_CHARS.search(text) else _loosen(text)
+        self._naming: dict[_ToolName, tuple[str, ...]] = {}
+        self._keys: dict[str, set[Key]] = {}
+
+    def names(self, tool: _ToolName) -> tuple[str, ...]:
+        """Return the variants of the text that name a tool."""
+        if self._loose and tool.loose not in self._loose:  # the common case
+            return ()
+        if tool not in self._naming:
+            self._naming[tool] = tuple(text for text in self._variants if tool.pattern.search(text))
+        return self._naming[tool]
+
+    def holds(self, key: Key, tool: _ToolName, words: set[str], size: int, *, inline: bool = False) -> bool:
+        """Whether the text holds a call.
+
+        Args:
+            key: The key of the call.
+            tool: The name of its tool.
+            words: The words of its arguments.
+            size: The most characters that it may take up.
+            inline: Whether a call in the middle of a sentence counts.
+        """
+        texts = self.names(tool)
+        if any(key in self._read_whole(text) for text in texts):
+            return True
+        return words <= self._vocabulary and any(self._holds_at_place(text, key, tool, size, inline) for text in texts)
+
+    @cached_property
+    def _variants(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_vary(self._text)))
+
+    @cached_property
+    def _vocabulary(self) -> set[str]:
+        return {word for text in self._variants for word in _split_words(text)}
+
+    @cached_property
+    def lines(self) -> set[str]:
+        """All lines of the text, without the white space and the marks around them."""
+        lines = [line.strip() for text in self._variants for line in text.split("\n")]
+        return {*lines, *(line.lstrip("> ") for line in lines)}
+
+    def _read_whole(self, text: str) -> set[Key]:
+        if text not in self._keys:
+            self._keys[text] = {key for parser in self._parsers for key in _read_keys(parser(), text)}
+        return self._keys[text]
+
+    def _holds_at_place(self, text: str, key: Key, tool: _ToolName, size: int, inline: bool) -> bool:
+        ends: dict[int, int] = {}  # of what is read again, by its start
+        spans: list[tuple[int, int]] = []
+        chars_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
+        for place in tool.pattern.finditer(text):
+            if not CALL_SHAPE.match(text, place.end()):
+                continue
+            end = place.end() + size
+            for start in _find_starts(text, place.start()):
+                chars_left -= end - ends.get(start, start)
+                ends[start] = end
+            if inline:
+                closers = islice(CLOSERS.finditer(text, place.end(), end), MAX_INLINE_CLOSERS)
+                spans += [(place.start(), closer.end()) for closer in closers]
+                chars_left -= len(spans) and MAX_INLINE_CLOSERS * (spans[-1][1] - place.start())
+            if chars_left < 0:
+                return not inline
+        spans += ends.items()
+        return any(key in _read_keys(parser(), text[start:end]) for start, end in spans for parser in self._parsers)
+
+
+def make_key(call: ToolCall, keys: Mapping[str, Key]) -> Key:
+    """Return the key of a call. `keys` are those of the calls before it, which its arguments may refer to."""
+    return blake2b(repr((call.name, _normalise(call.arguments, keys))).encode(errors="replace")).hexdigest()
+
+
+def _normalise(value: Any, keys: Mapping[str, Key]) -> Any:
+    match value:
+        case Ref(call=call, path=path):
+            return ("ref", keys.get(call, ""), path)
+        case Concat(parts=parts):
+            return ("concat", *(_normalise(part, keys) for part in parts))
+        case dict():
+            pairs = cast("dict[str, Any]", value).items()
+            return [(key, _normalise(each, keys)) for key, each in sorted(pairs, key=lambda pair: pair[0])]
+        case list():
+            return ("list", *(_normalise(each, keys) for each in cast("list[Any]", value)))
+        case str():
+            return " ".join(value.split())
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
+
+
+def _read_keys(parser: Parser, text: str) -> set[Key]:
+    """Return the keys of all calls that a parser finds in a text."""
+    keys: dict[str, Key] = {}
+    for event in (*parser.feed(text), *parser.close()):
+        if isinstance(event, CallReady):
+            keys[event.call.id] = make_key(event.call, keys)
+    return set(keys.values())
+
+
+def _text_of(part: Text | Media) -> str:
+    """Return the text of a part; "" for an image and the like."""
+    if isinstance(part, Text):
+        return part.text
+    return part.data.decode(errors="replace") if part.data and TEXT_MEDIA.match(part.mime) else ""
+
+
+def _was_allowed(call: ToolCall, result: Result) -> bool:
+    """Whether a call was allowed to run. Malformed calls, which have no arguments in the history, were not."""
+    if not result.is_error:
+        return True
+    return bool(call.arguments) and not any(_text_of(part).startswith(NOT_RUN) for part in result.content)
+
+
+def _vary(text: str, depth: int = 0) -> Iterator[str]:
+    """Yield a text, the texts in it if it is JSON, and the text without its escapes."""
+    yield text
+    values: Any = None
+    if text.lstrip()[:1] in ("{", "[", '"'):
+        with suppress(ValueError, RecursionError):  # JSON that was cut, or no JSON
+            values = json.loads(text)
+    plain = ESCAPES.sub(_unescape, html.unescape(text)) if "\\" in text or "&" in text else text
+    if plain != text:
+        yield plain
+    if values is None:
+        return
+    for each in _iter_texts(values):
+        yield from _vary(each, depth + 1) if depth < MAX_JSON_IN_JSON else (each,)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else ESCAPED_CHARS.get(match[3], match[3])
+
+
+def _iter_texts(value: Any) -> Iterator[str]:
+    """Yield all texts in a JSON value, keys included."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            left += [*cast("dict[str, Any]", each).keys(), *cast("dict[str, Any]", each).values()]
+        elif isinstance(each, list):
+            left += cast("list[Any]", each)
+
+
+def _split_words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _words(arguments: Any) -> set[str]:
+    """Return the words of all texts in arguments; the words of numbers may be written in many ways."""
+    return {word for text in _iter_texts(list(arguments.values())) for word in _split_words(text)}
+
+
+def _find_starts(text: str, place: int) -> Iterator[int]:
+    """Yield where a call may begin that names its tool at `place`: its line, a token before it, a brace around it."""
+    line = text.rfind("\n", 0, place) + 1
+    yield line
+    if (marks := LINE_MARKS.match(text, line)) and marks.end() <= place:
+        yield marks.end()
+    first = max(place - LOOKBEHIND_CHARS, 0)
+    tokens = [match.start() for match in OPENERS.finditer(text, first, place)]
+    yield from tokens[-1:]
+    depth, braces = 0, 0
+    for brace in reversed([*BRACES.finditer(text, first, place)]):
+        if brace[0] == "}":
+            depth += 1
+        elif depth:
+            depth -= 1
+        elif braces < MAX_ENCLOSING_BRACES:
+            braces += 1
+            yield brace.start()
+
+
+def _loosen(text: str) -> str:
+    for char in SEPARATORS:
+        text = text.replace(char, "")
+    return text.casefold()
