@@ -133,7 +133,7 @@ def test_a_refused_call_does_not_repeat_long_code_without_end():
     [
         "x = " + "[" * 20 + "a" + "".join(f" for a{n} in range(100)]" for n in range(20)),
         "for a in range(100):\n  x = [[b for b in range(100)] for c in range(100)]\n",
-        "for a in range(100):\n  for b in range(15):\n    if y:\n" + "      f(1, 2, 3)\n" * 2_000,
+        "for a in range(100):\n  for b in range(15):\n    if y:\n" + "      f(1, 2, 3)\n" * 200,
         "for a in range(100):\n  (lambda x: x)(a)\n" * 10,
         "".join(f"a{n} = {n}\n" for n in range(1_500)) + "for a in range(100):\n  [b for b in range(2)]\n",
     ],
