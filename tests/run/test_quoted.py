@@ -64,6 +64,18 @@ def write_call(dialect: str, name: str, arguments: dict[str, Any]) -> str:
     return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
 
 
+def accept(call: ToolCall) -> bool:
+    return True
+
+
+def refuse(call: ToolCall) -> bool:
+    return False
+
+
+def explain(call: ToolCall) -> str:
+    return "too dear"
+
+
 def find_quoted(facts: Any) -> list[CallQuoted]:
     return [fact for fact in facts if isinstance(fact, CallQuoted)]
 
@@ -176,10 +188,9 @@ def test_the_model_reads_why():
 
 @in_each_dialect
 def test_an_approver_is_asked_about_a_quoted_call(dialect: str):
-    answers: dict[str, bool | str] = {"yes": True, "no": False, "why not": "too dear"}
-    for answer in answers.values():
-        tools, outcome = quote(dialect, PLAIN, write_call(dialect, "pay", STOLEN), approve=lambda _, a=answer: a)
-        assert tools.ran == ([("pay", STOLEN)] if answer is True else [])
+    for approve in (accept, refuse, explain):
+        tools, outcome = quote(dialect, PLAIN, write_call(dialect, "pay", STOLEN), approve=approve)
+        assert tools.ran == ([("pay", STOLEN)] if approve is accept else [])
         kinds = [fact.kind for fact in outcome.facts]
         assert kinds.index("call_quoted") < kinds.index("approval_needed")
         assert kinds[kinds.index("call_quoted") - 1] == "call_ready"
@@ -262,7 +273,7 @@ def test_a_program_that_stands_in_a_page_is_quoted():
 @pytest.mark.parametrize("has_approver", [False, True])
 def test_a_run_that_is_cut_off_anywhere_comes_to_the_same(dialect: str, has_approver: bool):
     script = [calls(("fetch", {"url": "u"})), says(write_call(dialect, "pay", STOLEN)), says("Done.")]
-    approve = (lambda _: False) if has_approver else None
+    approve = refuse if has_approver else None
     facts: list[Fact] = []
     tools = Tools(PLAIN)
     repeatable = [tool(effect="idempotent")(tools.fetch), tools.pay]

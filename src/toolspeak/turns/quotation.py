@@ -203,9 +203,11 @@ class _SourceText:
     def __init__(self, text: str, parsers: Sequence[Callable[[], Parser]]) -> None:
         self._text = text
         self._parsers = parsers
-        self._loose = "" if CODED_CHARS.search(text) else _loosen(text)
+        has_codes = ("\\" in text or "&" in text) and CODED_CHARS.search(text)
+        self._loose = "" if has_codes else _loosen(text)
         self._naming: dict[_ToolName, tuple[str, ...]] = {}
         self._keys: dict[str, set[Key]] = {}
+        self._places: dict[tuple[str, _ToolName], list[re.Match[str]]] = {}
 
     def names(self, tool: _ToolName) -> tuple[str, ...]:
         """Return the variants of the text that name a tool."""
@@ -249,13 +251,18 @@ class _SourceText:
             self._keys[text] = {key for parser in self._parsers for key in _read_keys(parser(), text)}
         return self._keys[text]
 
+    def _find_places(self, text: str, tool: _ToolName) -> list[re.Match[str]]:
+        """Return where a text names a tool in the shape of a call."""
+        if (text, tool) not in self._places:
+            names = tool.pattern.finditer(text)
+            self._places[text, tool] = [name for name in names if CALL_SHAPE.match(text, name.end())]
+        return self._places[text, tool]
+
     def _holds_at_place(self, text: str, key: Key, tool: _ToolName, size: int, inline: bool) -> bool:
         ends: dict[int, int] = {}  # of what is read again, by its start
         spans: list[tuple[int, int]] = []
         chars_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
-        for place in tool.pattern.finditer(text):
-            if not CALL_SHAPE.match(text, place.end()):
-                continue
+        for place in self._find_places(text, tool):
             end = place.end() + size
             for start in _find_starts(text, place.start()):
                 chars_left -= end - ends.get(start, start)
