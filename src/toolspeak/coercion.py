@@ -11,13 +11,23 @@ Shared by tools, readers and the gateway, so it knows nothing but the schema. Th
 import ast
 import json
 import math
+import operator
 import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from toolspeak.messages import Concat, Ref
-from toolspeak.spec import Schema, resolve_reference
-from toolspeak.validation import get_alternatives, get_enum_values, get_item_schema, get_type, is_valid
+from toolspeak.spec import Schema
+from toolspeak.validation import (
+    TooManySteps,
+    Validation,
+    get_enum_values,
+    get_item_schema,
+    get_type,
+    has_possible_keys,
+    is_combined,
+    is_plain_scalar,
+)
 
 ENUM_NAMES = "x-enum-names"
 """Schema keyword of toolspeak's own: the members of an enum, name to value. Never shown to a model."""
@@ -63,19 +73,159 @@ def _is_null_word(value: Any) -> bool:
 
 
 def coerce(value: Any, schema: Any, root: Schema) -> Any:
-    """Return `value` in the form that `schema` asks for, or unchanged. `$ref`s point into `root`."""
-    if not isinstance(schema, Mapping) or isinstance(value, REFERENCES):
+    """Return `value` in the form that `schema` asks for, or unchanged. `$ref`s point into `root`.
+
+    A value that would take more than the allowed steps to coerce is returned unchanged.
+    """
+    if is_plain_scalar(schema):  # most arguments: nothing is worth keeping in a memo
+        return value if isinstance(value, REFERENCES) else _coerce_scalar(value, schema["type"], schema)
+    try:
+        return Coercion(value, root).coerce(value, schema)
+    except TooManySteps:
         return value
-    schema = cast("Schema", schema)
-    if "$ref" in schema:
-        schema = resolve_reference(schema, root)
-    if (allowed := get_enum_values(schema)) is not None:
-        return _coerce_enum(value, allowed, schema.get(ENUM_NAMES, {}))
-    for part in schema.get("allOf", ()):
-        value = coerce(value, part, root)
-    if options := get_alternatives(schema):
-        return _coerce_union(value, options, root)
-    match get_type(schema):
+
+
+class Coercion(Validation):
+    """The coercion of one value. Each part of the value is coerced once by each schema, and each coercion is a step."""
+
+    __slots__ = ("_coerced", "_decoded")
+
+    def __init__(self, value: Any, root: Schema) -> None:
+        super().__init__(value, root)
+        # The part of the value is kept beside the result, so that no other object gets its `id`.
+        self._coerced: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._decoded: dict[int, tuple[str, Any]] = {}
+
+    def coerce(self, value: Any, schema: Any, in_union: bool = False) -> Any:
+        """Return a part of the value in the form that `schema` asks for, or unchanged.
+
+        Args:
+            value: The part.
+            schema: The schema.
+            in_union: Whether other alternatives may coerce the same part again, so that the result is worth keeping.
+        """
+        if not isinstance(schema, Mapping) or isinstance(value, REFERENCES):
+            return value
+        self.steps += 1
+        if self.steps > self._limit:
+            self.extend_limit()
+        schema = self.resolve(cast("Schema", schema))
+        if (allowed := get_enum_values(schema)) is not None:
+            return _coerce_enum(value, allowed, schema.get(ENUM_NAMES, {}))
+        kind = get_type(schema)
+        is_plain = not is_combined(schema)
+        if is_plain and kind not in ("array", "object"):
+            return _coerce_scalar(value, kind, schema)
+        key = id(value), id(schema)
+        if in_union:
+            if key in self._coerced:
+                return self._coerced[key][1]
+            self._coerced[key] = value, value  # for a schema that is an alternative of itself, or an item
+        result = value
+        for part in schema.get("allOf", ()):
+            result = self.coerce(result, part, True)
+        if options := self.get_alternatives(schema):
+            result = self._coerce_union(result, options)
+        elif kind == "array":
+            result = self._coerce_array(result, schema, in_union)
+        elif kind == "object":
+            result = self._coerce_object(result, schema, in_union)
+        elif not is_plain:
+            result = _coerce_scalar(result, kind, schema)
+        if in_union:
+            self._coerced[key] = value, result
+        return result
+
+    def _coerce_union(self, value: Any, options: list[Any]) -> Any:
+        for option in options:
+            if self.is_valid(value, option, True):
+                return value
+        if _is_null_word(value) and any(self.is_valid(None, option, True) for option in options):
+            return None
+        for option in options:
+            if self._can_become_valid(value, option):
+                candidate = self.coerce(value, option, True)
+                if self.is_valid(candidate, option, True):
+                    return candidate
+        # No alternative is met in full. If only one is not null, coerce to it as far as possible, and the error names
+        # the rest.
+        schemas = [cast("Schema", option) for option in options if isinstance(option, Mapping)]
+        real = [option for option in schemas if self.resolve(option).get("type") != "null"]
+        return self.coerce(value, real[0], True) if len(real) == 1 else value
+
+    def _can_become_valid(self, value: Any, option: Any) -> bool:
+        """Whether coercion may bring an object into the form of an alternative: its keys and constants decide."""
+        if not isinstance(option, Mapping):
+            return False
+        schema = self.resolve(cast("Schema", option))
+        if get_type(schema) != "object" or is_combined(schema) or get_enum_values(schema) is not None:
+            return True
+        given = self._decode(value) if isinstance(value, str) else value
+        if not isinstance(given, dict):
+            return False
+        arguments = cast("dict[str, Any]", given)
+        if not has_possible_keys(arguments, schema):
+            return False
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        for name, item in arguments.items():
+            sub = properties.get(name)
+            if item is None or isinstance(item, REFERENCES) or not isinstance(sub, Mapping):
+                continue
+            sub = self.resolve(cast("Schema", sub))
+            if ("const" in sub or "enum" in sub) and not self.is_valid(self.coerce(item, sub), sub):
+                return False
+        return True
+
+    def _decode(self, text: str) -> Any:
+        known = self._decoded.get(id(text))
+        if known is None:
+            known = self._decoded[id(text)] = text, decode_text(text)
+        return known[1]
+
+    def _coerce_array(self, value: Any, schema: Schema, in_union: bool) -> Any:
+        if isinstance(value, str):
+            opened = self._decode(value)
+            if isinstance(opened, list):
+                value = cast("Any", opened)
+        if isinstance(value, list | tuple):
+            items = cast("list[Any]", value)
+            result: list[Any] = []
+            for index, item in enumerate(items):
+                result.append(self.coerce(item, get_item_schema(schema, index), in_union))
+            # In a union, an unchanged part stays the same object, so that what is known of it is found again.
+            is_same = in_union and type(value) is list and all(map(operator.is_, items, result))
+            return items if is_same else result
+        if value is None or value == "" or "prefixItems" in schema:
+            return value
+        item_schema = schema.get("items", True)
+        item = self.coerce(value, item_schema, True)
+        return [item] if self.is_valid(item, item_schema, True) else value
+
+    def _coerce_object(self, value: Any, schema: Schema, in_union: bool) -> Any:
+        if isinstance(value, str):
+            opened = self._decode(value)
+            if isinstance(opened, dict):
+                value = cast("Any", opened)
+        if not isinstance(value, dict):
+            return value
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        required = schema.get("required", ())
+        rest = schema.get("additionalProperties", True)
+        result: dict[str, Any] = {}
+        given = cast("dict[str, Any]", value)
+        for key, item in given.items():
+            sub = properties.get(key, rest)
+            item = self.coerce(item, sub, in_union)
+            # A null for an optional key that does not allow null stands for the default: the key is left out.
+            if item is None and key in properties and key not in required and not self.is_valid(None, sub, in_union):
+                continue
+            result[key] = item
+        is_same = in_union and len(result) == len(given) and all(map(operator.is_, given.values(), result.values()))
+        return given if is_same else result
+
+
+def _coerce_scalar(value: Any, kind: Any, schema: Schema) -> Any:
+    match kind:
         case "integer":
             number = _parse_number(value)
             return int(number) if number is not None and number == int(number) else value
@@ -85,14 +235,10 @@ def coerce(value: Any, schema: Any, root: Schema) -> Any:
         case "boolean":
             return _coerce_boolean(value)
         case "null":
-            return None if isinstance(value, str) and value.strip().casefold() in NULL else value
+            return None if _is_null_word(value) else value
         case "string":
             # An unquoted number where text is asked for; a float is left, since "3.10" has already become 3.1.
             return _format_integer(value) if type(value) is int and "format" not in schema else value
-        case "array":
-            return _coerce_array(value, schema, root)
-        case "object":
-            return _coerce_object(value, schema, root)
         case _:
             return value
 
@@ -138,24 +284,6 @@ def _unwrap(arguments: Any, properties: Mapping[str, Any]) -> dict[str, Any] | N
         return None
     inner: Any = decode_text(value) if isinstance(value, str) else {} if value is None else value
     return cast("dict[str, Any]", inner) if isinstance(inner, dict) else None
-
-
-def _coerce_union(value: Any, options: list[Any], root: Schema) -> Any:
-    if any(is_valid(value, option, root) for option in options):
-        return value
-    if (
-        isinstance(value, str)
-        and value.strip().casefold() in NULL
-        and any(is_valid(None, option, root) for option in options)
-    ):
-        return None
-    candidates = [(option, coerce(value, option, root)) for option in options]
-    for option, candidate in candidates:
-        if is_valid(candidate, option, root):
-            return candidate
-    # No alternative is met in full. If only one is not null, coerce to it as far as possible: the error names the rest.
-    real = [candidate for option, candidate in candidates if resolve_reference(option, root).get("type") != "null"]
-    return real[0] if len(real) == 1 else value
 
 
 def _coerce_enum(value: Any, allowed: list[Any], names: Mapping[str, Any]) -> Any:
@@ -211,38 +339,3 @@ def _coerce_boolean(value: Any) -> Any:
         word = value.strip().casefold()
         return True if word in TRUE else False if word in FALSE else value
     return bool(value) if type(value) is int and value in (0, 1) else value
-
-
-def _coerce_array(value: Any, schema: Schema, root: Schema) -> Any:
-    if isinstance(value, str):
-        opened = decode_text(value)
-        if isinstance(opened, list):
-            value = cast("Any", opened)
-    if isinstance(value, list | tuple):
-        items = cast("list[Any]", value)
-        return [coerce(item, get_item_schema(schema, index), root) for index, item in enumerate(items)]
-    if value is None or value == "" or "prefixItems" in schema:
-        return value
-    item = coerce(value, schema.get("items", True), root)
-    return [item] if is_valid(item, schema.get("items", True), root) else value
-
-
-def _coerce_object(value: Any, schema: Schema, root: Schema) -> Any:
-    if isinstance(value, str):
-        opened = decode_text(value)
-        if isinstance(opened, dict):
-            value = cast("Any", opened)
-    if not isinstance(value, dict):
-        return value
-    properties: Mapping[str, Any] = schema.get("properties", {})
-    required = schema.get("required", ())
-    rest = schema.get("additionalProperties", True)
-    result: dict[str, Any] = {}
-    for key, item in cast("dict[str, Any]", value).items():
-        sub = properties.get(key, rest)
-        item = coerce(item, sub, root)
-        # A null for an optional key that does not allow null stands for the default: the key is left out.
-        if item is None and key in properties and key not in required and not is_valid(None, sub, root):
-            continue
-        result[key] = item
-    return result

@@ -580,3 +580,82 @@ def test_of_a_million_bad_items_a_few_are_told_soon():
 def test_what_a_validator_says_is_cut():
     made = takes(Annotated[int, AfterValidator(raising(ValueError("no " * 10_000)))])
     assert len(str(refused(made, {"x": 1}))) < 500
+
+
+class Num(BaseModel):
+    value: int
+
+
+class Add(BaseModel):
+    op: Literal["add"]
+    left: "Expression"
+    right: "Expression"
+
+
+class Mul(BaseModel):
+    op: Literal["mul"]
+    left: "Expression"
+    right: "Expression"
+
+
+Expression = Num | Add | Mul
+Add.model_rebuild()
+Mul.model_rebuild()
+
+
+def sum_of(depth: int, leaf: Any) -> Any:
+    value: Any = {"value": leaf}
+    for _ in range(depth):
+        value = {"op": "add", "left": value, "right": {"value": 1}}
+    return value
+
+
+class Refusing:
+    """A validator that must not be asked."""
+
+    def validate_python(self, value: Any) -> Any:
+        raise AssertionError("pydantic would try each alternative on all below it")
+
+
+@pytest.mark.parametrize("depth", [10, 12, 60])
+def test_a_wrong_leaf_of_a_deep_recursive_union_is_refused_without_pydantic(depth: int):
+    made = takes(Expression)
+    object.__setattr__(made._checker, "validators", {"x": Refusing()})
+    [problem] = refused(made, {"x": sum_of(depth, "no")}).problems
+    assert problem.startswith('x: got {"op": "add", "left": {"op": "add"')
+    assert problem.endswith("needs object with keys value or object with keys op, left, right")
+
+
+def test_a_recursive_union_too_deep_for_pydantic_is_refused_in_words():
+    made = takes(Expression)
+    assert made.bind({"x": sum_of(8, 1)}).kwargs["x"].left.left.op == "add"
+    object.__setattr__(made._checker, "validators", {"x": Refusing()})
+    assert refused(made, {"x": sum_of(40, 1)}).problems == (
+        "x: nested too deeply; there are too many combinations of alternatives to check",
+    )
+
+
+def test_a_union_with_a_discriminator_may_be_as_deep_as_pydantic_follows():
+    class Leaf(BaseModel):
+        kind: Literal["leaf"]
+
+    class Box(BaseModel):
+        kind: Literal["box"]
+        inside: Annotated["Leaf | Box | Sack", Field(discriminator="kind")]
+
+    class Sack(BaseModel):
+        kind: Literal["sack"]
+        inside: Annotated["Leaf | Box | Sack", Field(discriminator="kind")]
+
+    Box.model_rebuild()
+    value: Any = {"kind": "leaf"}
+    for _ in range(40):
+        value = {"kind": "box", "inside": value}
+    made = takes(Box)
+    assert made._checker.is_recursive
+    assert made.bind({"x": value}).kwargs["x"].inside.kind == "box"
+
+
+def test_a_large_flat_value_of_a_recursive_type_is_allowed():
+    value: Any = {"op": "add", "left": {"value": 1}, "right": {"value": 2}}
+    assert len(takes(list[Expression]).bind({"x": [dict(value) for _ in range(3_000)]}).kwargs["x"]) == 3_000

@@ -25,8 +25,9 @@ from seeing import seen
 from typing_extensions import Doc, TypedDict
 
 from toolspeak import Context, Tool
+from toolspeak.coercion import Coercion
 from toolspeak.spec import strict_schema
-from toolspeak.validation import is_valid
+from toolspeak.validation import count_nodes, is_valid
 
 
 @dataclass(frozen=True)
@@ -1182,6 +1183,14 @@ def test_the_strict_variant_asks_for_every_property(row: Shape):
     strict = strict_schema(Tool(row.function).spec.parameters)
     assert strict["required"] == list(row.parameters["properties"]) == list(strict["properties"])
     assert strict["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("row", SHAPES)
+def test_the_steps_of_coercion_are_in_proportion_to_value_and_schema(row: Shape):
+    for sent in (row.sent, {key: json.dumps(value) for key, value in row.sent.items()}):
+        coercion = Coercion(sent, row.parameters)
+        coercion.coerce(sent, row.parameters)
+        assert coercion.steps <= 2 * (count_nodes(sent) + count_nodes(row.sent)) * count_nodes(row.parameters)
 
 
 def nulls(row: Shape) -> dict[str, None]:

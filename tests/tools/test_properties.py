@@ -19,9 +19,9 @@ from seeing import seen
 from typing_extensions import TypedDict
 
 from toolspeak import InvalidArguments, Tool
-from toolspeak.coercion import coerce, coerce_arguments
+from toolspeak.coercion import Coercion, coerce, coerce_arguments
 from toolspeak.spec import strict_schema
-from toolspeak.validation import is_valid
+from toolspeak.validation import Validation, count_nodes, is_valid
 
 # Types, each with a strategy for its values
 
@@ -281,6 +281,30 @@ def test_coercion_changes_only_what_does_not_fit(kind: Kind, value: Any):
     schema = root["properties"]["x"]
     changed = repr(coerce(value, schema, root)) != repr(value)
     assert not (changed and is_valid(value, schema, root))
+
+
+@given(tools(), st.data())
+def test_the_steps_of_coercion_and_validation_are_in_proportion_to_value_and_schema(
+    made: CallRecord, data: st.DataObject
+):
+    schema = made.tool.spec.parameters
+    arguments = {name: data.draw(JSON) for name in made.kinds}
+    coercion, check = Coercion(arguments, schema), Validation(arguments, schema)
+    coercion.coerce(arguments, schema)
+    problems = list(check.find_problems(arguments, schema, ""))
+    bound = count_texts(arguments) * count_nodes(schema)
+    assert coercion.steps <= 2 * bound
+    assert check.steps <= 2 * bound
+    assert check.is_valid(arguments, schema) == (not problems)
+
+
+def count_texts(value: Any) -> int:
+    """The size of a value; a text may hold another value, so it counts by its length."""
+    if isinstance(value, dict):
+        return 1 + sum(map(count_texts, value.values()))
+    if isinstance(value, list):
+        return 1 + sum(map(count_texts, value))
+    return 1 + len(value) if isinstance(value, str) else 1
 
 
 def subschemas(schema: Any) -> Iterator[dict[str, Any]]:

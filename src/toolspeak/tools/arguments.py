@@ -15,7 +15,15 @@ from pydantic_core import SchemaValidator, to_json
 from toolspeak.coercion import coerce_arguments
 from toolspeak.errors import InvalidArguments
 from toolspeak.spec import Schema
-from toolspeak.validation import describe, find_problems, format_key, format_value, nearest
+from toolspeak.tools.attempts import TooManyAttempts, check_attempts
+from toolspeak.validation import (
+    TOO_MANY_COMBINATIONS,
+    describe,
+    find_problems,
+    format_key,
+    format_value,
+    nearest,
+)
 
 MAX_ERROR_LINES = 8
 """Lines of an error that a model gets."""
@@ -33,12 +41,14 @@ class Checker:
         validators: pydantic's validator for each key.
         required: The keys that must be there.
         schema: The parameter schema, with the names of enum members, which a model is not shown.
+        is_recursive: Whether the schema has a definition that refers to itself.
     """
 
     tool: str
     validators: Mapping[str, SchemaValidator]
     required: tuple[str, ...]
     schema: Schema
+    is_recursive: bool
 
     def validate(self, arguments: Any) -> dict[str, Any]:
         """Return the Python values by key, or raise `InvalidArguments`."""
@@ -85,6 +95,8 @@ class Checker:
                 faults[key] = None
                 continue
             try:
+                if self.is_recursive:
+                    check_attempts(value, self.schema["properties"][key], self.schema)
                 values[key] = _run_validator(validator, value)
             except RecursionError:
                 raise
@@ -119,6 +131,9 @@ def _run_validator(validator: SchemaValidator, value: Any) -> Any:
 
 
 def _explain_fault(key: str, fault: Exception | None) -> Iterator[str]:
+    if isinstance(fault, TooManyAttempts):
+        yield f"{key}: {TOO_MANY_COMBINATIONS}"
+        return
     if not isinstance(fault, ValidationError):
         yield f"{key}: {type(fault).__name__}: {_join_lines(fault)}"
         return

@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 from toolspeak.errors import UsageError
 from toolspeak.spec import Effect, Schema, ToolSpec
 from toolspeak.tools.arguments import Checker
+from toolspeak.tools.attempts import is_recursive
 from toolspeak.tools.context import Context
 from toolspeak.tools.docstring import read_docstring
 from toolspeak.tools.schema import (
@@ -112,7 +113,13 @@ class Tool(Generic[P, R]):
         self.function = function
         self.is_async = signature.is_async
         self._signature = signature
-        self._checker = Checker(signature.name, validators, tuple(full.get("required", ())), full)
+        self._checker = Checker(
+            tool=signature.name,
+            validators=validators,
+            required=tuple(full.get("required", ())),
+            schema=full,
+            is_recursive=is_recursive(full.get("$defs", {})),
+        )
         self.spec = ToolSpec(
             name=signature.name,
             description=documented.description if description is None else description,
