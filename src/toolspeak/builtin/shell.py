@@ -73,7 +73,7 @@ def _run(command: str, root: Path, seconds: float, output: int, env: Mapping[str
     deadline = time.monotonic() + seconds
     printed = OutputBuffer(output)
 
-    def stop_reason() -> str | None:
+    def stop_reason(pid: int) -> str | None:
         return f"it took longer than {seconds:g} seconds" if time.monotonic() > deadline else None
 
     try:
