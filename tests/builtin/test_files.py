@@ -165,6 +165,26 @@ def test_writing_a_new_file_and_over_an_old_one(tools: Toolbox, root: Path):
     assert changed == "--- a/new/deep/file.txt\n+++ b/new/deep/file.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c"
 
 
+def test_a_change_of_too_many_lines_is_written_and_summed_up(tools: Toolbox, root: Path):
+    (root / "big").write_text("".join(f"{n % 300}\n" for n in range(20_000)))
+    new = "".join(f"{n * 7 % 300}\n" for n in range(20_000))
+    changed = call(tools, "write_file", path="big", content=new)
+    assert changed == (
+        "--- a/big\n+++ b/big\n@@ -1,20000 +1,20000 @@\n… (20000 lines replaced by 20000 lines; too many to compare)"
+    )
+    assert (root / "big").read_text() == new
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_a_long_change_is_cut_at_the_limit(tools: Toolbox, root: Path, extra: int):
+    head = len("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+")
+    line = "y" * (module.MAX_SHOWN_CHARS - head + extra)
+    (root / "f").write_text("x\n")
+    changed = call(tools, "write_file", path="f", content=f"{line}\n")
+    assert changed.endswith("\n… (cut)") == (extra == 1)
+    assert len(changed.removesuffix("\n… (cut)")) == module.MAX_SHOWN_CHARS + min(extra, 0)
+
+
 def test_editing_shows_what_changed(tools: Toolbox, root: Path):
     (root / "src" / "app.py").chmod(0o750)
     changed = call(tools, "edit_file", path="src/app.py", old="return 1", new="return 2")

@@ -1,6 +1,7 @@
 """The shell tool: it asks first, ends what it started, and keeps what is printed within bounds."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,8 @@ def test_a_command_that_fails_is_an_error_with_its_output():
         run_shell("echo \0")
     with pytest.raises(ToolError, match="could not be started"):
         ShellTool("/no/such/folder")("true")
+    with pytest.raises(ToolError, match=r"could not be started: .*Argument list too long: '/bin/sh'$"):
+        run_shell("echo " + "a" * 3_000_000)
 
 
 def test_time_ends_it_with_all_its_processes(tmp_path: Path):
@@ -45,6 +48,52 @@ def test_time_ends_it_with_all_its_processes(tmp_path: Path):
 
 def test_what_stays_in_the_background_is_ended_too(tmp_path: Path):
     assert has_ended(int(ShellTool(tmp_path)("sleep 300 & echo $!")))
+
+
+needs_keeper = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a Linux kernel")
+
+
+@needs_keeper
+@pytest.mark.parametrize(
+    "command",
+    [
+        "setsid sleep 300 & echo $!",
+        "setsid sh -c 'echo $$; exec sleep 300' & sleep 0.3",
+        "(setsid setsid --fork sh -c 'echo $$; exec env -i sleep 300' &); sleep 0.3",
+        "nohup setsid --fork sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1 </dev/null'; sleep 0.3",
+    ],
+)
+def test_a_process_in_a_session_of_its_own_is_ended_too(command: str):
+    assert has_ended(int(ShellTool()(command)))
+
+
+@needs_keeper
+def test_time_ends_a_process_in_a_session_of_its_own():
+    with pytest.raises(ToolError, match=r"^\d+\nstopped: it took longer than 2 seconds$") as caught:
+        ShellTool(seconds=2)("setsid --fork sh -c 'echo $$; exec sleep 300'; sleep 300")
+    assert has_ended(int(str(caught.value).partition("\n")[0]))
+
+
+@needs_keeper
+def test_processes_that_keep_starting_others_are_ended(tmp_path: Path):
+    (tmp_path / "again.sh").write_text("echo $$ >> started; sleep 0.01; setsid --fork sh again.sh\n")
+    ShellTool(tmp_path)("setsid --fork sh again.sh; sleep 0.3")
+    started = (tmp_path / "started").read_text().split()
+    assert len(started) > 3
+    assert all(has_ended(int(process)) for process in started)
+    assert (tmp_path / "started").read_text().split() == started
+
+
+def test_a_command_that_a_signal_ends_is_reported_with_the_signal():
+    with pytest.raises(ToolError, match=r"the command ended with code -9$"):
+        run_shell("kill -9 $$")
+    with pytest.raises(ToolError, match=r"the command ended with code -15$"):
+        run_shell("kill $$")
+
+
+@needs_keeper
+def test_a_signal_for_the_parent_of_the_shell_does_not_end_the_command():
+    assert run_shell("kill $PPID; sleep 0.2; echo done") == "done"
 
 
 def test_a_flood_in_the_background_ends_with_the_command():
@@ -59,14 +108,24 @@ def test_a_flood_keeps_its_beginning_and_its_end():
     assert len(text) < 1100
 
 
-def test_it_reads_no_input_and_has_no_secrets(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "very secret")
-    monkeypatch.setenv("GITHUB_TOKEN", "very secret")
-    monkeypatch.setenv("HARMLESS", "seen")
-    printed = run_shell("cat; env")
-    assert "very secret" not in printed
-    assert "HARMLESS=seen" in printed
-    assert ShellTool(env={"ONLY": "this"})("echo $ONLY$HARMLESS") == "this"
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "GITHUB_TOKEN", "DATABASE_URL", "WORK_AUTH", "MY_PAT", "AWS_SESSION", "https_proxy"]
+)
+def test_it_reads_no_input_and_has_no_secrets(monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setenv(name, "very secret")
+    assert "very secret" not in run_shell("cat; env")
+    assert f"{name}=very secret" in ShellTool(keep=[name])("env")
+
+
+def test_it_has_the_ordinary_environment(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LC_TIME", "C")
+    monkeypatch.setenv("VIRTUAL_ENV", "/venv")
+    assert {f"PATH={os.environ['PATH']}", "LC_TIME=C", "VIRTUAL_ENV=/venv"} <= set(run_shell("env").splitlines())
+    assert ShellTool(env={"ONLY": "this"})("echo $ONLY$VIRTUAL_ENV") == "this"
+    names = {line.partition("=")[0] for line in ShellTool(env={"ONLY": "this"})("env").splitlines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"ONLY"}
+    with pytest.raises(UsageError, match="keep is a list of names"):
+        ShellTool(keep="PATH")
 
 
 def test_a_time_that_is_none_is_refused():

@@ -5,11 +5,11 @@ folder. Writing needs approval, and its result shows what changed.
 """
 
 from collections.abc import Callable, Iterator
-from difflib import unified_diff
 from fnmatch import fnmatch
 from io import StringIO
 from pathlib import Path, PurePosixPath
 
+from toolspeak.builtin._diff import diff_lines
 from toolspeak.builtin._root_folder import FileContent, FolderEntry, RootFolder
 from toolspeak.errors import ToolError
 from toolspeak.tools import Tool, Toolbox
@@ -178,9 +178,14 @@ def _truncate(lines: list[str], first: int, total: int) -> str:
 
 def _describe_change(path: str, before: FileContent, after: str) -> str:
     old, new = ([line.rstrip("\r\n") for line in _split_lines(text)] for text in (before.text, after))
-    lines = list(unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
-    text = "\n".join(lines) or f"{path} is as it was, but for the ends of its lines"
-    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}\n… (cut)"
+    lines: list[str] = []
+    size = 0
+    for line in diff_lines(old, new, f"a/{path}", f"b/{path}"):
+        lines.append(line)
+        size += len(line) + 1
+        if size > MAX_SHOWN_CHARS + 1:
+            return "\n".join(lines)[:MAX_SHOWN_CHARS] + "\n… (cut)"
+    return "\n".join(lines) or f"{path} is as it was, but for the ends of its lines"
 
 
 class FileTools(Toolbox):

@@ -165,6 +165,19 @@ def test_a_wall_that_cannot_be_put_up_lets_nothing_run():
 
 
 @needs_posix
+def test_a_missing_program_is_reported_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(UsageError, match=r"not run: /no/bwrap cannot be started: No such file.*install bubblewrap"):
+        run_full("1", SandboxLimits(), confinement=Confinement(bubblewrap="/no/bwrap"))
+    with pytest.raises(UsageError, match=r"cannot be started: Permission denied; install bubblewrap"):
+        run_full(
+            "1", SandboxLimits(), confinement=Confinement(bubblewrap=str(Path(__file__).with_name("attacks.toml")))
+        )
+    monkeypatch.setattr(sys, "_base_executable", "/no/python")
+    with pytest.raises(UsageError, match=r"not run: /no/python cannot be started.*repair this installation of Python"):
+        run_full("1", SandboxLimits(), confinement=NO_CONFINEMENT, unsafe_local=True)
+
+
+@needs_posix
 def test_even_unconfined_it_is_ended_with_its_processes_and_its_folder_is_removed():
     code = "import os, time\nprint(os.getcwd())\nchild = os.fork()\nif child: print(child)\nwhile True: time.sleep(1)"
     done = run_full(code, SandboxLimits(seconds=2), confinement=NO_CONFINEMENT, unsafe_local=True)
@@ -251,3 +264,5 @@ def test_bubblewrap_shows_python_and_nothing_else():
     shown_paths = {command[place + 1] for place, word in enumerate(command) if word == "--ro-bind"}
     assert str(CHILD_PACKAGE) in shown_paths
     assert not shown_paths & {"/", "/etc", "/home", "/root", "/proc", "/usr"}
+    assert command[command.index("--remount-ro") :].count("/") == 1
+    assert "--dev" not in command

@@ -70,10 +70,14 @@ def bubblewrap_command(program: str, command: list[str], shown: list[Path], *, d
         link = path.is_symlink() and not path.readlink().is_absolute()
         wrapped += ["--symlink", str(path.readlink()), str(path)] if link else ["--ro-bind", str(path), str(path)]
     for path in paths:
-        wrapped += [
-            word for inner in PACKAGE_FOLDERS if (path / inner).is_dir() for word in ("--tmpfs", str(path / inner))
-        ]
-    wrapped += ["--dev", "/dev", "--perms", "1777", "--size", str(disk), "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 (inside)
+        for inner in PACKAGE_FOLDERS:
+            if (path / inner).is_dir():
+                wrapped += ["--tmpfs", str(path / inner), "--remount-ro", str(path / inner)]
+    # Not --dev, which brings /dev/shm, where files have no limit, and /dev/zero: mapped, it is memory without a limit.
+    for device in ("/dev/null", "/dev/urandom"):
+        wrapped += ["--dev-bind", device, device]
+    wrapped += ["--perms", "1777", "--size", str(disk), "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 (inside)
+    wrapped += ["--remount-ro", "/"]  # it is a folder in memory; /tmp alone has a limit
     return [*wrapped, "--", *command]
 
 

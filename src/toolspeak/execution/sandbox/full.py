@@ -20,8 +20,15 @@ from typing import Any, cast
 
 from toolspeak.errors import UsageError
 from toolspeak.execution.sandbox.confinement import Confinement, bubblewrap_command, detect_confinement
+from toolspeak.execution.sandbox.held_files import HeldFiles
 from toolspeak.execution.sandbox.options import SandboxLimits
-from toolspeak.execution.sandbox.process import CommandExit, OutputBuffer, run_supervised
+from toolspeak.execution.sandbox.process import (
+    CommandExit,
+    OutputBuffer,
+    ProgramStartError,
+    python_program,
+    run_supervised,
+)
 from toolspeak.execution.sandbox.removal import remove_folder
 from toolspeak.execution.sandbox.result import CodeResult
 
@@ -66,16 +73,25 @@ def run_full(
     with _work_folder(user) as folder, tempfile.TemporaryFile() as plan:
         plan.write(json.dumps(_build_plan(code, limits, confinement, user)).encode())
         plan.seek(0)
-        monitor = _ChildMonitor(limits, folder)
-        command_exit = run_supervised(
-            _build_command(confinement, limits, root=user is not None),
-            cwd=folder,
-            env={},
-            stdin=plan,
-            stdout=monitor.stdout,
-            stderr=monitor.reports,
-            stop_reason=monitor.stop_reason,
-        )
+        files = HeldFiles(folder, _max_file_bytes(limits), user, removed=confinement.landlock)
+        monitor = _ChildMonitor(limits, files)
+        try:
+            command_exit = run_supervised(
+                _build_command(confinement, limits, root=user is not None),
+                cwd=folder,
+                env={},
+                stdin=plan,
+                stdout=monitor.stdout,
+                stderr=monitor.reports,
+                stop_reason=monitor.stop_reason,
+            )
+        except ProgramStartError as error:
+            cure = "install bubblewrap again" if confinement.bubblewrap else "repair this installation of Python"
+            raise UsageError(f"Python code was not run: {error}; {cure}, or use mode='monty'") from error
+        except OSError as error:
+            raise UsageError(f"Python code was not run: its process could not be started ({error})") from error
+        finally:
+            files.close()
     return _build_result(command_exit, monitor, limits)
 
 
@@ -97,7 +113,7 @@ def _build_plan(code: str, limits: SandboxLimits, confinement: Confinement, user
         "output": limits.output,
         "seconds": math.ceil(limits.seconds) + 2,  # of CPU time; the wall-clock time is watched by the parent
         "memory": limits.memory,
-        "file_size": limits.disk // 4,  # the parent does not see a file without a name, but few can be open at a time
+        "file_size": _max_file_bytes(limits),
         "user": user,
         "landlock": confinement.landlock,
         "seccomp": confinement.seccomp,
@@ -105,8 +121,13 @@ def _build_plan(code: str, limits: SandboxLimits, confinement: Confinement, user
     }
 
 
+def _max_file_bytes(limits: SandboxLimits) -> int:
+    """Return the size of the largest file that the code may write; the kernel keeps this limit, for each file alone."""
+    return limits.disk // 4
+
+
 def _build_command(confinement: Confinement, limits: SandboxLimits, *, root: bool) -> list[str]:
-    python = os.path.realpath(cast("str", getattr(sys, "_base_executable", sys.executable)))
+    python = python_program()
     command = [python, "-I", "-S", "-X", "utf8", "-c", _BOOT, str(CHILD_PACKAGE)]
     if confinement.bubblewrap is None:
         return command
@@ -167,15 +188,15 @@ class _ChildMonitor:
         ready: Whether the child has reported anything, so that the time of the code is running.
     """
 
-    def __init__(self, limits: SandboxLimits, folder: Path) -> None:
+    def __init__(self, limits: SandboxLimits, files: HeldFiles) -> None:
         self._limits = limits
-        self._folder = folder
+        self._files = files
         self._deadline = time.monotonic() + STARTUP_TIMEOUT_SECONDS
         self.ready = False
         self.stdout = OutputBuffer(2 * limits.output)  # all that the code may print, and some of the end beyond
         self.reports = OutputBuffer(2 * (12 * limits.output + 65_536))  # in JSON a character takes up to twelve bytes
 
-    def stop_reason(self) -> str | None:
+    def stop_reason(self, pid: int) -> str | None:
         if not self.ready and self.reports.size:
             self.ready = True
             self._deadline = time.monotonic() + self._limits.seconds
@@ -185,17 +206,13 @@ class _ChildMonitor:
             return f"it printed more than {self._limits.output} characters"
         if time.monotonic() > self._deadline:
             return f"it took longer than {self._limits.seconds:g} seconds" if self.ready else "Python did not start"
-        return self._check_files()
+        return self._check_files(pid) if self.ready else None
 
-    def _check_files(self) -> str | None:
-        sizes: list[int] = []
-        with suppress(OSError), os.scandir(self._folder) as entries:
-            for entry in entries:
-                with suppress(OSError):  # the file may be gone again
-                    sizes.append(entry.stat(follow_symlinks=False).st_size)
-        if len(sizes) > MAX_FILES:
+    def _check_files(self, pid: int) -> str | None:
+        usage = self._files.measure(pid)
+        if usage.count > MAX_FILES:
             return f"it made more than {MAX_FILES} files"
-        return f"its files took more than {self._limits.disk} bytes" if sum(sizes) > self._limits.disk else None
+        return f"its files took more than {self._limits.disk} bytes" if usage.size > self._limits.disk else None
 
 
 def _build_result(command_exit: CommandExit, monitor: _ChildMonitor, limits: SandboxLimits) -> CodeResult:

@@ -1,24 +1,35 @@
 """Runs a command under supervision: its output is kept up to a limit, and all of its processes end with it.
 
 It needs no thread and no `preexec_fn`: the child leads a session of its own, and its process group is killed. A process
-that creates another session escapes that; in the sandbox the kernel forbids it.
+that creates another session escapes that. In the sandbox the kernel forbids it; `run_shell` uses `builtin/_keeper.py`.
 """
 
 import os
 import selectors
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from toolspeak._frozen import frozen
+from toolspeak.errors import UsageError
 
 POLL_SECONDS = 0.05
 """The longest time between two calls of `stop_reason`, when nothing is printed."""
 
+TERMINATION_SECONDS = 5.0
+"""How long a command has to end its processes by itself before its process group is killed."""
+
 _READ_BYTES = 65_536
+
+
+def python_program() -> str:
+    """Return the path of this Python, outside of any virtual environment."""
+    return os.path.realpath(cast("str", getattr(sys, "_base_executable", sys.executable)))
 
 
 class OutputBuffer:
@@ -57,6 +68,10 @@ class OutputBuffer:
         return f"{head}\n… ({self.dropped} bytes left out) …\n{tail}"
 
 
+class ProgramStartError(UsageError):
+    """A program is missing, or may not be executed."""
+
+
 @frozen
 class CommandExit:
     """How a command ended.
@@ -78,7 +93,8 @@ def run_supervised(
     stdin: IO[bytes] | int,
     stdout: OutputBuffer,
     stderr: OutputBuffer | None,
-    stop_reason: Callable[[], str | None],
+    stop_reason: Callable[[int], str | None],
+    ends_itself: bool = False,
 ) -> CommandExit:
     """Run a command until it ends, or until `stop_reason` returns a reason to end it.
 
@@ -89,17 +105,14 @@ def run_supervised(
         stdin: Its standard input.
         stdout: Receives its standard output.
         stderr: Receives its standard error; `None` joins that to `stdout`.
-        stop_reason: Called after every piece of output, and at least every `POLL_SECONDS`.
+        stop_reason: Called with the process id, after every piece of output and at least every `POLL_SECONDS`.
+        ends_itself: Whether the command, as `builtin/_keeper.py`, ends all of its processes when it receives `SIGTERM`.
+
+    Raises:
+        ProgramStartError: The program is missing, or may not be executed.
+        OSError: The command could not be started for another reason.
     """
-    process = subprocess.Popen(  # noqa: S603 (what runs is the caller's to decide)
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if stderr is None else subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = _start(command, cwd, env, stdin, subprocess.STDOUT if stderr is None else subprocess.PIPE)
     reason = None
     with process, selectors.DefaultSelector() as selector:
         try:
@@ -107,14 +120,30 @@ def run_supervised(
             _register(selector, process.stderr, stderr)
             while reason is None and not _has_ended(process):
                 _read(selector, POLL_SECONDS)
-                reason = stop_reason()
-            _kill_group(process)  # ends processes left in the background, too, which could print without end
+                reason = stop_reason(process.pid)
+            if reason is None:
+                _kill_group(process)  # ends processes left in the background, too, which could print without end
             while reason is None and _read(selector, 0):
-                reason = stop_reason()
+                reason = stop_reason(process.pid)
         finally:
+            if ends_itself:
+                _terminate(process)
             _kill_group(process)
             process.wait()
     return CommandExit(code=process.returncode, stop_reason=reason)
+
+
+def _start(
+    command: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: IO[bytes] | int, stderr: int
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(  # noqa: S603 (what runs is the caller's to decide)
+            command, cwd=cwd, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        if error.filename != command[0]:  # the folder, not the program
+            raise
+        raise ProgramStartError(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
 def _register(selector: selectors.BaseSelector, stream: IO[bytes] | None, buffer: OutputBuffer | None) -> None:
@@ -141,6 +170,15 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     if not hasattr(os, "waitid"):
         return process.poll() is not None
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    """Ask the leader to end all of its processes and itself, and wait for that."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(process.pid, signal.SIGTERM)  # not send_signal, which would reap it
+    deadline = time.monotonic() + TERMINATION_SECONDS
+    while not _has_ended(process) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS / 10)
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from . import library, limits, seccomp
 from .interpreter import run_code
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 
 
 def main() -> None:
@@ -65,16 +65,18 @@ def _confine(plan: dict[str, Any]) -> None:
         limits.switch_user(plan["user"])
         library.keep_reachable(folders)
     if sys.platform.startswith("linux"):
-        _die_with_parent()
+        _set_process_option(_PR_SET_PDEATHSIG, int(signal.SIGKILL))  # end with the parent
+        # The change of the user id hid the open files and mappings of this process, which the parent measures.
+        _set_process_option(_PR_SET_DUMPABLE, 1)
     if rules is not None:
         rules.enforce()
     if plan["seccomp"] is not None:
         seccomp.install(plan["seccomp"])
 
 
-def _die_with_parent() -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "cannot ask to end with the parent")
+def _set_process_option(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"the kernel refused option {option} of the process")
 
 
 def _report(reports: int, content: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ def build_ruleset() -> Ruleset:
     rules.allow(_SYSTEM, READ)
     rules.allow(_shared_libraries(), READ)
     rules.allow(("/dev/null",), USE)
-    rules.allow(("/dev/urandom", "/dev/zero"), READ)
+    rules.allow(("/dev/urandom",), READ)  # not /dev/zero: mapped, it is memory that no limit counts
     rules.allow((Path.cwd(),), WORK)
     return rules
 

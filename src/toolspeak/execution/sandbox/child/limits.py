@@ -16,7 +16,7 @@ def set_limits(seconds: int, memory: int, file_size: int, *, required: bool) -> 
         "RLIMIT_FSIZE": file_size,
         "RLIMIT_NOFILE": MAX_OPEN_FILES,
         "RLIMIT_NPROC": MAX_THREADS,
-        "RLIMIT_CORE": 0,
+        "RLIMIT_CORE": 1,  # at 0 a kernel that hands dumps to a program would still do so; at 1 it makes none
     }
     for name, value in wanted.items():
         try:

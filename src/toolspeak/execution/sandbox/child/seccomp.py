@@ -23,8 +23,11 @@ _REFUSE = _FAIL | errno.EPERM
 
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
+_CLONE_FILES = 0x00000400
 _CLONE_THREAD = 0x00010000
 _CLONE_NAMESPACES = 0x7E020080
+_CLOSE_RANGE_UNSHARE = 0x2
+_MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 # Flags and locks; not the commands that send signals to other processes.
 _FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
 # Whether it is a terminal, close on exec (off, on), blocking, how many bytes can be read.
@@ -82,6 +85,7 @@ def _rules(pid: int) -> dict[str, list[_Instruction]]:
     # An old Landlock lets a file that may only be read be emptied by this pair of flags (O_TRUNC | O_RDONLY), and no
     # other.
     truncates = os.O_TRUNC | os.O_ACCMODE
+    thread = _CLONE_THREAD | _CLONE_FILES
     return {
         "open": _refuse_if(1, truncates, (os.O_TRUNC | os.O_RDONLY,)),
         "openat": _refuse_if(2, truncates, (os.O_TRUNC | os.O_RDONLY,)),
@@ -90,12 +94,17 @@ def _rules(pid: int) -> dict[str, list[_Instruction]]:
         "kill": _allow_if(0, (pid,)),
         "tgkill": _allow_if(0, (pid,)),
         "prlimit64": _allow_if(0, (0,)),
-        "clone": _allow_if(0, (_CLONE_THREAD,), mask=_CLONE_THREAD | _CLONE_NAMESPACES),
+        # All threads share one table of open files, so that the limit on open files holds for all of them together.
+        "clone": _allow_if(0, (thread,), mask=thread | _CLONE_NAMESPACES),
+        "close_range": _allow_if(2, (0,), mask=_CLOSE_RANGE_UNSHARE),
         # Its flags lie in memory, where they cannot be checked; at ENOSYS libc falls back to clone.
         "clone3": [(_RETURN, 0, 0, _FAIL | errno.ENOSYS)],
         # SOCK_STREAM, for asyncio; a socket of another type could send to other addresses.
         "socketpair": _allow_if(1, (1,), mask=0xF),
         "sendto": _allow_if_null(4),
+        # Memory that is shared and has no file stays allocated as a whole while one page of it is mapped, and only that
+        # page counts against the limit on memory.
+        "mmap": _refuse_if(3, _MAP_SHARED | _MAP_ANONYMOUS, (_MAP_SHARED | _MAP_ANONYMOUS,)),
     }
 
 

@@ -9,7 +9,7 @@ Left out on purpose, among others: `execve`, `fork`, `socket`, `connect`, `bind`
 _ALLOWED = """
 read 0 63               write 1 64              close 3 57              stat 4 -
 fstat 5 80              lstat 6 -               poll 7 -                lseek 8 62
-mmap 9 222              mprotect 10 226         munmap 11 215           brk 12 214
+mprotect 10 226         munmap 11 215           brk 12 214
 rt_sigaction 13 134     rt_sigprocmask 14 135   rt_sigreturn 15 139     pread64 17 67
 pwrite64 18 68          readv 19 65             writev 20 66            access 21 -
 pipe 22 -               select 23 -             sched_yield 24 124      mremap 25 216
@@ -32,14 +32,15 @@ newfstatat 262 79       unlinkat 263 35         renameat 264 38         readlink
 faccessat 269 48        pselect6 270 72         ppoll 271 73            set_robust_list 273 99
 epoll_pwait 281 22      epoll_create1 291 20    dup3 292 24             pipe2 293 59
 renameat2 316 276       getrandom 318 278       membarrier 324 283      statx 332 291
-rseq 334 293            close_range 436 436     faccessat2 439 439
+rseq 334 293            faccessat2 439 439
 """
 
 # Allowed or refused by their arguments: see seccomp.py.
 _CONDITIONAL = """
 open 2 -                openat 257 56           ioctl 16 29             sendto 44 206
 socketpair 53 199       clone 56 220            kill 62 129             fcntl 72 25
-tgkill 234 131          prlimit64 302 261       clone3 435 435
+tgkill 234 131          prlimit64 302 261       clone3 435 435          mmap 9 222
+close_range 436 436
 """
 
 ARCHITECTURES = ("x86_64", "aarch64")
