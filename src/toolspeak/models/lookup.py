@@ -111,6 +111,7 @@ def _on_known_server(
         key_variable=server.key_variable,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         retry=retry or RetryPolicy(),
         vendor=where,
     )
@@ -178,6 +179,7 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         key_variable=variable,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         retry=retry or RetryPolicy(),
         vendor=where,
     )
@@ -216,6 +218,7 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
         headers=headers,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         retry=retry or RetryPolicy(),
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))

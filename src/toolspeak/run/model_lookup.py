@@ -63,6 +63,7 @@ def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
         key_variable=configured.key_env,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         vendor=name,
     )
     if configured.dialect:  # the user's choice wins over what was measured
