@@ -20,7 +20,9 @@ from toolspeak.errors import RateLimited, StreamInterrupted
 from toolspeak.events import TextDelta
 from toolspeak.gateway import ServedModel, app
 from toolspeak.gateway.server import TimeoutProtocol
+from toolspeak.messages import Text
 from toolspeak.models import RetryPolicy, connect
+from toolspeak.pieces import Answer
 from toolspeak.testing import ScriptedModel, breaks, calls, says
 
 from .conversing import OPENAI_TOOLS, QUESTION
@@ -161,6 +163,45 @@ def test_a_model_is_stopped_when_the_client_has_left(streamed: bool, tools: bool
         assert not streamed or b"200 OK" in client.recv(65536)
         client.close()
         assert until(lambda: model.speaking == 0) < 10
+
+
+class Slow(ScriptedModel):
+    """A model that writes four words, with a pause before each."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__([])
+        self._pause = pause
+
+    async def ask(self, request: Any) -> Any:
+        for word in "one two three four".split():
+            await asyncio.sleep(self._pause)
+            yield [TextDelta(text=f"{word} ")]
+        yield [Answer(parts=(Text(text="one two three four "),), finish="stop")]
+
+
+@both
+@pytest.mark.parametrize("pause", [0, 0.2])
+def test_a_client_that_has_closed_only_its_own_side_gets_its_answer(streamed: bool, pause: float):
+    """It may close its side after the request, and is probed only if the answer takes a while."""
+    with gateway(served(Slow(pause), TYPESCRIPT)) as url:
+        with posted(url, {**BODY, "stream": streamed}) as client:
+            client.shutdown(socket.SHUT_WR)
+            received = everything(client)
+    assert b"HTTP/1.1 200 OK" in received
+    assert b"four" in received
+    assert not streamed or b"data: [DONE]" in received
+    if pause:
+        assert received.startswith(b"HTTP/1.1 100 ")
+        assert not streamed or b"\r\n:\n\n\r\n" in received
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_request_gets_nothing():
+    with gateway(served(Slow(0), TYPESCRIPT)) as url:
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as client:
+            client.sendall(b"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 10\r\n\r\n{")
+            client.shutdown(socket.SHUT_WR)
+            assert everything(client) == b""
 
 
 def test_also_before_the_first_word():

@@ -1,8 +1,10 @@
 """Who may ask, and what a request must be before it is looked at."""
 
+import asyncio
 import json
 import logging
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,11 @@ import toolspeak.gateway
 from toolspeak.dialects import JSON
 from toolspeak.errors import UsageError
 from toolspeak.gateway import AccessRules, ServedModel, app
-from toolspeak.gateway.guard import MAX_BODY_BYTES, is_nested_deeper
+from toolspeak.gateway.guard import LARGE_BODY_BYTES, MAX_BODY_BYTES, RequestRefused, check_size
 from toolspeak.gateway.server import check_exposure, is_loopback
 from toolspeak.testing import ScriptedModel, says
 
-from .hosting import Reply, ask, served
+from .hosting import Reply, ask, asked, served
 
 KEY = "correct-horse-battery-staple"
 BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}]}
@@ -214,19 +216,81 @@ def test_depth_is_told_without_reading(value: Any):
         return 0 if inner is None else 1 + max(map(depth, inner), default=0)
 
     text = json.dumps(value, ensure_ascii=False)
-    assert not is_nested_deeper(text, depth(value))
-    assert depth(value) == 0 or is_nested_deeper(text, depth(value) - 1)
+    check_size(text, depth(value))
+    if depth(value):
+        with pytest.raises(RequestRefused, match=f"nested more than {depth(value) - 1} deep"):
+            check_size(text, depth(value) - 1)
 
 
 @given(st.text('"\\[]{}', max_size=200))
 def test_depth_of_anything_is_told_at_once(text: str):
-    is_nested_deeper(text, 64)
+    check_size(text, max_nesting=1000)
 
 
 def test_depth_is_told_in_time_that_grows_with_the_text_and_no_faster():
     # Whatever is not linear runs into the time limit of the test.
     for text in ('"' + '\\"' * 1_000_000, "[" * 2_000_000, "[]" * 1_000_000, '"a",' * 500_000, '{"a":[]},' * 200_000):
-        is_nested_deeper(text, 64)
+        with suppress(RequestRefused):
+            check_size(text)
+
+
+def test_a_body_with_too_many_values_is_not_parsed():
+    check_size(json.dumps([[1, 2], {"a": [3, "4,,,[[["]}]), max_values=7)
+    with pytest.raises(RequestRefused, match="holds more than 6 values"):
+        check_size(json.dumps([[1, 2], {"a": [3, "4,,,[[["]}]), max_values=6)
+    reply = guarded(AccessRules(), b'{"a":[' + b"[]," * 1_000_000 + b"[]]}")
+    assert (reply.status, reply.error) == (400, "the body holds more than 500,000 values")
+    reply = guarded(AccessRules(), b"[" * 5_000_000 + b"]" * 4_900_000)
+    assert (reply.status, reply.error) == (400, "the body is nested more than 64 deep")
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_large_body_does_not_hold_up_others(large: bool):
+    """While it is parsed, the event loop goes round; a small body is parsed in one go."""
+    rounds = 0
+
+    async def count_rounds() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async def main() -> int:
+        counting = asyncio.create_task(count_rounds())
+        content = "x" * (LARGE_BODY_BYTES if large else 10)
+        body = {**BODY, "messages": [{"role": "user", "content": content}], "temperature": "hot"}
+        await asyncio.sleep(0)
+        before = rounds
+        reply = await asked(app([served(ScriptedModel([]), JSON)]), body)
+        assert reply.error == "temperature: expected a number, found text"
+        counting.cancel()
+        return rounds - before
+
+    assert (asyncio.run(main()) > 0) == large
+
+
+# Web pages
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-site", 403), ("", 403), ("same-origin", 200), ("none", 200)]
+)
+def test_a_page_of_another_site_is_refused(path: str, site: str, status: int):
+    """Browsers say so with every request, also with those that have no `Origin`."""
+    assert guarded(AccessRules(), headers=[("sec-fetch-site", site)], path=path).status == status
+    assert (
+        guarded(AccessRules(key=KEY), headers=[("sec-fetch-site", site), ("x-api-key", KEY)], path=path).status
+        == status
+    )
+
+
+def test_a_page_that_is_allowed_is_of_another_site():
+    headers = [("origin", "https://app.example"), ("sec-fetch-site", "cross-site")]
+    assert guarded(AccessRules(origins=frozenset({"https://app.example"})), headers=headers).status == 200
+    assert guarded(AccessRules(), headers=headers).status == 403
+    twice = [("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")]
+    assert guarded(AccessRules(), headers=twice).status == 400
 
 
 # Nothing but forwarding

@@ -4,6 +4,7 @@ Needs the weights (`toolspeak pull`) and the extra `local`; without them everyth
 """
 # Tests assert, start programs and ask the loopback.
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -19,9 +20,13 @@ from typing import Any
 
 import pytest
 
+from toolspeak.dialects import Shown
 from toolspeak.errors import ModelError
+from toolspeak.messages import user
+from toolspeak.models import Endpoint, HttpModel, Request, Sampling
 from toolspeak.models.local import LocalServer, get_shared_server, start_server
 from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.pieces import Answer
 from toolspeak.settings import cache_folder
 
 WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
@@ -167,3 +172,22 @@ def running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_control_tokens_in_messages_are_text(server: LocalServer) -> None:
+    """Each token in the text of a user costs several tokens of the model, and not the one that it is in the vocabulary."""
+    endpoint = Endpoint(name="local", base_url=server.base_url, key=server.key, reads_control_tokens=True)
+
+    def count_prompt_tokens(text: str) -> int:
+        async def ask() -> int:
+            request = Request(shown=Shown(messages=(user(text),)), stream=False, sampling=Sampling(max_tokens=1))
+            pieces = [piece async for batch in HttpModel(endpoint, "m").ask(request) for piece in batch]
+            assert isinstance(pieces[-1], Answer)
+            assert pieces[-1].usage is not None
+            return pieces[-1].usage.input_tokens
+
+        return asyncio.run(ask())
+
+    base = count_prompt_tokens("a")
+    for token in ("<|im_start|>", "<|im_end|>", "<|endoftext|>", "<tool_call>", "<|fim_prefix|>"):
+        assert count_prompt_tokens("a" + token * 20) - base > 40

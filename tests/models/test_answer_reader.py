@@ -1,19 +1,23 @@
 """Hearing an answer: however it is cut into chunks, and whatever it is."""
 
+import gzip
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolspeak.errors import ProviderError
 from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.pieces import Answer, CallPiece
 
+from .asking import answer, at
 from .recorded import RECORDED, STREAMS, events, told
-from .server import WIRES, Api
+from .server import WIRES, Api, Server, answers, streams
 
 
 def read_answer(api: Api, chunks: Sequence[bytes], *, streamed: bool = True) -> tuple[Any, ...]:
@@ -32,9 +36,9 @@ def read_answer(api: Api, chunks: Sequence[bytes], *, streamed: bool = True) -> 
     for piece in pieces:
         if isinstance(piece, CallPiece):
             calls[piece.index] = calls.get(piece.index, "") + piece.arguments
-    answer = pieces[-1] if pieces and isinstance(pieces[-1], Answer) else None
-    assert (answer is not None) == (reader.ended and reader.failure is None)
-    return *said.values(), calls, answer, reader.started, reader.ended, repr(reader.failure)
+    whole = pieces[-1] if pieces and isinstance(pieces[-1], Answer) else None
+    assert (whole is not None) == (reader.ended and reader.failure is None)
+    return *said.values(), calls, whole, reader.started, reader.ended, repr(reader.failure)
 
 
 def cut(data: bytes, places: Sequence[int]) -> list[bytes]:
@@ -86,3 +90,59 @@ BYTES = st.binary(max_size=200) | st.lists(
 @given(st.sampled_from(["openai", "anthropic"]), BYTES, PLACES, st.booleans())
 def test_whatever_it_is_it_has_an_end(api: Api, data: bytes, places: list[int], streamed: bool):
     assert read_answer(api, cut(data, places), streamed=streamed) == read_answer(api, [data], streamed=streamed)
+
+
+# Limits
+
+MEGABYTE = b"x" * (1 << 20)
+
+
+def feed_until_failure(reader: AnswerReader, first: bytes, chunk: bytes) -> int:
+    """Feed the same chunk again and again, as an endless answer does; return how often it was taken."""
+    reader.feed(first)
+    count = 0
+    while reader.failure is None:
+        reader.feed(chunk)
+        count += 1
+    assert reader.close() == []
+    return count
+
+
+@pytest.mark.parametrize(
+    ("first", "chunk", "streamed", "chunks", "problem"),
+    [
+        (b"data: ", MEGABYTE, True, 16, "a line of the answer is longer than 16,777,216 bytes"),
+        (b"", MEGABYTE[:-1] + b"\n", True, 65, "the answer is longer than 67,108,864 bytes"),
+        (b"", b"data: " + MEGABYTE[:-7] + b"\n", True, 65, "the answer is longer than 67,108,864 bytes"),
+        (b"{", MEGABYTE, False, 64, "the answer is longer than 67,108,864 bytes"),
+    ],
+    ids=["line", "lines", "event", "whole"],
+)
+def test_an_answer_without_end_is_given_up(first: bytes, chunk: bytes, streamed: bool, chunks: int, problem: str):
+    wire = WIRES["openai"]
+    reader = AnswerReader(wire.Decoder(), wire.read_response, streamed=streamed)
+    assert feed_until_failure(reader, first, chunk) == chunks
+    assert str(reader.failure) == problem
+
+
+def test_a_stream_that_is_labelled_as_a_whole_answer_has_the_same_limit():
+    wire = WIRES["openai"]
+    reader = AnswerReader(wire.Decoder(), wire.read_response, streamed=False)
+    for chunk in (b"data: ", *[MEGABYTE] * 17):
+        reader.feed(chunk)
+    assert reader.close() == []
+    assert "a line of the answer is longer than" in str(reader.failure)
+
+
+def test_the_error_names_the_endpoint(server: Server):
+    server.plays(streams(b"data: ", *[MEGABYTE] * 40))
+    with pytest.raises(ProviderError, match=r"home at http://.*: a line of the answer is longer than 16,777,216 bytes"):
+        answer(at(server))
+    assert len(server.posts) == 1  # the same would come again
+
+
+def test_of_an_error_only_the_beginning_is_read(server: Server):
+    server.plays(answers(400, gzip.compress(b"no " + b"x" * (64 << 20)), content_encoding="gzip"))
+    with pytest.raises(ProviderError, match="answered 400: no xxx") as caught:
+        answer(at(server))
+    assert len(str(caught.value)) < 70_000

@@ -24,6 +24,7 @@ from toolspeak.messages import (
 from toolspeak.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.fields import check_unique_names
 
 HI = [{"role": "user", "content": "Hi"}]
 FUNCTION = {
@@ -316,3 +317,53 @@ def test_what_is_asked_is_read_from_plain_json_without_tags():
         "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": json.dumps(arguments)}}],
     }
     assert openai(messages=[said]).messages[0].calls[0].arguments == arguments
+
+
+# Limits
+
+
+class CountedName(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_are_compared_a_few_times_each():
+    names = [CountedName(f"t{number}") for number in range(2000)]
+    CountedName.compared = 0
+    check_unique_names([ToolSpec(name=name, description="", parameters={}) for name in names])
+    assert CountedName.compared < 2 * len(names)
+
+
+LIMITED = {
+    "tools": ([{"name": f"t{number}", "input_schema": {}} for number in range(1001)], "has 1,001 tools; at most 1,000"),
+    "values": (
+        [{"name": "t", "input_schema": {"properties": {"x": {"enum": list(range(50_000))}}}}],
+        "hold more than 50,000 values",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_tools_are_limited(name: str):
+    tools, problem = LIMITED[name]
+    wrapped = [{"type": "function", "function": {"name": t["name"], "parameters": t["input_schema"]}} for t in tools]
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}]}
+    for read, given in ((anthropic_messages.read_request, tools), (openai_chat.read_request, wrapped)):
+        with pytest.raises(UsageError, match=problem):
+            read({**body, "tools": given})
+
+
+def test_stop_texts_are_limited():
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}]}
+    for read, field in ((anthropic_messages.read_request, "stop_sequences"), (openai_chat.read_request, "stop")):
+        assert len(read({**body, field: ["a"] * 256}).stop) == 256
+        with pytest.raises(UsageError, match=f"{field}: has 257 texts; at most 256 are allowed"):
+            read({**body, field: ["a"] * 257})

@@ -95,7 +95,7 @@ class Gateway:
         wire = WIRES[api]
 
         async def handler(request: Request, request_id: str) -> Response:
-            chat_request = wire.read_request(await read_body(request))
+            chat_request = await read_body(request, wire.read_request)
             served = self._find_model(chat_request.model)
             encoder = wire.Encoder(
                 chat_request.model,

@@ -5,27 +5,36 @@ import hmac
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from starlette.requests import Request
 
 from toolspeak._frozen import frozen
+from toolspeak.wire.chat_request import ChatRequest
 
 MAX_BODY_BYTES = 10_000_000
 MAX_BODY_NESTING = 64
 BODY_TIMEOUT_SECONDS = 30.0
 """Time within which a body must arrive."""
 
+MAX_BODY_VALUES = 500_000
+"""The most JSON values in a body."""
+
+LARGE_BODY_BYTES = 100_000
+"""Larger bodies are read in a thread, so that other requests are answered meanwhile."""
+
 SINGLE_HEADERS = frozenset(
-    {b"authorization", b"x-api-key", b"host", b"origin", b"content-length", b"transfer-encoding"}
+    {b"authorization", b"x-api-key", b"host", b"origin", b"sec-fetch-site", b"content-length", b"transfer-encoding"}
 )
 """Headers that may be given only once: a proxy and the gateway could each read another one."""
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?", re.IGNORECASE)
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_BRACKETS = str.maketrans({"{": "[", "}": "]"})
-_NO_BRACKETS = re.compile(r"[^\[\]]+")
+_JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
+"""A whole string, so that no mark in it counts, or a mark that begins, ends or separates values."""
+
+OWN_SITES = frozenset({"same-origin", "none"})
+"""Values of `Sec-Fetch-Site`, which browsers set, for requests that no page of another site has sent."""
 
 
 class RequestRefused(Exception):
@@ -73,6 +82,8 @@ def check_access(request: Request, rules: AccessRules) -> None:
     origin = headers.get("origin")
     if origin is not None and origin not in rules.origins:
         raise RequestRefused(403, "this page may not use the gateway")
+    if origin is None and headers.get("sec-fetch-site", "none") not in OWN_SITES:
+        raise RequestRefused(403, "a page of another site may not use the gateway")
     if rules.key is None:
         if _host(headers.get("host", "")) not in rules.hosts:
             raise RequestRefused(403, "the gateway is not served under this name")
@@ -90,8 +101,15 @@ def _key(headers: Mapping[str, str]) -> str:
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
 
 
-async def read_body(request: Request) -> dict[str, Any]:
-    """Return the body, a JSON object. Raises `RequestRefused` if it is too large, too deep, too slow or no object."""
+async def read_body(request: Request, read: Callable[[Any], ChatRequest]) -> ChatRequest:
+    """Return what `read` makes of the body, a JSON object.
+
+    A large body is parsed and read in a thread.
+
+    Raises:
+        RequestRefused: The body is too large, too deep, too slow or no object.
+        UsageError: `read` found a wrong field.
+    """
     try:
         async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
             data = await _read_bytes(request)
@@ -99,10 +117,15 @@ async def read_body(request: Request) -> dict[str, Any]:
         raise RequestRefused(
             408, f"the body did not come within {BODY_TIMEOUT_SECONDS:g} seconds", close=True
         ) from None
+    if len(data) <= LARGE_BODY_BYTES:
+        return read(_parse(data))
+    return await asyncio.to_thread(lambda: read(_parse(data)))
+
+
+def _parse(data: bytes) -> dict[str, Any]:
     try:
         text = data.decode()
-        if is_nested_deeper(text, MAX_BODY_NESTING):
-            raise RequestRefused(400, f"the body is nested more than {MAX_BODY_NESTING} deep")
+        check_size(text)
         body: Any = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise RequestRefused(400, f"the body is not JSON: {str(error)[:200]}") from None
@@ -130,15 +153,24 @@ async def _read_bytes(request: Request) -> bytes:
     return b"".join(chunks)
 
 
-def is_nested_deeper(text: str, depth: int) -> bool:
-    """Whether JSON is nested deeper than `depth`, without parsing it.
+def check_size(text: str, max_nesting: int = MAX_BODY_NESTING, max_values: int = MAX_BODY_VALUES) -> None:
+    """Raise `RequestRefused` if JSON is nested too deeply or holds too many values, without parsing it.
 
-    Only the brackets of the text are kept, and the innermost pairs are removed, level by level. Brackets without a pair
-    are not JSON, and left to the parser.
+    The parser holds up all threads while it works. This takes no more steps than values are allowed, and lets other
+    threads work meanwhile. What is not JSON is left to the parser.
     """
-    brackets = _NO_BRACKETS.sub("", _STRING.sub("", text).translate(_BRACKETS))
-    for _ in range(depth):
-        if "[]" not in brackets:
-            return False
-        brackets = brackets.replace("[]", "")
-    return "[]" in brackets
+    depth = count = 0
+    for mark in _JSON_MARK.finditer(text):
+        sign = mark[0]
+        if sign in "[{":
+            depth += 1
+            if depth > max_nesting:
+                raise RequestRefused(400, f"the body is nested more than {max_nesting} deep")
+        elif sign in "]}":
+            depth -= 1
+            continue
+        elif sign != ",":
+            continue
+        count += 1
+        if count > max_values:
+            raise RequestRefused(400, f"the body holds more than {max_values:,} values")

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -16,6 +17,11 @@ HEAD_TIMEOUT_SECONDS = 15.0
 WRITE_TIMEOUT_SECONDS = 60.0
 """Time after which a client that reads nothing of its answer counts as disconnected."""
 
+FIRST_PROBE_SECONDS = 0.1
+MAX_PROBES = 5
+"""A client that has stopped sending may still read, or may be gone. That is found out by writing to it: after
+`FIRST_PROBE_SECONDS`, then after twice the time each, this often."""
+
 KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = 3
 """Time for answers to be completed when the server is stopped."""
@@ -27,7 +33,7 @@ class TimeoutProtocol(H11Protocol):
     """A connection to a client, with timeouts.
 
     It is closed if the head of a request does not arrive in time (not at all, or too slowly), or if the client does
-    not read its answer.
+    not read its answer. A client that closes its side after the request still gets its answer.
     """
 
     head_timeout = HEAD_TIMEOUT_SECONDS
@@ -35,6 +41,8 @@ class TimeoutProtocol(H11Protocol):
 
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
+    _probe_timer: asyncio.TimerHandle | None = None
+    _is_half_closed = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         super().connection_made(transport)
@@ -57,11 +65,45 @@ class TimeoutProtocol(H11Protocol):
         if self._write_timer is not None:
             self._write_timer.cancel()
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn returns None
+        """Whether the connection stays open for writing, when the client has closed its side."""
+        if not self._is_answering() or self.cycle.more_body:
+            return False
+        self._is_half_closed = True
+        self._probe_later(FIRST_PROBE_SECONDS, MAX_PROBES)
+        return True
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._is_half_closed:  # there is no next request
+            self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        for timer in (self._head_timer, self._write_timer):
+        for timer in (self._head_timer, self._write_timer, self._probe_timer):
             if timer is not None:
                 timer.cancel()
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]  # at first it is None
+
+    def _probe_later(self, seconds: float, remaining: int) -> None:
+        if remaining:
+            self._probe_timer = self.loop.call_later(seconds, self._probe, seconds, remaining)
+
+    def _probe(self, seconds: float, remaining: int) -> None:
+        """Write something that a client ignores. If the client is gone, a later write fails and ends the connection.
+
+        Before the answer that is an interim response, and within a stream of events an empty comment.
+        """
+        if not self._is_answering() or self.transport.is_closing():
+            return
+        if self.cycle.response_started:
+            probe: h11.Event = h11.Data(data=b":\n\n")
+        else:
+            probe = h11.InformationalResponse(status_code=100, headers=[])
+        self.transport.write(self.conn.send(probe))
+        self._probe_later(2 * seconds, remaining - 1)
 
     def _wait_for_head(self) -> None:
         if self._head_timer is None:

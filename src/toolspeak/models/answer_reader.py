@@ -15,6 +15,9 @@ from toolspeak.wire.sse import SseReader
 
 STREAM_PREFIXES = ("data:", "event:", ":")
 
+MAX_ANSWER_BYTES = 64 << 20
+"""The most bytes of one answer, streamed or whole: several times the longest answer of any model."""
+
 MAX_QUOTED_CHARS = 80
 """Characters of a body that are quoted in the error if it is not an answer."""
 
@@ -42,25 +45,48 @@ class AnswerReader:
         self._read_response = read_response
         self._streamed = streamed
         self._reader = SseReader()
+        self._size = 0
+        self._is_refused = False
         self._chunks: list[bytes] = []  # all of them until the first piece: the content type may be wrong
 
     def feed(self, chunk: bytes) -> list[Piece]:
-        """Read bytes that have arrived."""
+        """Read bytes that have arrived. An answer that is too long, or has too long a line, is a `failure`."""
+        self._size += len(chunk)
+        if self._size > MAX_ANSWER_BYTES:
+            return self._refuse(ProviderError(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes"))
         if not self.started:
             self._chunks.append(chunk)
-        return self._decode(self._reader.feed(chunk)) if self._streamed else []
+        if not self._streamed:
+            return []
+        try:
+            payloads = self._reader.feed(chunk)
+        except ProviderError as error:
+            return self._refuse(error)
+        return self._decode(payloads)
 
     def close(self) -> list[Piece]:
         """End the answer. If it is complete, the last piece is the `Answer`."""
+        if self._is_refused:
+            return []
         body = b"".join(self._chunks)
         text = "" if self.started else body.decode("utf-8-sig", "replace").strip()
-        unread = self._reader.feed(body) if not self._streamed and text.startswith(STREAM_PREFIXES) else []
+        try:
+            unread = self._reader.feed(body) if not self._streamed and text.startswith(STREAM_PREFIXES) else []
+        except ProviderError as error:
+            return self._refuse(error)
         pieces = self._decode([*unread, *self._reader.close()])
         if self.failure is not None:
             return pieces
         if self.ended:
             return [*pieces, self._decoder.close()]
         return pieces if self.started else self._read_whole_answer(text)
+
+    def _refuse(self, error: ModelError) -> list[Piece]:
+        """End the answer with an error, and free what was kept of it."""
+        self.failure = error
+        self._is_refused = True
+        self._chunks.clear()
+        return []
 
     def _decode(self, payloads: list[str]) -> list[Piece]:
         try:

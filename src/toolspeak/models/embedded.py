@@ -74,7 +74,12 @@ class EmbeddedModel:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         server = self._server if self.is_ready and self._server else await asyncio.to_thread(self.load)
         endpoint = Endpoint(
-            name="local", base_url=server.base_url, key=server.key, quirks=SERVERS["llamacpp"].quirks, vendor="local"
+            name="local",
+            base_url=server.base_url,
+            key=server.key,
+            quirks=SERVERS["llamacpp"].quirks,
+            reads_control_tokens=True,
+            vendor="local",
         )
         if request.sampling.temperature is None:  # small models call tools best without randomness
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))

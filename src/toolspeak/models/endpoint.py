@@ -47,6 +47,8 @@ class Endpoint:
         headers: Headers to send with each request, besides the key.
         quirks: What it supports of the API.
         rules: How it needs schemas changed.
+        reads_control_tokens: Whether its server reads control tokens in the text of messages as such, so that they must
+            be broken before.
         retry: How long to wait, and how often to try again.
         vendor: The owner of `extra` data: data of other vendors is not sent to it. By default the vendor of the API.
         leaks_calls: Whether a call may be left in the text of an answer, so that the native dialect reads the text.
@@ -60,6 +62,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     quirks: Quirks = NO_QUIRKS
     rules: SchemaRules = NO_CHANGES
+    reads_control_tokens: bool = False
     retry: RetryPolicy = RetryPolicy()
     vendor: str | None = None
     leaks_calls: bool = True

@@ -11,6 +11,7 @@ from toolspeak.errors import ModelError, RateLimited
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request
+from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.chat_request import ChatRequest
@@ -58,14 +59,14 @@ class HttpModel:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
 
-        body = self._encode(request)
+        body, is_broken = self._encode(request)
         schedule = transport.RetrySchedule(self.endpoint.retry)
         deadline = _deadline(self.endpoint)
         while True:
             try:
                 async with (
                     transport.post(self.endpoint, self._wire.PATH, body, deadline) as response,
-                    aclosing(self._read_answer(response, deadline)) as answer,
+                    aclosing(self._read_answer(response, deadline, PieceRestorer() if is_broken else None)) as answer,
                 ):
                     async for pieces in answer:
                         yield pieces
@@ -73,7 +74,8 @@ class HttpModel:
             except transport.Retryable as failure:
                 await schedule.wait(failure, deadline)
 
-    def _encode(self, request: Request) -> bytes:
+    def _encode(self, request: Request) -> tuple[bytes, bool]:
+        """Return the body of a request, and whether control tokens in it were broken."""
         shown, sampling, constraint = request.shown, request.sampling, request.shown.constraint
         chat_request = ChatRequest(
             model=self.model,
@@ -94,10 +96,15 @@ class HttpModel:
         )
         endpoint = self.endpoint
         body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
-        return json.dumps(body).encode()
+        is_broken = False
+        if endpoint.reads_control_tokens:
+            messages = break_in_messages(body["messages"])
+            is_broken = messages != body["messages"]
+            body["messages"] = messages
+        return json.dumps(body).encode(), is_broken
 
     async def _read_answer(
-        self, response: "aiohttp.ClientResponse", deadline: float | None
+        self, response: "aiohttp.ClientResponse", deadline: float | None, restorer: PieceRestorer | None
     ) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer. Raises `ModelError`, or `Retryable` if nothing of the answer has arrived."""
         from toolspeak.models import transport
@@ -112,14 +119,17 @@ class HttpModel:
         try:
             while reader.failure is None and (chunk := await (_read_trailer(read) if reader.ended else read())):
                 if pieces := reader.feed(chunk):
-                    yield pieces
+                    yield pieces if restorer is None else restorer.feed(pieces)
         except transport.CONNECTION_ERRORS as error:
             broken = error
         finally:
             self.skipped += decoder.skipped
             if timer is not None:
                 timer.cancel()
-        if pieces := reader.close():
+        pieces = reader.close()
+        if restorer is not None:
+            pieces = [*restorer.feed(pieces), *restorer.close()]
+        if pieces:
             yield pieces
         if reader.failure is not None:
             raise self._reported_error(reader.failure, started=reader.started)

@@ -112,6 +112,7 @@ def _on_known_server(
         key_variable=server.key_variable,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         retry=retry or RetryPolicy(),
         vendor=where,
         leaks_calls=server.leaks_calls or base_url != server.base_url,  # at another address, any server may answer
@@ -180,6 +181,7 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         key_variable=variable,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         retry=retry or RetryPolicy(),
         vendor=where,
         leaks_calls=server.leaks_calls,
@@ -219,6 +221,7 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
         headers=headers,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         retry=retry or RetryPolicy(),
         leaks_calls=server.leaks_calls or address != server.base_url,
     )

@@ -28,6 +28,8 @@ class ServerProfile:
             of the model themselves, and miss some; vendors who serve only models of their own do not.
         quirks: What it supports of the API.
         rules: How it needs schemas changed.
+        reads_control_tokens: Whether it tokenises the text of messages together with its chat template, so that a
+            control token in the text counts as one.
     """
 
     base_url: str
@@ -39,6 +41,7 @@ class ServerProfile:
     leaks_calls: bool = True
     quirks: Quirks = Quirks()
     rules: SchemaRules = SchemaRules()
+    reads_control_tokens: bool = False
 
 
 @frozen
@@ -107,6 +110,7 @@ SERVERS: dict[str, ServerProfile] = {
         url_variable="LMSTUDIO_BASE_URL",
         key_variable="LM_API_TOKEN",
         reliable_tool_calls=False,
+        reads_control_tokens=True,
         quirks=Quirks(named_choice=False, allowed_tools=False, parallel_tool_calls=False),
     ),
     "ollama": ServerProfile(
@@ -114,6 +118,7 @@ SERVERS: dict[str, ServerProfile] = {
         url_variable="OLLAMA_HOST",
         url_has_no_version=True,
         reliable_tool_calls=False,
+        reads_control_tokens=True,
         quirks=Quirks(tool_choice=False, allowed_tools=False, parallel_tool_calls=False),
     ),
     "llamacpp": ServerProfile(
@@ -121,6 +126,7 @@ SERVERS: dict[str, ServerProfile] = {
         url_variable="LLAMACPP_BASE_URL",
         key_variable="LLAMA_API_KEY",
         reliable_tool_calls=False,
+        reads_control_tokens=True,
         quirks=Quirks(named_choice=False, allowed_tools=False, parallel_always_sent=True, grammar=True),
     ),
     "vllm": ServerProfile(
@@ -128,12 +134,15 @@ SERVERS: dict[str, ServerProfile] = {
         url_variable="VLLM_BASE_URL",
         key_variable="VLLM_API_KEY",
         reliable_tool_calls=False,
+        reads_control_tokens=True,
         quirks=Quirks(allowed_tools=False),
     ),
 }
 
-UNKNOWN_SERVER = ServerProfile(base_url="", reliable_tool_calls=False, quirks=Quirks(allowed_tools=False))
-"""A server of which only the address is known."""
+UNKNOWN_SERVER = ServerProfile(
+    base_url="", reliable_tool_calls=False, reads_control_tokens=True, quirks=Quirks(allowed_tools=False)
+)
+"""A server of which only the address is known. It may be any local server, so the careful assumptions hold."""
 
 FAMILIES: tuple[ModelFamily, ...] = (
     ModelFamily(pattern=r"gpt-oss|gpt-[45]|\bo[134]\b|claude|gemini", dialect="native"),

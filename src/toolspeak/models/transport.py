@@ -242,7 +242,7 @@ async def _read_body(response: aiohttp.ClientResponse) -> str:
     with suppress(*CONNECTION_ERRORS):
         async with asyncio.timeout(ERROR_BODY_TIMEOUT_SECONDS):
             while len(body) < MAX_ERROR_BYTES and (chunk := await response.content.readany()):
-                body += chunk
+                body += chunk[: MAX_ERROR_BYTES - len(body)]  # one chunk may be large, if it was compressed
     return body.decode("utf-8", "replace")
 
 

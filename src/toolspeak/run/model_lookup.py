@@ -64,6 +64,7 @@ def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
         key_variable=configured.key_env,
         quirks=server.quirks,
         rules=server.rules,
+        reads_control_tokens=server.reads_control_tokens,
         vendor=name,
         leaks_calls=server.leaks_calls,
     )

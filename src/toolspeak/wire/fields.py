@@ -4,10 +4,22 @@ A field that is null counts as left out: clients write both.
 """
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, cast
 
 from toolspeak.errors import UsageError
 from toolspeak.spec import ToolSpec
+
+MAX_TOOLS = 1_000
+"""The most tools of one request."""
+
+MAX_TOOL_VALUES = 50_000
+"""The most JSON values in the definitions of all tools of one request: names, types, properties, enum members."""
+
+MAX_STOP_TEXTS = 256
+"""The most texts that end an answer."""
+
+MAX_QUOTED_CHARS = 80
+"""Characters of a value that are quoted in an error."""
 
 _KIND_NAMES = {
     dict: "an object",
@@ -68,12 +80,14 @@ class Fields:
             raise self.error(name, f"must be from 0 to {maximum:g}, not {number:g}")
         return number
 
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts. A single text stands for a list of one."""
+    def texts(self, name: str, *, maximum: int) -> tuple[str, ...]:
+        """Return a list of at most `maximum` texts. A single text stands for a list of one."""
         value = self.value(name)
         if isinstance(value, str):
             return (value,)
         items: list[Any] = [] if value is None else check_kind(value, list, self.path_of(name))
+        if len(items) > maximum:
+            raise self.error(name, f"has {len(items):,} texts; at most {maximum:,} are allowed")
         return tuple(check_kind(item, str, f"{self.path_of(name)}[{index}]") for index, item in enumerate(items))
 
     def object(self, name: str) -> "Fields":
@@ -127,12 +141,35 @@ def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
     return ToolSpec(name=name, description=fields.optional_text("description"), parameters=parameters)
 
 
+def check_tool_limits(fields: Fields) -> None:
+    """Raise `UsageError` if the field `tools` holds more tools or more JSON values than are allowed.
+
+    Every tool is shown to the model as text, so that the work for a request grows with both.
+    """
+    value = fields.value("tools")
+    tools: list[Any] = [] if value is None else check_kind(value, list, fields.path_of("tools"))
+    if len(tools) > MAX_TOOLS:
+        raise fields.error("tools", f"has {len(tools):,} tools; at most {MAX_TOOLS:,} are allowed")
+    remaining = MAX_TOOL_VALUES
+    waiting: list[Any] = [tools]
+    while waiting:
+        value = waiting.pop()
+        inner: Any = list(cast("dict[str, Any]", value).values()) if isinstance(value, dict) else value
+        if isinstance(inner, list):
+            children = cast("list[Any]", inner)
+            remaining -= len(children)
+            if remaining < 0:
+                raise fields.error("tools", f"hold more than {MAX_TOOL_VALUES:,} values in their schemas")
+            waiting += children
+
+
 def check_unique_names(tools: Collection[ToolSpec]) -> None:
     """Raise `UsageError` if two tools share a name."""
-    names = [tool.name for tool in tools]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"tools: the name {name!r} is given twice")
+    seen: set[str] = set()
+    for tool in tools:
+        if tool.name in seen:
+            raise UsageError(f"tools: the name {tool.name[:MAX_QUOTED_CHARS]!r} is given twice")
+        seen.add(tool.name)
 
 
 def check_known_names(names: Collection[str], tools: Collection[ToolSpec], path: str) -> None:
@@ -140,4 +177,4 @@ def check_known_names(names: Collection[str], tools: Collection[ToolSpec], path:
     known = {tool.name for tool in tools}
     for name in names:
         if name not in known:
-            raise UsageError(f"{path}: there is no tool {name!r} in tools")
+            raise UsageError(f"{path}: there is no tool {name[:MAX_QUOTED_CHARS]!r} in tools")

@@ -7,6 +7,11 @@ is complete, so that no chunk can split a character; and every other field is sk
 
 import re
 
+from toolspeak.errors import ProviderError
+
+MAX_LINE_BYTES = 16 << 20
+"""The longest line of a stream. An image in an answer is one line, so lines of some megabytes are usual."""
+
 _BOM = b"\xef\xbb\xbf"
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -17,11 +22,16 @@ class SseReader:
 
     def __init__(self) -> None:
         self._held: list[bytes] = []  # chunks of a line whose end has not arrived
+        self._held_bytes = 0
         self._data: list[bytes] = []  # data lines of an event whose end has not arrived
         self._after_return = False  # the last chunk ended in CR: an LF that follows belongs to it
 
     def feed(self, chunk: bytes) -> list[str]:
-        """Return the data of the events that `chunk` completes."""
+        """Return the data of the events that `chunk` completes.
+
+        Raises:
+            ProviderError: A line has not ended after `MAX_LINE_BYTES`.
+        """
         if chunk.endswith(b"\n\n") and self._is_one_event(chunk):
             self._after_return = False
             return [chunk[6:-2].decode("utf-8", "replace")]
@@ -29,11 +39,11 @@ class SseReader:
             chunk = self._normalize_line_ends(chunk)
         if b"\n" not in chunk:
             if chunk:
-                self._held.append(chunk)
+                self._hold(chunk)
             return []
         if self._held:
             chunk = b"".join((*self._held, chunk))
-            self._held.clear()
+            self._drop_held()
         payloads: list[str] = []
         if not self._data:
             end = chunk.rfind(b"\n\n")
@@ -44,15 +54,27 @@ class SseReader:
             *lines, rest = chunk.split(b"\n")
             self._read_lines(lines, payloads)
             if rest:
-                self._held.append(rest)
+                self._hold(rest)
         return payloads
 
     def close(self) -> list[str]:
         """End the stream. Return the data of an event that was not terminated, which may be cut."""
         payloads: list[str] = []
         self._read_lines([b"".join(self._held), b""], payloads)
-        self._held.clear()
+        self._drop_held()
         return payloads
+
+    def _hold(self, chunk: bytes) -> None:
+        """Keep the beginning of a line until its end arrives."""
+        self._held_bytes += len(chunk)
+        if self._held_bytes > MAX_LINE_BYTES:
+            self._drop_held()
+            raise ProviderError(f"a line of the answer is longer than {MAX_LINE_BYTES:,} bytes")
+        self._held.append(chunk)
+
+    def _drop_held(self) -> None:
+        self._held.clear()
+        self._held_bytes = 0
 
     def _is_one_event(self, chunk: bytes) -> bool:
         """Whether `chunk` is exactly one event of one line, as nearly all are where tokens are sent one by one."""

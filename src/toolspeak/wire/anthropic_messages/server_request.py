@@ -1,6 +1,6 @@
 """Reads the body of a request as a server: the reverse of `client_request`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolspeak.events import AUTO, ToolChoice
@@ -8,7 +8,14 @@ from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result
 from toolspeak.spec import ToolSpec
 from toolspeak.wire.anthropic_messages.names import VENDOR
 from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.fields import Fields, check_known_names, check_unique_names, read_tool
+from toolspeak.wire.fields import (
+    MAX_STOP_TEXTS,
+    Fields,
+    check_known_names,
+    check_tool_limits,
+    check_unique_names,
+    read_tool,
+)
 from toolspeak.wire.media import decode_base64, guess_image_type
 
 _KNOWN_FIELDS = frozenset(
@@ -36,13 +43,14 @@ def read_request(body: Any) -> ChatRequest:
         max_tokens=max_tokens,
         temperature=fields.number("temperature", maximum=1),
         top_p=fields.number("top_p", maximum=1),
-        stop=fields.texts("stop_sequences"),
+        stop=fields.texts("stop_sequences", maximum=MAX_STOP_TEXTS),
         include_usage=True,
         extra={**extra, "tools": vendor_tools} if vendor_tools else extra or None,
     )
 
 
 def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, Any]]]:
+    check_tool_limits(fields)
     tools: list[ToolSpec] = []
     vendor_tools: list[dict[str, Any]] = []
     for tool in fields.objects("tools"):
@@ -84,15 +92,25 @@ class _BlockReader:
     """Reads the messages. A user message with results becomes a tool message; its other blocks follow the results."""
 
     def __init__(self) -> None:
-        self._calls: list[str] = []  # ids of the calls in the last assistant message
+        self._calls: dict[str, int] = {}  # the places of the calls in the last assistant message, by their ids
 
     def read(self, fields: Fields) -> tuple[Message, ...]:
         messages: list[Message] = []
+        results: list[Part] = []  # the parts of tool messages that follow each other
         for given in fields.objects("messages", required=True):
+            if results and given.value("role") != "user":
+                messages.append(self._build_tool_message(results, given))
+                results = []
             message = self._read_message(given)
-            if message.role == "tool" and messages and messages[-1].role == "tool":
-                message = self._build_tool_message((*messages.pop().parts, *message.parts), given)
+            if message.role == "tool":
+                results += message.parts
+                continue
+            if results:  # a message of the user, without results
+                messages.append(self._build_tool_message(results, given))
+                results = []
             messages.append(message)
+        if results:
+            messages.append(self._build_tool_message(results, fields))
         if not messages:
             raise fields.error("messages", "is empty")
         return tuple(messages)
@@ -101,7 +119,8 @@ class _BlockReader:
         match message.text("role"):
             case "assistant":
                 parts = _read_content(message, "content", _read_assistant_block)
-                self._calls = [part.call.id for part in parts if isinstance(part, Call)]
+                calls = [part.call.id for part in parts if isinstance(part, Call)]
+                self._calls = {call_id: place for place, call_id in enumerate(calls)}
                 return Message(role="assistant", parts=parts)
             case "user":
                 parts = _read_content(message, "content", self._read_user_block)
@@ -113,12 +132,12 @@ class _BlockReader:
             case other:
                 raise message.error("role", f"{other!r} is none of user, assistant, system")
 
-    def _build_tool_message(self, parts: tuple[Part, ...], given: Fields) -> Message:
+    def _build_tool_message(self, parts: Sequence[Part], given: Fields) -> Message:
         results = {part.call_id: part for part in parts if isinstance(part, Result)}
         others = [part for part in parts if not isinstance(part, Result)]
         if len(results) + len(others) < len(parts):
             raise given.error("content", "a call has two results")
-        in_order = sorted(results.values(), key=lambda result: self._calls.index(result.call_id))
+        in_order = sorted(results.values(), key=lambda result: self._calls[result.call_id])
         return Message(role="tool", parts=(*in_order, *others))
 
     def _read_user_block(self, block: Fields) -> Part:

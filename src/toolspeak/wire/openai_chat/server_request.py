@@ -9,7 +9,15 @@ from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
 from toolspeak.spec import ToolSpec
 from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.fields import Fields, check_kind, check_known_names, check_unique_names, read_tool
+from toolspeak.wire.fields import (
+    MAX_STOP_TEXTS,
+    Fields,
+    check_kind,
+    check_known_names,
+    check_tool_limits,
+    check_unique_names,
+    read_tool,
+)
 from toolspeak.wire.media import decode_base64, decode_data_url, guess_image_type
 from toolspeak.wire.openai_chat.names import REASONING_DETAILS, REASONING_FIELDS, VENDOR
 
@@ -42,13 +50,14 @@ def read_request(body: Any) -> ChatRequest:
         temperature=fields.number("temperature", maximum=2),
         top_p=fields.number("top_p", maximum=1),
         seed=fields.integer("seed"),
-        stop=fields.texts("stop"),
+        stop=fields.texts("stop", maximum=MAX_STOP_TEXTS),
         include_usage=options is not None and options.flag("include_usage", False),
         extra=fields.other_fields(_KNOWN_FIELDS) or None,
     )
 
 
 def _read_tools(fields: Fields) -> tuple[ToolSpec, ...]:
+    check_tool_limits(fields)
     tools: list[ToolSpec] = []
     for tool in fields.objects("tools"):
         if tool.text("type") != "function":
@@ -84,7 +93,7 @@ def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[Too
 def _read_allowed_tools(allowed: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:
     # The API requires a call of at least one of these tools. A `ToolChoice` that names several requires all of them.
     # So the other tools are left out, and a call of any remaining tool is required.
-    names = [tool.object("function").text("name") for tool in allowed.objects("tools", required=True)]
+    names = {tool.object("function").text("name") for tool in allowed.objects("tools", required=True)}
     check_known_names(names, tools, allowed.path_of("tools"))
     mode = allowed.text("mode")
     if mode not in ("auto", "required"):
@@ -98,14 +107,15 @@ class _ChatReader:
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
-        self._results: list[Result] = []
-        self._order: list[str] = []  # ids of the calls in the last assistant message
+        self._results: dict[str, Result] = {}  # by the ids of their calls
+        self._order: dict[str, int] = {}  # the places of the calls in the last assistant message, by their ids
 
     def read(self, fields: Fields) -> tuple[Message, ...]:
         for message in fields.objects("messages", required=True):
             role = message.text("role")
             if role == "tool":
-                self._results.append(self._read_result(message))
+                result = self._read_result(message)
+                self._results[result.call_id] = result
                 continue
             self._flush_results()
             self._messages.append(self._read_message(role, message))
@@ -122,7 +132,7 @@ class _ChatReader:
                 return Message(role="user", parts=_read_content(message, _read_user_part))
             case "assistant":
                 assistant = _read_assistant(message)
-                self._order = [call.id for call in assistant.calls]
+                self._order = {call.id: place for place, call in enumerate(assistant.calls)}
                 return assistant
             case other:
                 raise message.error("role", f"{other!r} is none of system, developer, user, assistant, tool")
@@ -131,13 +141,13 @@ class _ChatReader:
         call_id = message.text("tool_call_id")
         if call_id not in self._order:
             raise message.error("tool_call_id", f"the message before has no call {call_id!r}")
-        if any(result.call_id == call_id for result in self._results):
+        if call_id in self._results:
             raise message.error("tool_call_id", f"{call_id!r} has a result already")
         return Result(call_id=call_id, content=_read_content(message, _read_text_part))
 
     def _flush_results(self) -> None:
         if self._results:
-            in_order = sorted(self._results, key=lambda result: self._order.index(result.call_id))
+            in_order = sorted(self._results.values(), key=lambda result: self._order[result.call_id])
             self._messages.append(Message(role="tool", parts=tuple(in_order)))
             self._results.clear()
 
