@@ -1,6 +1,7 @@
 """Code that models write for maths, dates, text and JSON runs, and shows what a Python shell shows."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -254,6 +255,18 @@ def test_a_value_is_shown_with_no_more_work_than_it_is_worth():
     assert format_value("x" * 100, 10) == "'xxxxxxxxx…"
     while deep:  # or Python would go down with it when it forgets it
         deep = deep[0]
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.parametrize(
+    "name", ["temporary files", "a database in a file", "an archive", "a callback from C, and threads"]
+)
+def test_files_work_in_bubblewrap(name: str):
+    confinement = Confinement(seccomp=detect_confinement().seccomp, bubblewrap=shutil.which("bwrap"))
+    code = f"import os\nopen(os.devnull, 'w').write('x')\nopen('/dev/urandom', 'rb').read(4)\n{SNIPPETS[name]['code']}"
+    done = run_full(code, SandboxLimits(seconds=10), confinement=confinement)
+    assert done.error is None
+    assert lines(done.stdout + (done.value or "")) == lines(SNIPPETS[name]["shows"])
 
 
 def test_bubblewrap_shows_python_and_nothing_else():

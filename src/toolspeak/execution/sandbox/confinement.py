@@ -74,6 +74,7 @@ def bubblewrap_command(program: str, command: list[str], shown: list[Path], *, d
             if (path / inner).is_dir():
                 wrapped += ["--tmpfs", str(path / inner), "--remount-ro", str(path / inner)]
     # Not --dev, which brings /dev/shm, where files have no limit, and /dev/zero: mapped, it is memory without a limit.
+    wrapped += ["--perms", "0755", "--dir", "/dev"]
     for device in ("/dev/null", "/dev/urandom"):
         wrapped += ["--dev-bind", device, device]
     wrapped += ["--perms", "1777", "--size", str(disk), "--tmpfs", "/tmp", "--chdir", "/tmp"]  # noqa: S108 (inside)
