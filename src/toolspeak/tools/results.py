@@ -105,7 +105,7 @@ class _Survey:
         waiting = [result]
         while waiting:
             value = waiting.pop()
-            kind: type[Any] = type(value)
+            kind = type(cast("Any", value))
             if kind is str:
                 chars += len(value)
             elif kind not in PLAIN_TYPES:
