@@ -105,7 +105,7 @@ class _Survey:
         waiting = [result]
         while waiting:
             value = waiting.pop()
-            kind = type(cast("Any", value))
+            kind = cast("type[Any]", type(value))
             if kind is str:
                 chars += len(value)
             elif kind not in PLAIN_TYPES:
