@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local docs check fmt bench bench-full fuzz clean
+.PHONY: help setup demo chat test test-local docs check fmt bench bench-full fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -62,5 +62,11 @@ fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many
 	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call" --hypothesis-profile fuzz --timeout 1800
 
+# Not part of `check`: it needs the network. In an environment of its own, so that nothing else depends on it.
+audit: ## look up known advisories for the pinned dependencies; fails where a pin could not be looked up
+	$(PYTHON) -m venv --clear .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/audit-requirements.txt
+	.venv-audit/bin/python scripts/audit.py
+
 clean: ## remove what was made
-	rm -rf $(VENV) bench/.venvs site
+	rm -rf $(VENV) .venv-audit bench/.venvs site

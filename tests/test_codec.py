@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import warnings
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -12,7 +13,17 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from toolspeak import UsageError
-from toolspeak.codec import FORMAT, Item, decode, dump_facts, dump_messages, encode, load_facts, load_messages
+from toolspeak.codec import (
+    FORMAT,
+    IncompleteLineWarning,
+    Item,
+    decode,
+    dump_facts,
+    dump_messages,
+    encode,
+    load_facts,
+    load_messages,
+)
 from toolspeak.events import CallReady, Fact, RunEnded, RunStarted, ToolFinished, TurnEnded, TurnStarted, Usage
 from toolspeak.messages import (
     Arguments,
@@ -133,19 +144,33 @@ def test_messages_are_no_facts_and_facts_are_no_messages():
 
 
 @given(st.lists(st.one_of(*map(strategy, FACTS)), min_size=1, max_size=3), st.data())
-def test_a_log_that_was_cut_says_so_or_is_read_up_to_the_cut(items: list[Any], data: st.DataObject):
+def test_a_log_that_was_cut_is_read_up_to_the_cut(items: list[Any], data: st.DataObject):
     text = dump_facts(items)
     cut = data.draw(st.integers(0, len(text)))
     whole = text[:cut].count("\n")
-    try:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
         read = load_facts(text[:cut])
-    except UsageError as error:
-        message = str(error)
-        assert message.startswith(f"line {whole + 1}: not JSON")
-        assert "cut" in message
-    else:
-        assert read == tuple(items[: len(read)])
-        assert len(read) in (whole, whole + 1)
+    assert read == tuple(items[: len(read)])
+    assert len(read) in (whole, whole + 1)
+    is_torn = len(read) == whole and cut > 0 and text[cut - 1] != "\n"
+    assert [str(each.message) for each in given] == [f"line {whole + 1} was cut and is left out"] * is_torn
+    assert all(each.category is IncompleteLineWarning for each in given)
+
+
+def test_only_a_last_line_without_an_end_is_left_out():
+    line = dump_facts([TurnStarted(turn=1)])
+    torn = line[:-10]
+    for text in (torn + "\n", torn + "\n" + line, line + "torn", line + torn + "\n", line + "[1"):
+        with pytest.raises(UsageError, match=r"^line \d: not JSON"):
+            load_facts(text)
+    with pytest.raises(UsageError, match=r"^line 2: unknown kind"):
+        load_facts(line + '{"v": 1, "kind": "other"}')
+    with pytest.raises(UsageError, match=r"^line 1: not JSON"):
+        load_messages(torn)
+    assert load_facts(line + line.rstrip("\n")) == (TurnStarted(turn=1),) * 2
+    with pytest.warns(IncompleteLineWarning, match=r"^line 2 was cut and is left out$"):
+        assert load_facts(line + torn) == (TurnStarted(turn=1),)
 
 
 LOOKALIKES = [

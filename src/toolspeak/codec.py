@@ -11,10 +11,13 @@ cut. The rules of the format:
    look like anything and stays unchanged. Two escapes are needed, both in arguments: a `Ref` is
    `{"$call": id, "path": […]}` and a `Concat` is `{"$concat": […]}`, so a user's own key that begins with `$` is
    written with one more `$`.
+4. A process that dies while it appends a fact leaves a last line that has no end. `load_facts` leaves such a line out,
+   with a warning: the fact had not been recorded. Anything else that cannot be read is an error.
 """
 
 import base64
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -34,6 +37,10 @@ Item: TypeAlias = Message | Fact
 Decoder: TypeAlias = Callable[[Any], Any]
 
 
+class IncompleteLineWarning(UserWarning):
+    """The last line of a file of facts was cut, and was left out."""
+
+
 def dump_facts(facts: Iterable[Fact]) -> str:
     r"""Write the facts of a run as JSON Lines.
 
@@ -51,15 +58,39 @@ def dump_facts(facts: Iterable[Fact]) -> str:
 def load_facts(text: str) -> tuple[Fact, ...]:
     """Read the facts of a run from JSON Lines.
 
+    A last line that was cut, as a crash leaves it, is left out, with an `IncompleteLineWarning`.
+
     Raises:
         UsageError: A line cannot be read, or holds a message (see `load_messages`). The error names the line.
     """
     facts: list[Fact] = []
-    for number, item in _load(text):
+    complete = drop_incomplete_line(text)
+    if len(complete) < len(text):
+        number = complete.count("\n") + 1
+        warnings.warn(f"line {number} was cut and is left out", IncompleteLineWarning, stacklevel=2)
+    for number, item in _load(complete):
         if isinstance(item, Message):
             raise UsageError(f"line {number}: this is a message, not a fact of a run")
         facts.append(item)
     return tuple(facts)
+
+
+def drop_incomplete_line(text: str) -> str:
+    r"""Return JSON Lines without a last line that was cut: the beginning of an object, without a line break after it.
+
+    Examples:
+        >>> drop_incomplete_line('{"v": 1, "kind": "turn_started", "turn": 1}\n{"v": 1, "ki')
+        '{"v": 1, "kind": "turn_started", "turn": 1}\n'
+    """
+    start = text.rfind("\n") + 1
+    line = text[start:]
+    if not line.startswith("{"):
+        return text
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return text[:start]
+    return text
 
 
 def dump_messages(messages: Iterable[Message]) -> str:

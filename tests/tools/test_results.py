@@ -3,12 +3,14 @@
 import itertools
 import json
 import math
-from collections import deque
+import re
+from collections import UserDict, UserList, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -326,3 +328,66 @@ RESULTS = st.recursive(
 @given(RESULTS)
 def test_any_result_becomes_json(result: Any):
     read(result)
+
+
+def doubled(depth: int, pair: Any, leaf: Any = "lol") -> Any:
+    """A value whose text doubles with each level, as the aliases of a YAML document make one."""
+    value = leaf
+    for _ in range(depth):
+        value = pair(value)
+    return value
+
+
+DOUBLINGS = {
+    "list": lambda x: [x, x],
+    "tuple": lambda x: (x, x),
+    "dict": lambda x: {"a": x, "b": x},
+    "deque": lambda x: deque([x, x]),
+    "model": lambda x: HostileModel(x=[x, x]),
+    "dataclass": lambda x: HostileData(x=(x, x)),
+    "namespace": lambda x: SimpleNamespace(a=x, b=x),
+    "mapping": lambda x: MappingProxyType({"a": x, "b": x}),
+    "user list": lambda x: UserList([x, x]),
+    "user dict": lambda x: UserDict({"a": x, "b": x}),
+    "view": lambda x: [{"a": x, "b": x}.values()],
+    "error": lambda x: ValueError(x, x),
+    "with bytes": lambda x: [x, x, b"\xff"],
+    "with what cannot be looked at": lambda x: [x, x, HostileList([1])],
+}
+
+
+@pytest.mark.parametrize("pair", DOUBLINGS.values(), ids=DOUBLINGS)
+def test_repetition_without_bounds_is_measured_and_not_written(pair: Any):
+    for depth in (25, 45, 900):
+        shown = read(doubled(depth, pair))
+        assert re.fullmatch(r"… \(too large to show: ([\d,]+|more than 10\^\d+) (values|characters)\)", shown)
+
+
+@pytest.mark.parametrize("pair", DOUBLINGS.values(), ids=DOUBLINGS)
+def test_repetition_in_bounds_is_written(pair: Any):
+    assert "too large" not in output_text(read(doubled(5, pair)))
+
+
+def test_the_size_of_a_result_is_what_it_is_when_written_out():
+    assert read(doubled(20, lambda x: [x, x])) == "… (too large to show: 2,097,151 values)"
+    assert read([["a" * 1_000_000] * 60]) == "… (too large to show: 60,000,000 characters)"
+    assert read(["a" * 1_000_000] * 3) == ["a" * 1_000_000] * 3
+
+
+def test_a_cycle_does_not_hide_repetition():
+    leaf: list[Any] = []
+    value = doubled(40, lambda x: [x, x], leaf)
+    leaf.append(value)
+    assert "too large to show" in read(value)
+
+
+def test_the_items_of_a_generator_are_measured_before_they_are_written():
+    huge = doubled(40, lambda x: [x, x])
+    assert read(iter([1, huge, 2])) == [1, "… (cut after 1 items)"]
+    assert read({"rows": itertools.repeat(doubled(10, lambda x: [x, x]))})["rows"][-1] == "… (cut after 97 items)"
+    assert read(iter([["a" * 1_000_000] * 60])) == ["… (cut after 0 items)"]
+
+
+def test_a_large_result_without_repetition_is_written():
+    rows = [[number, str(number)] for number in range(100_000)]
+    assert output_value(rows) == rows

@@ -2,13 +2,17 @@
 
 A string stays unchanged; everything else becomes JSON by its type. A value without a JSON form gets a readable one. No
 return value can raise an error here: a hostile `__repr__`, a cycle or an endless generator is a result like any other.
+A part that occurs twice is written out twice, so a few lists within lists can be gigabytes of text (YAML's aliases make
+them): the size of a result is computed before any of it is written.
 """
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections import UserDict, UserList, deque
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from types import MappingProxyType, NoneType, SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -21,6 +25,15 @@ MAX_GENERATOR_ITEMS = 10_000
 MAX_GENERATOR_CHARS = 8_000_000
 """Characters taken from the generators in a result, whose items may be large."""
 
+MAX_NODES = 5_000_000
+"""Values in a result, each counted as often as it is written out."""
+
+MAX_REPEATED_NODES = 200_000
+"""The same for a result that is mostly repetition: written out, it has ten times the values that it holds."""
+
+MAX_CHARS = 50_000_000
+"""Characters in the texts and keys of a result, each counted as often as it is written out."""
+
 MAX_INTEGER_BITS = 14_000
 """Bits of the largest integer that is written out; Python refuses more than 4,300 digits."""
 
@@ -28,12 +41,21 @@ MAX_DEPTH = 50
 """Levels of nesting in a result that pydantic cannot convert as a whole."""
 
 
+MAPPINGS = (dict, UserDict, MappingProxyType)
+COLLECTIONS = (list, tuple, set, frozenset, deque, UserList, KeysView, ValuesView, ItemsView)
+PLAIN_TYPES = frozenset({str, int, float, bool, NoneType})
+
+
 def output_value(result: Any) -> Json:
     """Return the return value of a tool as a JSON value."""
     if result is None or type(result) in (str, bool):
         return result
+    survey = _Survey()
+    size = survey.measure(result)
+    if survey.is_too_large(size):
+        return _describe_too_large(size)
     try:
-        if not _has_iterator(result):
+        if not survey.has_iterator:
             value = to_jsonable_python(result, bytes_mode="utf8", fallback=_fallback)
             json.dumps(value, allow_nan=False)  # not a number, or one too large for Python to write, is not JSON
             return value
@@ -50,25 +72,118 @@ def output_text(value: Json) -> str:
 _encode_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would make an encoder each time
 
 
-def _has_iterator(result: Any) -> bool:
-    """Whether a result holds an iterator, which may have no end."""
-    met: set[int] = set()
-    waiting = [result]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, Iterator):
-            return True
-        if not isinstance(value, str | int | float) and id(value) not in met:
-            met.add(id(value))
-            waiting += _get_children(value)
-    return False
+class Size(NamedTuple):
+    """How much JSON a value is when it is written out.
+
+    Attributes:
+        nodes: The values in it.
+        chars: The characters of the texts and keys in it.
+    """
+
+    nodes: int = 1
+    chars: int = 0
+
+
+class _Survey:
+    """Measures a result before it is converted. A part that occurs many times is measured once.
+
+    Attributes:
+        has_iterator: Whether the result holds an iterator, which may have no end.
+    """
+
+    def __init__(self) -> None:
+        self.has_iterator = False
+        self._held = 1
+        self._sizes: dict[int, Size] = {}
+
+    def measure(self, result: Any) -> Size:
+        """Return the size of a result. Most results repeat no part: what they hold is what is written out."""
+        met: set[int] = set()
+        kept: list[Any] = []  # fields may be made when they are asked for: no other object may get their `id`
+        is_repeated = False
+        chars = 0
+        waiting = [result]
+        while waiting:
+            value = waiting.pop()
+            kind = cast("type[Any]", type(value))
+            if kind is str:
+                chars += len(value)
+            elif kind not in PLAIN_TYPES:
+                if id(value) in met:
+                    is_repeated = True
+                    continue
+                met.add(id(value))
+                self.has_iterator = self.has_iterator or isinstance(value, Iterator)
+                chars += _count_own_chars(value)
+                children = _get_children_safely(value)
+                if children:
+                    kept.append(children)
+                    self._held += len(children)
+                    waiting += children
+        return self._measure_repeated(result) if is_repeated else Size(self._held, chars)
+
+    def _measure_repeated(self, result: Any) -> Size:
+        # Without recursion, since a result may be nested deeply. A part is on the stack twice: the first time its own
+        # parts are put above it, the second time they are measured.
+        kept: list[Any] = []
+        waiting: list[tuple[Any, list[Any] | None]] = [(result, None)]
+        while waiting:
+            value, children = waiting.pop()
+            if children is not None:
+                nodes, chars = 1, _count_own_chars(value)
+                for child in children:
+                    size = self._size_of(child)
+                    nodes, chars = nodes + size.nodes, chars + size.chars
+                self._sizes[id(value)] = Size(nodes, chars)
+            elif id(value) not in self._sizes and type(value) not in PLAIN_TYPES:
+                self._sizes[id(value)] = Size(1, _count_own_chars(value))  # a part that refers to itself ends here
+                children = _get_children_safely(value)
+                if children:
+                    kept.append(children)
+                    waiting.append((value, children))
+                    waiting += [(child, None) for child in children]
+        return self._size_of(result)
+
+    def is_too_large(self, size: Size) -> bool:
+        """Whether a result that was measured is too large to be written out."""
+        is_repetition = size.nodes > MAX_REPEATED_NODES and size.nodes > 10 * self._held
+        return is_repetition or size.nodes > MAX_NODES or size.chars > MAX_CHARS
+
+    def _size_of(self, value: Any) -> Size:
+        return Size(1, len(value)) if type(value) is str else self._sizes.get(id(value), Size())
+
+
+def _count_own_chars(value: Any) -> int:
+    """Count the characters of a text, or of the keys of a dict."""
+    if isinstance(value, dict):
+        return sum([len(key) for key in cast("dict[Any, Any]", value) if type(key) is str])
+    return len(value) if isinstance(value, str | bytes | bytearray) else 0
+
+
+def _get_children_safely(value: Any) -> list[Any]:
+    try:
+        return list(_get_children(value))
+    except Exception:  # a part that cannot be looked at is shown as a whole
+        return []
+
+
+def _describe_too_large(size: Size) -> str:
+    count, unit = (size.chars, "characters") if size.chars > MAX_CHARS else (size.nodes, "values")
+    # Of an astronomical number only the magnitude is shown; Python refuses to write more than 4,300 digits.
+    words = f"{count:,}" if count < 10**15 else f"more than 10^{count.bit_length() * 3 // 10 - 1}"
+    return f"… (too large to show: {words} {unit})"
 
 
 def _get_children(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
+    """Return the parts of a value that are written out with it."""
+    if isinstance(value, MAPPINGS):
         return cast("dict[Any, Any]", value).values()
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, COLLECTIONS):
         return cast("list[Any]", value)
+    if isinstance(value, BaseException):
+        return value.args
+    if isinstance(value, SimpleNamespace):
+        return vars(value).values()
     return _get_fields(value).values()
 
 
@@ -90,6 +205,7 @@ class _SafeConverter:
     def __init__(self) -> None:
         self._items_left = MAX_GENERATOR_ITEMS
         self._chars_left = MAX_GENERATOR_CHARS
+        self._nodes_left = MAX_REPEATED_NODES
 
     def convert(self, value: Any, depth: int, above: tuple[int, ...]) -> Json:
         if id(value) in above:
@@ -123,12 +239,15 @@ class _SafeConverter:
     def _convert_items(self, items: Iterator[Any], depth: int, above: tuple[int, ...]) -> Iterator[Json]:
         try:
             for item in items:
-                if self._items_left == 0 or self._chars_left <= 0:
+                size = _Survey().measure(item)
+                self._nodes_left -= size.nodes
+                # An item may be repetition that is gigabytes when written out; a text is at most what it is.
+                is_too_large = size.nodes > 1 and size.chars > self._chars_left
+                if self._items_left == 0 or self._chars_left <= 0 or self._nodes_left < 0 or is_too_large:
                     yield f"… (cut after {MAX_GENERATOR_ITEMS - self._items_left} items)"
                     return
                 self._items_left -= 1
-                if isinstance(item, str):
-                    self._chars_left -= len(item)
+                self._chars_left -= size.chars
                 yield self.convert(item, depth, above)
         except Exception as error:
             yield f"… ({_format_safely(_fallback(error))})"
