@@ -183,10 +183,9 @@ class Slow(ScriptedModel):
 @pytest.mark.parametrize("pause", [0, 0.2])
 def test_a_client_that_has_closed_only_its_own_side_gets_its_answer(streamed: bool, pause: float):
     """It may close its side after the request, and is probed only if the answer takes a while."""
-    with gateway(served(Slow(pause), TYPESCRIPT)) as url:
-        with posted(url, {**BODY, "stream": streamed}) as client:
-            client.shutdown(socket.SHUT_WR)
-            received = everything(client)
+    with gateway(served(Slow(pause), TYPESCRIPT)) as url, posted(url, {**BODY, "stream": streamed}) as client:
+        client.shutdown(socket.SHUT_WR)
+        received = everything(client)
     assert b"HTTP/1.1 200 OK" in received
     assert b"four" in received
     assert not streamed or b"data: [DONE]" in received

@@ -175,19 +175,18 @@ def running(pid: int) -> bool:
 
 
 def test_control_tokens_in_messages_are_text(server: LocalServer) -> None:
-    """Each token in the text of a user costs several tokens of the model, and not the one that it is in the vocabulary."""
-    endpoint = Endpoint(name="local", base_url=server.base_url, key=server.key, reads_control_tokens=True)
+    """Each token in the text of a user costs several tokens of the model, not the one that it is in the vocabulary."""
+    tokens = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<tool_call>", "<|fim_prefix|>"] * 4
+    request = Request(shown=Shown(messages=(user("".join(tokens)),)), stream=False, sampling=Sampling(max_tokens=1))
 
-    def count_prompt_tokens(text: str) -> int:
-        async def ask() -> int:
-            request = Request(shown=Shown(messages=(user(text),)), stream=False, sampling=Sampling(max_tokens=1))
-            pieces = [piece async for batch in HttpModel(endpoint, "m").ask(request) for piece in batch]
-            assert isinstance(pieces[-1], Answer)
-            assert pieces[-1].usage is not None
-            return pieces[-1].usage.input_tokens
+    async def count_prompt_tokens(*, reads_control_tokens: bool) -> int:
+        endpoint = Endpoint(
+            name="local", base_url=server.base_url, key=server.key, reads_control_tokens=reads_control_tokens
+        )
+        pieces = [piece async for batch in HttpModel(endpoint, "m").ask(request) for piece in batch]
+        assert isinstance(pieces[-1], Answer)
+        assert pieces[-1].usage is not None
+        return pieces[-1].usage.input_tokens
 
-        return asyncio.run(ask())
-
-    base = count_prompt_tokens("a")
-    for token in ("<|im_start|>", "<|im_end|>", "<|endoftext|>", "<tool_call>", "<|fim_prefix|>"):
-        assert count_prompt_tokens("a" + token * 20) - base > 40
+    unbroken = asyncio.run(count_prompt_tokens(reads_control_tokens=False))
+    assert asyncio.run(count_prompt_tokens(reads_control_tokens=True)) - unbroken > 2 * len(tokens)

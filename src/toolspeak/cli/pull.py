@@ -9,7 +9,7 @@ from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as ProgressBar
 
 from toolspeak.errors import UsageError
-from toolspeak.models.weights import CATALOGUE, Progress, Weights, find_weights, is_intact, pull
+from toolspeak.models.weights import CATALOGUE, Progress, Weights, is_intact, pull
 from toolspeak.models.weights.catalogue import ProgressCallback
 from toolspeak.settings import cache_folder
 from toolspeak.validation import nearest
@@ -38,7 +38,8 @@ def find_in_catalogue(model: str) -> Weights:
 def pull_weights(model: str, console: Console) -> Path:
     """Download the weights of a model, or check those that are there, and return their path."""
     weights, folder = find_in_catalogue(model), cache_folder() / "models"
-    if (path := find_weights(weights, folder)) is not None:
+    path = folder / weights.filename
+    if path.is_file():
         console.print(f"{weights.name} is on this machine; checking the file", style="dim")
         if is_intact(weights, path):
             return path

@@ -36,8 +36,10 @@ class Child:
     def __init__(self, command: Sequence[str], options: Mapping[str, Any], *, grace: float = 3.0) -> None:
         try:
             # A process group of its own, so that Ctrl-C in the terminal does not reach it.
+            # In the root folder: libraries that the child loads may look for others in the current folder.
             self._process = subprocess.Popen(  # noqa: S603 (no shell, and the command is ours)
                 command,
+                cwd=os.sep,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

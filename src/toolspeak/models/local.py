@@ -203,5 +203,6 @@ def _launch(
 def _server_command() -> list[str]:
     if importlib.util.find_spec("xllamacpp") is None:
         raise UsageError("the embedded model needs xllamacpp; install it with: pip install 'toolspeak[local]'")
-    # By path and with -P: toolspeak is not imported, and the files beside it cannot shadow modules.
-    return [sys.executable, "-P", str(Path(__file__).with_name("local_server.py"))]
+    # By path and isolated: toolspeak is not imported, and neither files beside the program nor variables of the
+    # environment can shadow modules.
+    return [sys.executable, "-I", str(Path(__file__).with_name("local_server.py"))]

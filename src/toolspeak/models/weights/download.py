@@ -5,7 +5,6 @@ name is always complete. A download that was interrupted continues from what has
 """
 
 import errno
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ from toolspeak.models.weights.catalogue import Progress, ProgressCallback, Sourc
 from toolspeak.models.weights.hub import Hub
 from toolspeak.models.weights.lock import exclusive_lock
 from toolspeak.models.weights.packages import Packages
+from toolspeak.models.weights.verification import is_intact, is_verified, record_verification
 
 SPARE_BYTES = 64 << 20
 """Space that is left free on the disk, because a full disk harms other programs, too."""
@@ -25,18 +25,12 @@ MAX_ATTEMPTS = 10
 
 
 def find_weights(weights: Weights, folder: Path) -> Path | None:
-    """Return the path of the weights in the cache, or None. Their hash was checked before they got this name."""
+    """Return the path of the weights in the cache, or None if they are not there or were changed.
+
+    A file that was not changed since its hash was checked is not read again.
+    """
     path = folder / weights.filename
-    try:
-        return path if path.stat().st_size == weights.size else None
-    except OSError:
-        return None
-
-
-def is_intact(weights: Weights, path: Path) -> bool:
-    """Whether a file has the hash of the weights. A gigabyte takes a second or two."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
+    return path if is_verified(weights, path) else None
 
 
 def free_space(folder: Path) -> int:
@@ -100,7 +94,9 @@ def _download(
         except SourceFailed as error:
             problems.append(f"{source.name}: {error}")
         else:
-            return partial.replace(partial.with_suffix(""))
+            path = partial.replace(partial.with_suffix(""))
+            record_verification(weights, path)
+            return path
     kept = ". What has arrived is kept for next time" if _size(partial) else ""
     if not kept:
         partial.unlink(missing_ok=True)

