@@ -188,12 +188,12 @@ class Coercion(Validation):
             if isinstance(opened, list):
                 value = cast("Any", opened)
         if isinstance(value, list | tuple):
-            items = cast("list[Any]", value)
+            items = cast("list[Any] | tuple[Any, ...]", value)
             result: list[Any] = []
             for index, item in enumerate(items):
                 result.append(self.coerce(item, get_item_schema(schema, index), in_union))
             # In a union, an unchanged part stays the same object, so that what is known of it is found again.
-            is_same = in_union and type(value) is list and all(map(operator.is_, items, result))
+            is_same = in_union and type(items) is list and all(map(operator.is_, items, result))
             return items if is_same else result
         if value is None or value == "" or "prefixItems" in schema:
             return value

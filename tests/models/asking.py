@@ -45,7 +45,7 @@ def answer(model: Any, *, stream: bool = True) -> Any:
     return within(heard(model, stream=stream))[-1]
 
 
-def within(work: Coroutine[Any, Any, Any], seconds: float = 20) -> Any:
+def within(work: Coroutine[Any, Any, Any], seconds: float = 80) -> Any:
     """Run it; nothing may hang."""
 
     async def limited() -> Any:

@@ -17,7 +17,7 @@ from .asking import answer, at, heard, within
 from .recorded import DONE, RECORDED, STREAMS, told
 from .server import Act, Api, Connection, Ending, Post, Server, streams
 
-ONCE = RetryPolicy(connect_timeout=5, read_timeout=5, total_timeout=9, attempts=1)
+ONCE = RetryPolicy(connect_timeout=30, read_timeout=30, total_timeout=60, attempts=1)
 AT_ONCE = 40
 """Runs at the same time."""
 
