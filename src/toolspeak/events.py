@@ -3,6 +3,10 @@
 Events are a closed union of two sorts. **Deltas** are for display only: never folded, logged or kept. **Facts** are the
 run itself: the loop is a fold over them, and a run is resumed from them. A start (`TurnStarted`, `ToolStarted`) is
 recorded as a fact before the request is sent or the tool is run.
+
+A call has four events. `CallStarted`: the model has begun to write the call. `CallReady`: the call is complete.
+`ToolStarted`: its function runs. `ToolFinished`: its result is known. A *quoted* call (`CallQuoted`) was copied by the
+model from a text that it was shown.
 """
 
 from typing import ClassVar, Literal, TypeAlias
@@ -21,6 +25,16 @@ Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
 """How much of a call had to be repaired to be read, from nothing to its whole shape."""
 
 StopReason: TypeAlias = Literal["answered", "length", "refused", "limit", "loop", "cancelled", "error"]
+"""Why a run ended.
+
+- `answered`: the model answered without a call, or gave the typed answer.
+- `length`: the message was cut off at the most tokens that it may have.
+- `refused`: the endpoint refused to answer.
+- `limit`: a limit of the run was reached, or the model did not make a call that it had to make.
+- `loop`: the model made the same call again and again, or only calls that could not be run.
+- `cancelled`: the run was stopped from outside.
+- `error`: the endpoint failed.
+"""
 
 
 @frozen
@@ -48,9 +62,9 @@ class Limits:
     Attributes:
         turns: Messages of the model.
         calls: Calls that are run.
-        tokens: Tokens that the endpoint counted, input and output.
-        seconds: Seconds from the start.
-        repeats: How often the same call may have the same result before the model is warned; once more ends the run.
+        tokens: Input and output tokens of all turns. Where the endpoint counts none, only the output is estimated.
+        seconds: Seconds from the start of the run, or from the moment it is resumed.
+        repeats: The model is warned when the same call has had the same result this often; once more ends the run.
         concurrent: Calls that run at the same time; further calls wait.
     """
 
@@ -106,7 +120,7 @@ class RunStarted:
     """The run begins with these messages and options.
 
     Attributes:
-        output: The name of the tool that takes the answer, if the answer has a type.
+        output: The name of the tool that the model calls to give the typed answer; None if the answer has no type.
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
         has_approver: Whether somebody can be asked about a quoted call. If not, such a call is refused.
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
@@ -145,6 +159,8 @@ class Interrupted:
 
 @frozen
 class RunEnded:
+    """The run has ended, well or not. `detail` says more than `reason`, in words for the user."""
+
     kind: ClassVar[Literal["run_ended"]] = "run_ended"
     reason: StopReason
     detail: str = ""
@@ -155,13 +171,15 @@ class RunEnded:
 
 @frozen
 class TurnStarted:
+    """The model is about to be asked for its next message, the `turn`-th of the run."""
+
     kind: ClassVar[Literal["turn_started"]] = "turn_started"
     turn: int
 
 
 @frozen
 class CallStarted:
-    """The name of a call is known; its arguments are still arriving."""
+    """The model has begun to write a call: the name is known, the arguments are still arriving."""
 
     kind: ClassVar[Literal["call_started"]] = "call_started"
     call_id: str
@@ -170,7 +188,7 @@ class CallStarted:
 
 @frozen
 class CallReady:
-    """A call is complete."""
+    """A call is complete. Its function has not run."""
 
     kind: ClassVar[Literal["call_ready"]] = "call_ready"
     call: ToolCall
@@ -216,6 +234,8 @@ class SaidInThought:
 
 @frozen
 class TurnEnded:
+    """The message of the model has ended, with how it ended and the tokens it took."""
+
     kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
     message: Message
     finish: FinishReason
@@ -227,12 +247,16 @@ class TurnEnded:
 
 @frozen
 class ApprovalNeeded:
+    """A call may run only if somebody allows it. `ApprovalGiven` holds the answer."""
+
     kind: ClassVar[Literal["approval_needed"]] = "approval_needed"
     call: ToolCall
 
 
 @frozen
 class ApprovalGiven:
+    """Somebody has answered whether a call may run: `approved` is False for a refusal, and `reason` says why."""
+
     kind: ClassVar[Literal["approval_given"]] = "approval_given"
     call_id: str
     approved: bool
@@ -241,12 +265,16 @@ class ApprovalGiven:
 
 @frozen
 class ToolStarted:
+    """The function of a call is about to run."""
+
     kind: ClassVar[Literal["tool_started"]] = "tool_started"
     call_id: str
 
 
 @frozen
 class ToolFinished:
+    """A call has its result: what its function returned, or why it failed or did not run."""
+
     kind: ClassVar[Literal["tool_finished"]] = "tool_finished"
     result: ToolResult
 

@@ -34,7 +34,7 @@ class CallPiece:
 class ApiCall:
     """A whole call as the API sent it: the arguments are text, which may not even be JSON."""
 
-    kind: ClassVar[Literal["spoken_call"]] = "spoken_call"
+    kind: ClassVar[Literal["api_call"]] = "api_call"
     index: int
     id: str
     name: str

@@ -8,7 +8,7 @@ import pytest
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import UsageError
-from toolspeak.models import FAMILIES, SERVERS, EmbeddedModel, HttpModel, RetryPolicy, connect, resolve_model
+from toolspeak.models import DIALECTS_BY_NAME, SERVERS, EmbeddedModel, HttpModel, RetryPolicy, connect, resolve_model
 from toolspeak.models.profiles import choose_dialect
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
@@ -286,8 +286,8 @@ def test_families(name: str, dialect: str):
 
 
 def test_profiles_are_whole():
-    assert all(family.dialect in DIALECTS for family in FAMILIES)
-    assert all(re.compile(family.pattern) for family in FAMILIES)
+    assert all(family.dialect in DIALECTS for family in DIALECTS_BY_NAME)
+    assert all(re.compile(family.pattern) for family in DIALECTS_BY_NAME)
     for where, server in SERVERS.items():
         assert re.fullmatch(r"[a-z]+", where)
         assert server.base_url.startswith("https://" if server.reliable_tool_calls else "http://127.0.0.1:")

@@ -1,5 +1,10 @@
 """Events come as early as they can be known, and say what happened."""
 
+import json
+import subprocess
+import sys
+import textwrap
+
 import pytest
 
 from toolspeak.dialects import DIALECTS, JSON, fold
@@ -181,3 +186,38 @@ def test_no_call_starts_that_is_neither_ready_nor_malformed_in_the_end():
 def test_every_departure_from_json_is_a_repair(text):
     assert fold(read_events(TOOLS, [text])).calls[0].repair != "none"
     assert fold(read_events(TOOLS, [text], strict=True)).calls == ()
+
+
+NEW_FAMILY = """
+    import json, sys
+    from toolspeak.reading import forms
+
+    forms.FAMILIES += (forms.TokenFamily(name="new", openers=("§CALL§",), closers=("§END§",), results=("§SEEN§",)),)
+
+    from toolspeak.reading.content import fold
+    from toolspeak.reading.reader import Reader
+    from toolspeak.spec import ToolSpec
+
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
+    specs = [ToolSpec(name="get_weather", description="The weather.", parameters=parameters)]
+    read = []
+    for text in json.load(sys.stdin):
+        reader = Reader(specs)
+        events = [event for char in text for event in reader.feed(char)] + reader.close()
+        content = fold(events)
+        read.append([content.text.strip(), [ready.call.arguments for ready in content.calls]])
+    print(json.dumps(read))
+"""
+
+
+def test_a_new_model_family_needs_nothing_but_its_tokens():
+    call = '{"name": "get_weather", "arguments": {"city": "Oslo"}}'
+    texts = {
+        f"§CALL§{call}§END§": ["", [{"city": "Oslo"}]],
+        f"I will look. §call§ {call} §end§ Done.": ["I will look.  Done.", [{"city": "Oslo"}]],
+        f"§CALL§{call}§END§\n§CALL§get_weather(city='Rome')\n§END§": ["", [{"city": "Oslo"}, {"city": "Rome"}]],
+        "See § 12 for more.": ["See § 12 for more.", []],
+    }
+    command = [sys.executable, "-c", textwrap.dedent(NEW_FAMILY)]
+    done = subprocess.run(command, input=json.dumps(list(texts)), capture_output=True, text=True, check=True)
+    assert dict(zip(texts, json.loads(done.stdout), strict=True)) == texts

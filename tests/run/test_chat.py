@@ -69,9 +69,13 @@ def test_messages_come_after_those_of_the_conversation(face: str):
 def test_an_unknown_option_is_a_type_error(face: str):
     agent = Agent(ScriptedModel([]))
     for runnable in (agent, agent.chat()):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'limit'; known are: output, messages"):
+        with pytest.raises(
+            TypeError, match="unexpected keyword argument 'limit'; known are: output, output_optional, messages"
+        ):
             start(runnable, face, "Go.", limit=3)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'limits'; known are: output, approvals"):
+    with pytest.raises(
+        TypeError, match="unexpected keyword argument 'limits'; known are: output, output_optional, approvals"
+    ):
         agent.resume([], limits=Limits())
 
 

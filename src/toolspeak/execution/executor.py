@@ -19,7 +19,7 @@ CANCEL_GRACE_SECONDS = 0.2
 """How long a coroutine may go on after it was cancelled, before it is closed."""
 
 CALL_DEPTH: ContextVar[int] = ContextVar("toolspeak_depth", default=0)
-"""How many tool calls the current code runs inside: 1 in an agent that a tool of another agent runs."""
+"""How deeply tool calls are nested here: 0 outside, 1 in a tool, 2 in a tool of an agent that a tool runs."""
 
 ResultCallback: TypeAlias = Callable[[ToolResult], None]
 
@@ -27,7 +27,7 @@ ResultCallback: TypeAlias = Callable[[ToolResult], None]
 class Executor:
     """Runs calls in the running event loop: coroutines directly, other functions in daemon threads.
 
-    A call is started and its result passed to a callback, so that a hundred calls cost no more than their own work.
+    A call is started and its result passed to a callback, so that no task waits for a call that runs in a thread.
 
     Attributes:
         tasks: The tasks of coroutines that have not ended. A task may end a moment later than its call.
@@ -134,7 +134,7 @@ class RunningCall:
                 return
 
         try:
-            # A copy: a coroutine that continues in a thread is itself still running in its context.
+            # A copy: a context can be entered once at a time, and the task of the coroutine may still be in it.
             job = self._pool.start(work, pass_on, self._context.copy())
         except (ToolError, RuntimeError) as error:  # too many threads are stuck, or the system has no thread left
             self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
@@ -142,7 +142,7 @@ class RunningCall:
         self._stop = job.abandon
 
     def _handle_outcome(self, outcome: CallOutcome) -> None:
-        """Handle the outcome of `work` in a thread: an error, a result, or a value to be awaited."""
+        """Handle, in the event loop, what `work` gave in its thread: an error, a result, or a value to be awaited."""
         if isinstance(outcome, Raised):
             self.finish(make_result(self._call.id, outcome))
         elif isinstance(outcome.value, ToolResult):
@@ -170,13 +170,13 @@ class RunningCall:
             guarded.close()  # a task that is cancelled before its first step has never awaited the coroutine
 
         def stop() -> None:
-            def abandon() -> None:
+            def close() -> None:
                 if not task.done():
                     guarded.abandon()
                     task.cancel()
 
             task.cancel()
-            self._loop.call_later(CANCEL_GRACE_SECONDS, abandon)
+            self._loop.call_later(CANCEL_GRACE_SECONDS, close)
 
         self._stop = stop
         self._tasks.add(task)
@@ -195,12 +195,12 @@ class RunningCall:
 
     def cancel(self) -> None:
         """Stop the call, and end it as cancelled."""
-        self._abandon("cancelled before it was done; what it had begun may have taken effect")
+        self._give_up("cancelled before it was done; what it had begun may have taken effect")
 
     def _expire(self, seconds: float) -> None:
-        self._abandon(f"it did not come back within {seconds:g} seconds and was given up; it may still take effect")
+        self._give_up(f"it did not come back within {seconds:g} seconds and was given up; it may still take effect")
 
-    def _abandon(self, why: str) -> None:
+    def _give_up(self, why: str) -> None:
         if self._done is not None:
             self._stop()
             self.finish(ToolResult(call_id=self._call.id, error=why))

@@ -1,6 +1,7 @@
-"""Answers one request: asks the model in its dialect, reads the answer, and asks again if a call is malformed.
+"""Answers one request: asks the model in its dialect, reads the answer, and asks again if a call has a problem.
 
-A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
+The call may be malformed, missing though it was demanded, or quoted. A model that quotes a call from a result is asked
+again once. If it quotes a call again, the call is dropped.
 """
 
 from collections.abc import AsyncGenerator
@@ -29,8 +30,8 @@ class ServedModel:
     Attributes:
         name: Its name for clients.
         model: The model.
-        dialect: The dialect in which it is request.
-        max_repairs: How often it is asked again after a malformed call.
+        dialect: The dialect in which it is asked.
+        max_repairs: How often it is asked again after a malformed, missing or quoted call.
         thinks: Whether its messages may begin in the middle of reasoning.
     """
 
@@ -144,7 +145,7 @@ def _describe(malformed: CallMalformed) -> str:
 
 
 def _add_problem(history: tuple[Message, ...], message: Message | None, problem: str) -> tuple[Message, ...]:
-    """Return the conversation with the faulty answer and its problem. Only the model sees them, and only once."""
+    """Return the conversation with the faulty answer and its problem. Only the model sees them; the client does not."""
     note = f"That did not work: {problem}"
     if message is not None and message.calls and message.raw is None:  # native calls need results
         results = (Result(call_id=call.id, content=(Text(text=note),), is_error=True) for call in message.calls)

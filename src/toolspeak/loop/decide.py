@@ -2,20 +2,23 @@
 
 The agent asks the model. While the message arrives, calls that change nothing may start. When the message has ended
 well, all its calls run: together, alone where a tool must run alone, after an approval where one is needed, and after
-the calls whose results they need. The results go back to the model, until it answers without a call or a limit is
-reached. Which calls can start is decided in `startable.py`.
+the calls whose results they need. The results go back to the model.
+
+The run ends when the model answers without a call or gives the typed answer, when a limit is reached, when the model
+goes round in a loop, when a message ends badly, and when somebody interrupts the run. A pause is no end: `AskApproval`
+without anybody to ask makes the driver raise `RunPaused`. Which calls can start is decided in `startable.py`.
 """
 
 from toolspeak.events import ENDED_WELL, RunStarted, StopReason
 from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream
 from toolspeak.loop.startable import find_startable, find_unapproved
-from toolspeak.loop.state import CallState, State
+from toolspeak.loop.state import State, Turn
 
 MAX_UNMET_DEMANDS = 2
 """How often the model is asked again for a call that it must make."""
 
 MAX_FAILED_TURNS = 3
-"""Turns in a row that may make calls of which not one can be run."""
+"""How many turns in a row may fail, which means that not one call in them could be run."""
 
 
 def decide(state: State) -> tuple[Action, ...]:
@@ -23,15 +26,16 @@ def decide(state: State) -> tuple[Action, ...]:
     run, turn = state.run, state.turn
     if run is None or state.ended is not None:
         return ()
-    if state.interruption is not None or not (turn.is_open or turn.finish in ENDED_WELL):
+    ended_badly = not turn.is_open and turn.finish not in ENDED_WELL
+    if state.interruption is not None or ended_badly:
         return _stop_work(state) or (_finish_early(state),)
-    if turn.abandoned_ids:
+    if turn.abandoned_ids:  # calls that run although their text turned out to be reasoning
         return (CancelTools(call_ids=turn.abandoned_ids), *(_start_early(state, run) if turn.is_open else ()))
     if turn.is_open:
         return _start_early(state, run)
     if not state.model_is_next and any(each.result is None for each in turn.calls.values()):
         return _run_calls(state, run)
-    if (finish := _check_limits(state, run)) is not None:
+    if (finish := _find_end(state, run)) is not None:
         return (finish,)
     if state.model_is_next:
         return (AskModel(turn=turn.number + 1, choice=state.demand, parallel=run.parallel),)
@@ -79,10 +83,10 @@ def _finish_early(state: State) -> Finish:
     return Finish(reason="error", detail="the endpoint ended the message with an error")
 
 
-def _check_limits(state: State, run: RunStarted) -> Finish | None:
-    """Return the end of the run if its typed answer was given or a limit is reached."""
+def _find_end(state: State, run: RunStarted) -> Finish | None:
+    """Return the end of the run if the typed answer was given, the model is in a loop, or a limit is reached."""
     limits, turn = run.limits, state.turn
-    if run.output and state.demand.mode == "auto" and any(_gives(each, run.output) for each in turn.calls.values()):
+    if run.output and not state.has_demand and _gave_typed_answer(turn, run.output):
         return Finish(reason="answered")
     if limits.repeats is not None and state.repeat_count > limits.repeats:
         count = state.repeat_count
@@ -104,7 +108,7 @@ def _check_limits(state: State, run: RunStarted) -> Finish | None:
     return None
 
 
-def _gives(entry: CallState, output: str) -> bool:
-    """Whether this call of the tool `output` has given the typed answer."""
-    result = entry.result
-    return entry.key.tool == output and result is not None and result.ran and result.error is None
+def _gave_typed_answer(turn: Turn, tool: str) -> bool:
+    """Whether a call in this turn gave the typed answer: the call of `tool` ran, and its arguments were accepted."""
+    results = (each.result for each in turn.calls.values() if each.key.tool == tool)
+    return any(result is not None and result.ran and result.error is None for result in results)

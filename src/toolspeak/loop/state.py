@@ -74,7 +74,7 @@ class State(NamedTuple):
         history: The conversation; it can be sent to a model at any time.
         turn: The latest message of the model.
         model_is_next: Whether the next step is to ask the model.
-        demand: The calls that the model must still make.
+        demand: The choice of tools for the next message, with the calls that the model must still make.
         unmet_demands: Answers in a row that lacked a demanded call.
         failed_turns: Turns in a row whose calls could not be run, not one of them.
         repeat_counts: How often each call had the same result, by call and shown result.
@@ -103,6 +103,11 @@ class State(NamedTuple):
     reusable_results: Mapping[CallKey, ToolResult] = {}
     interruption: Interrupted | None = None
     ended: RunEnded | None = None
+
+    @property
+    def has_demand(self) -> bool:
+        """Whether the next message is bound to a choice of tools, such as a call that it must make."""
+        return self.demand.mode != "auto"
 
     @property
     def results(self) -> dict[str, ToolResult]:

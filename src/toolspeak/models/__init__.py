@@ -15,10 +15,10 @@ from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
 from toolspeak.models.model import Model, Request, Sampling, match_dialect
-from toolspeak.models.profiles import FAMILIES, SERVERS
+from toolspeak.models.profiles import DIALECTS_BY_NAME, SERVERS
 
 __all__ = [
-    "FAMILIES",
+    "DIALECTS_BY_NAME",
     "SERVERS",
     "EmbeddedModel",
     "Endpoint",

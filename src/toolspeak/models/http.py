@@ -71,7 +71,7 @@ class HttpModel:
                     async for pieces in answer:
                         yield pieces
                 return
-            except transport.Retryable as failure:
+            except transport.RequestFailed as failure:
                 await schedule.wait(failure, deadline)
 
     def _encode(self, request: Request) -> tuple[bytes, bool]:
@@ -106,7 +106,7 @@ class HttpModel:
     async def _read_answer(
         self, response: "aiohttp.ClientResponse", deadline: float | None, restorer: PieceRestorer | None
     ) -> AsyncGenerator[Sequence[Piece]]:
-        """Yield the pieces of an answer. Raises `ModelError`, or `Retryable` if nothing of the answer has arrived."""
+        """Yield the pieces of an answer. Raises `ModelError`, or `RequestFailed` if nothing of it has arrived."""
         from toolspeak.models import transport
 
         decoder = self._wire.Decoder(self._vendor)
@@ -135,14 +135,14 @@ class HttpModel:
             raise self._reported_error(reader.failure, started=reader.started)
         if not reader.ended:
             late = deadline is not None and loop.time() >= deadline
-            raise transport.interruption(self.endpoint, broken, started=reader.started, late=late) from broken
+            raise transport.build_interruption(self.endpoint, broken, started=reader.started, late=late) from broken
 
     def _reported_error(self, error: ModelError, *, started: bool) -> Exception:
         """Return the exception for an error in the answer, without the original as its cause: that may hold the key."""
         from toolspeak.models import transport
 
         named = type(error)(f"{self.endpoint.label}: {self.endpoint.redact(str(error))}")
-        return transport.Retryable(named) if isinstance(error, RateLimited) and not started else named
+        return transport.RequestFailed(named) if isinstance(error, RateLimited) and not started else named
 
 
 async def _read_trailer(read: Callable[[], Awaitable[bytes]]) -> bytes:

@@ -144,7 +144,7 @@ UNKNOWN_SERVER = ServerProfile(
 )
 """A server of which only the address is known. It may be any local server, so the careful assumptions hold."""
 
-FAMILIES: tuple[ModelFamily, ...] = (
+DIALECTS_BY_NAME: tuple[ModelFamily, ...] = (
     ModelFamily(pattern=r"gpt-oss|gpt-[45]|\bo[134]\b|claude|gemini", dialect="native"),
     ModelFamily(
         pattern=r"qwen-?3|glm-?4\.[5-9]|glm-?5|kimi-k2|minimax-m|deepseek-(v3|chat|reasoner)|devstral", dialect="native"
@@ -155,6 +155,7 @@ FAMILIES: tuple[ModelFamily, ...] = (
     ModelFamily(pattern=r"qwen-?2\.5-coder|coder|codestral|starcoder|codegemma", dialect="python"),
     ModelFamily(pattern=r"gemma|phi-?[34]|smollm|olmo|llama|qwen-?2|mistral|yi-|falcon", dialect="python"),
 )
+"""The families by the names of their models; the first that matches decides."""
 
 DEFAULT_DIALECT = "python"
 """The dialect of a model of no known family, on a server whose own tool calls are not reliable."""
@@ -165,4 +166,4 @@ def choose_dialect(server: ServerProfile, model: str) -> str:
     if server.reliable_tool_calls:
         return "native"
     name = model.lower()
-    return next((family.dialect for family in FAMILIES if re.search(family.pattern, name)), DEFAULT_DIALECT)
+    return next((family.dialect for family in DIALECTS_BY_NAME if re.search(family.pattern, name)), DEFAULT_DIALECT)

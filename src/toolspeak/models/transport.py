@@ -1,7 +1,7 @@
 """HTTP: one pool of connections for each event loop, retries and waits, and errors that name the endpoint.
 
 A request is sent again only as long as nothing of an answer has arrived: after that, the caller has half of an answer.
-No exception of ours holds one of aiohttp's that holds the request, because the key is in it.
+The request holds the key, so our exceptions never keep an exception of aiohttp that refers to the request.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
 """What aiohttp raises when a connection fails or times out."""
 
 
-class Retryable(Exception):
+class RequestFailed(Exception):
     """A request failed before anything of an answer arrived.
 
     Attributes:
@@ -91,7 +91,7 @@ async def _close_with_loop(session: aiohttp.ClientSession) -> AsyncGenerator[Non
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = WeakKeyDictionary()
 
 
-def _pool() -> Pool:
+def _get_pool() -> Pool:
     loop = asyncio.get_running_loop()
     if (pool := _pools.get(loop)) is None:
         pool = _pools[loop] = Pool()
@@ -105,12 +105,16 @@ class RetrySchedule:
         self._policy = policy
         self._attempts = 0
 
-    async def wait(self, failure: Retryable, deadline: float | None) -> None:
-        """Wait before the next attempt. After the last one, raise the error, with the number of attempts."""
+    async def wait(self, failure: RequestFailed, deadline: float | None) -> None:
+        """Wait before the next attempt.
+
+        If no attempt is left, the deadline is too near or the failure is final, raise its error, with the number of
+        attempts.
+        """
         self._attempts += 1
         seconds = self._wait_seconds(failure.wait)
-        late = deadline is not None and asyncio.get_running_loop().time() + seconds >= deadline
-        if not failure.can_retry or late or self._attempts >= self._policy.attempts:
+        is_late = deadline is not None and asyncio.get_running_loop().time() + seconds >= deadline
+        if not failure.can_retry or is_late or self._attempts >= self._policy.attempts:
             count = f" ({self._attempts} tries)" if self._attempts > 1 else ""
             raise type(failure.error)(f"{failure.error}{count}") from failure.__cause__
         await asyncio.sleep(seconds)
@@ -126,13 +130,13 @@ class RetrySchedule:
 async def post(
     endpoint: Endpoint, path: str, body: bytes, deadline: float | None = None
 ) -> AsyncGenerator[aiohttp.ClientResponse]:
-    """Send a request and yield its response, once the headers have arrived with a good status. Raises `Retryable`."""
+    """Send a request and yield its response, once headers with a good status have arrived. Raises `RequestFailed`."""
     try:
         async with asyncio.timeout_at(deadline):
             response = await _send(endpoint, path, body)
     except TimeoutError as error:
-        message = f"{endpoint.label} {_late(endpoint)}"
-        raise Retryable(ProviderError(message), can_retry=False) from error
+        message = f"{endpoint.label} {_describe_timeout(endpoint)}"
+        raise RequestFailed(ProviderError(message), can_retry=False) from error
     try:
         yield response
     finally:
@@ -140,24 +144,24 @@ async def post(
 
 
 async def _send(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientResponse:
-    session = await _pool().session()
+    session = await _get_pool().session()
     policy = endpoint.retry
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=policy.connect_timeout, sock_read=policy.read_timeout)
     try:
         response = await session.post(
             endpoint.base_url + path,
             data=body,
-            headers=_headers(endpoint),
+            headers=_build_headers(endpoint),
             timeout=timeout,
-            proxy=_proxy(endpoint.base_url),
+            proxy=_find_proxy(endpoint.base_url),
             allow_redirects=False,  # a key is for the address that it was given for
         )
     except (*CONNECTION_ERRORS, ValueError) as error:
-        failure = _connection_failure(endpoint, error)
+        failure = _build_connection_failure(endpoint, error)
     else:
         if 200 <= response.status < 300:
             return response
-        failure = await _status_failure(endpoint, response)
+        failure = await _build_status_failure(endpoint, response)
     raise failure  # outside of the except block, so that aiohttp's exception is not kept
 
 
@@ -168,12 +172,12 @@ def _release(response: aiohttp.ClientResponse) -> None:
         response.close()
 
 
-def _late(endpoint: Endpoint) -> str:
+def _describe_timeout(endpoint: Endpoint) -> str:
     return f"had {endpoint.retry.total_timeout:g} s for an answer and was not done"
 
 
-def _connection_failure(endpoint: Endpoint, error: Exception) -> Retryable:
-    """Return the failure of a request that got no response."""
+def _build_connection_failure(endpoint: Endpoint, error: Exception) -> RequestFailed:
+    """Build the failure of a request that got no response."""
     can_retry, policy = True, endpoint.retry
     match error:
         case aiohttp.ConnectionTimeoutError():
@@ -196,11 +200,11 @@ def _connection_failure(endpoint: Endpoint, error: Exception) -> Retryable:
             problem = f"broke the connection (not HTTP: {message})"
         case _:
             problem = f"broke the connection ({type(error).__name__}: {error})"
-    return Retryable(ProviderError(f"{endpoint.label} {endpoint.redact(problem)}"), can_retry=can_retry)
+    return RequestFailed(ProviderError(f"{endpoint.label} {endpoint.redact(problem)}"), can_retry=can_retry)
 
 
 @cache
-def _proxy(base_url: str) -> str | None:
+def _find_proxy(base_url: str) -> str | None:
     """Return the proxy for an address from the environment. aiohttp would look it up in a thread for each request."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
@@ -211,7 +215,7 @@ def _proxy(base_url: str) -> str | None:
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
-def _headers(endpoint: Endpoint) -> dict[str, str]:
+def _build_headers(endpoint: Endpoint) -> dict[str, str]:
     return {
         "content-type": "application/json",
         **WIRES[endpoint.api].request_headers(endpoint.key),
@@ -219,8 +223,8 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     }
 
 
-async def _status_failure(endpoint: Endpoint, response: aiohttp.ClientResponse) -> Retryable:
-    """Return the failure of a request that got an error status."""
+async def _build_status_failure(endpoint: Endpoint, response: aiohttp.ClientResponse) -> RequestFailed:
+    """Build the failure of a request that got an error status."""
     status, hint = response.status, STATUS_HINTS.get(response.status, "")
     try:
         # The key is removed before a long cause is cut, and once more, because it may have been escaped in JSON.
@@ -233,7 +237,7 @@ async def _status_failure(endpoint: Endpoint, response: aiohttp.ClientResponse) 
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     error = RateLimited(text) if status in (429, 529) else ProviderError(text)
-    return Retryable(error, _retry_after(response), can_retry=status in RETRYABLE_STATUSES)
+    return RequestFailed(error, _read_retry_after(response), can_retry=status in RETRYABLE_STATUSES)
 
 
 async def _read_body(response: aiohttp.ClientResponse) -> str:
@@ -246,7 +250,7 @@ async def _read_body(response: aiohttp.ClientResponse) -> str:
     return body.decode("utf-8", "replace")
 
 
-def _retry_after(response: aiohttp.ClientResponse) -> float | None:
+def _read_retry_after(response: aiohttp.ClientResponse) -> float | None:
     """Return the seconds of the header `retry-after`, which is a number or a date; None without it."""
     header = response.headers.get("retry-after", "").strip()
     seconds = math.nan
@@ -258,17 +262,20 @@ def _retry_after(response: aiohttp.ClientResponse) -> float | None:
     return None if math.isnan(seconds) else max(seconds, 0.0)
 
 
-def interruption(endpoint: Endpoint, error: BaseException | None, *, started: bool, late: bool) -> Exception:
-    """Return the exception for an answer that was cut.
+def build_interruption(endpoint: Endpoint, error: BaseException | None, *, started: bool, late: bool) -> Exception:
+    """Build the exception for an answer that was cut.
 
     Args:
         endpoint: The endpoint.
         error: The error of the connection; None if the endpoint closed it.
         started: Whether a part of the answer was read. Only before that, the request may be sent again.
         late: Whether the time for the answer was over.
+
+    Returns:
+        `RequestFailed` if nothing of the answer was read and there is time left, else `StreamInterrupted`.
     """
     if late:
-        problem = _late(endpoint)
+        problem = _describe_timeout(endpoint)
     elif isinstance(error, TimeoutError):
         problem = f"sent nothing more for {endpoint.retry.read_timeout:g} s"
     elif error is None:
@@ -278,4 +285,4 @@ def interruption(endpoint: Endpoint, error: BaseException | None, *, started: bo
     interrupted = StreamInterrupted(
         f"{endpoint.label} {problem} {'in the middle of' if started else 'before'} an answer"
     )
-    return interrupted if started or late else Retryable(interrupted, can_retry=not isinstance(error, TimeoutError))
+    return interrupted if started or late else RequestFailed(interrupted, can_retry=not isinstance(error, TimeoutError))

@@ -19,10 +19,11 @@ from toolspeak.reading.shapes import CallDetector, NotACall, find_calls
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole
-from toolspeak.reading.tokens import FIRST_CHARS, next_token
+from toolspeak.reading.tokens import FIRST_CHARS, INLINE_FIRST_CHARS, is_tag_start, next_token
 from toolspeak.reading.values import ValueReader
 
 NAME = re.compile(r"[\w.$:\-]*")
+TO_TOKEN_OR_LINE_END = re.compile(rf"[^\n{re.escape(''.join(sorted(INLINE_FIRST_CHARS)))}]*")
 
 MAX_LIST_NESTING = 8
 """Lists within lists in which calls are looked for."""
@@ -90,7 +91,7 @@ class CallReader:
 
     def _read_opener(self, token: str) -> Reading[bool]:
         """Read a token that opens calls. False, with nothing read, if the token begins a tag that names a tool."""
-        if token[-1] in ">]:：｜":
+        if not is_tag_start(token):
             self.source.pos += len(token)
             return True
         tag = yield from self.tags.match_tag(TAG)
@@ -170,7 +171,7 @@ class CallReader:
         """Skip the rest of a call that could not be read, up to the next token or the end of the line."""
         source = self.source
         while True:
-            yield from source.read_while(re.compile(r"[^<\n\[]*"))
+            yield from source.read_while(TO_TOKEN_OR_LINE_END)
             if (yield from source.is_at_end()) or source.text[source.pos] == "\n":
                 return
             token = yield from next_token(source)
@@ -270,7 +271,7 @@ class CallReader:
                 return (yield from self.tags.read_arguments(name, tool))
             if char == "<" and (yield from source.starts_with("<arg_key>")):
                 return (yield from self.tags.read_pairs(name, tool))
-            if tool and explicit and not has_separator and char == "<":
+            if tool and explicit and not has_separator and char in INLINE_FIRST_CHARS:
                 closing = yield from next_token(source)
                 if closing is not None and closing[0] in ("close", "open"):
                     self.emitter.start_call(tool).finish({}, self.cursor.tier)

@@ -1,8 +1,17 @@
 """The tokens by which model families mark calls, results and reasoning: data, and nothing but data.
 
-A family is a few lines. What stands between an opener and a closer is read by one grammar for all families
-(`calls.py`), since models borrow each other's forms: an object, a list, `name{…}`, `name(…)`, or nested tags. Tokens
-that begin a result are listed so that a result which the model made up is recognised. Case does not matter.
+A family is a few lines; everything else follows from them (`tokens.py`). Case does not matter. Three rules:
+
+1. A token begins with a symbol that prose rarely has: no letter, digit, blank or quote, and none of `` {}]):`>/-*# ``,
+   which mean something else. A result may begin with `#`: such a token counts only at the beginning of a line.
+2. An opener that ends with a blank or `=` is the beginning of a tag, whose name and attributes follow. Any other opener
+   is whole, and calls follow it.
+3. Right after code, or after an object whose brackets the model forgot to close, only a token that begins with `<` is
+   recognised. After code, any other closer needs a line of its own.
+
+What stands between an opener and a closer is read by one grammar for all families (`calls.py`), since models borrow
+each other's forms: an object, a list, `name{…}`, `name(…)`, or nested tags. Tokens that begin a result are listed so
+that a result which the model made up is recognised.
 """
 
 from toolspeak._frozen import frozen
@@ -19,6 +28,7 @@ class TokenFamily:
         separators: Tokens between the name of a call and its arguments.
         results: Tokens that begin the result of a call, made up if the model writes it.
         thinking: Pairs of tokens that open and close reasoning.
+        headers: Tokens that begin a header of the harmony form.
     """
 
     name: str
@@ -27,6 +37,7 @@ class TokenFamily:
     separators: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     thinking: tuple[tuple[str, str], ...] = ()
+    headers: tuple[str, ...] = ()
 
 
 CLAUDE = "ant" + "ml:"
@@ -42,6 +53,7 @@ FAMILIES = (
             "<function_call>",
             "<tool>",
             "<tool ",
+            "<tool_call ",
             "<function_call ",
         ),
         closers=("</tool_call>", "</tool_calls>", "</functioncall>", "</function_call>", "</tool>"),
@@ -108,6 +120,7 @@ FAMILIES = (
         name="harmony",
         closers=("<|call|>", "<|return|>", "<|end|>"),
         separators=("<|constrain|>json", "<|constrain|>", "<|message|>"),
+        headers=("<|channel|>", "<|start|>"),
     ),
     TokenFamily(
         name="gemma",

@@ -1,14 +1,16 @@
 """The reader of a message: prose, reasoning, and the places where a call may begin.
 
-Theory of operation. The message is read once, from left to right. Prose is emitted as it arrives; it is held back only
+The message is read once, from left to right. Prose is emitted as it arrives; it is held back only
 where a call may be beginning, and only until that is decided. A call may begin
 
 1. with a token of some model family (`forms.py`), wherever the token stands (`token_reader.py`);
 2. at the beginning of a line: with a fence (`fenced_calls.py`), an object, a list or a word (`bare_calls.py`);
-3. after a label (`Tool call: …`), with the same as at the beginning of a line.
+3. after a colon (`Tool call: …`) whose line has at most `MAX_LABEL_CHARS` characters before it, with an object or a
+   list that stands alone, a fence, a call in backticks or a word;
+4. in the middle of a line, with an object: right after a call, or alone after a whole sentence.
 
-What stands in the middle of a sentence, in inline code or in a block that is labelled as text is never a call. The call
-itself is read by `calls.py`; this module finds where one may begin, and emits as prose what is no call.
+Anything else in the middle of a sentence, in inline code or in a block that is labelled as text is never a call. The
+call itself is read by `calls.py`; this module finds where one may begin, and emits as prose what is no call.
 """
 
 import re
@@ -25,18 +27,29 @@ from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.strings import FULL_WIDTH
 from toolspeak.reading.token_reader import TokenReader
+from toolspeak.reading.tokens import INLINE_FIRST_CHARS
 from toolspeak.spec import ToolSpec
 
-STARTS = re.compile(r"[\n<\[{`:：&✿◁}\])]")
+TOKEN_STARTS = INLINE_FIRST_CHARS | {"&"}
+"""Characters with which a token may begin in the middle of a line; `&` begins an escaped one (`&lt;tool_call&gt;`)."""
+
+STARTS = re.compile(rf"[\n:：`{{}}\]){re.escape(''.join(sorted(TOKEN_STARTS)))}]")
 """Characters in the middle of a line at which more than prose may begin."""
 
 MARKERS = re.compile(r"[*_ \t]*")
+"""Blanks and marks of emphasis between a label and what it labels (`**Action:** …`)."""
+
 INLINE_CODE = re.compile(r"[^`\n]*")
 NUMBERED = re.compile(r"\d{1,3}[.)][ \t]")
+"""The number of an item in a numbered list, at the beginning of a line."""
+
 NUMBER = re.compile(r"[\d.)]*")
+"""That number alone, which is shown as prose."""
+
 RESULT_LABEL = re.compile(
     r"(?:(?:tool|function|execution|code) )?(?:observation|output|result|response)s?|results of your calls", re.I
 )
+"""The label of a result, which the model makes up if it writes the label after a call."""
 
 
 class Reader:
@@ -128,7 +141,7 @@ class Reader:
     # The beginning of a line
 
     def _read_line_start(self) -> Reading[bool]:
-        """Read what a line begins with, if that may be a call. False leaves it to be read as prose."""
+        """Return whether the beginning of the line was read; if not, `_read_in_line` reads the line."""
         source = self._source
         self._prose.show((yield from source.read_while(INDENT)))
         char = yield from source.peek(1)
@@ -147,7 +160,7 @@ class Reader:
             yield from self._prose.show_until("*/")
             return True
         if char == ">":
-            return (yield from self._read_quote())
+            return (yield from self._read_angle())
         if char == "#":
             yield from self._tokens.read()
             return True
@@ -161,7 +174,7 @@ class Reader:
             return (yield from self._bare.read_word())
         return False
 
-    def _read_quote(self) -> Reading[bool]:
+    def _read_angle(self) -> Reading[bool]:
         """Read a `>` at the beginning of a line: a block quote, a shell's prompt, or a recipient (`>>>name`)."""
         source = self._source
         if (yield from source.peek(3)) == ">>>":
@@ -200,7 +213,7 @@ class Reader:
             yield from self._bare.read_value_or_char()
         elif char in "}])" and self._prose.after_call:
             source.pos += 1
-        elif char in "<[&✿◁":
+        elif char in TOKEN_STARTS:
             yield from self._tokens.read()
         else:
             self._prose.show_next(1)
@@ -237,6 +250,7 @@ class Reader:
         if is_long or self._announced_only:
             return
         if RESULT_LABEL.fullmatch(label):
+            # After a call, the label shows that the model makes up the result: later calls are dropped.
             self._emitter.muted = self._emitter.muted or self._emitter.has_call
             return
         self._prose.show((yield from source.read_while(MARKERS)))

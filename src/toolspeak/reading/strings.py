@@ -1,9 +1,13 @@
 """Strings as models write them, and where they end.
 
-Two rules decide where a string ends. In sound text a string ends at the first quote that is not escaped, and that
-reading always wins. A quote is content if the text after it could not follow a value at this place:
-`"He said "hi" to me"`. Nothing is completed that could change a value: a string that the end of the text cuts off is
-`Truncated`.
+Three rules decide where a string between quotes of one character ends:
+
+1. A quote that is not escaped ends the string if the text after the quote could follow a string at this place.
+2. Any other quote is content: `"He said "hi" to me"`.
+3. If a known key follows a quote after a comma, the closing quote was forgotten: the string ended before the comma.
+
+Strings between triple quotes, backticks or tokens end at their closer alone. Nothing is completed that could change a
+value: a string that the end of the text cuts off is `Truncated`.
 """
 
 import re
@@ -18,8 +22,14 @@ T = TypeVar("T")
 Role: TypeAlias = Literal["key", "value"]
 """What a string is in its object, which decides what may follow it."""
 
-LOOKAHEAD_CHARS, KEY_LOOKAHEAD_CHARS, BLANK_LOOKAHEAD_CHARS = 72, 256, 400
-"""How far ahead a doubtful quote is judged, so that waiting stays bounded: in all, for a quoted key, over blanks."""
+LOOKAHEAD_CHARS = 72
+"""How far a doubtful quote is judged by what follows the blanks after it. Waiting for text stays bounded."""
+
+KEY_LOOKAHEAD_CHARS = 256
+"""How far the closing quote of a key is looked for, behind a comma."""
+
+BLANK_LOOKAHEAD_CHARS = 400
+"""How many blanks after a quote are looked over."""
 
 FULL_WIDTH = dict(zip("｛｝［］（）：，；＝", "{}[]():,;=", strict=True))
 """Full-width punctuation, and the ASCII sign that has the same meaning between tokens."""
@@ -56,7 +66,7 @@ class Templates(Protocol[T]):
         ...
 
     def join(self, pieces: list[str | T], *, python: bool) -> str | T:
-        """Return the string that consists of `pieces`; `python`: whether true is written `True` in it."""
+        """Return the string that consists of `pieces`; `python`: whether values in it are written as in Python."""
         ...
 
 
@@ -130,7 +140,9 @@ class StringReader(Generic[T]):
         return (yield from self.read_quoted(opener, role, raw=False, template=""))
 
     def read_quoted(self, opener: str, role: Role, *, raw: bool, template: str) -> Reading[str | T]:
-        """Read a string between single quotes, whose opener has been read. A model may forget to escape line ends.
+        """Read a string between quotes of one character each, whose opener has been read.
+
+        Line ends need not be escaped.
 
         Args:
             opener: The quote that opened the string.
@@ -168,7 +180,7 @@ class StringReader(Generic[T]):
             elif (yield from self._is_closing_quote(role)):
                 source.pos += 1
                 if doubtful and not source.text[source.pos :].strip() and (yield from source.is_at_end()):
-                    raise Truncated  # the end of the text proves nothing where a quote has been content already
+                    raise Truncated  # an earlier quote was content, so this one at the end of the text may be, too
                 return self._templates.join(pieces, python=True)
             elif self._cursor.keys and (ended := (yield from self._find_forgotten_end(pieces))) is not None:
                 return ended
@@ -264,7 +276,7 @@ class StringReader(Generic[T]):
                 return chr(0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00)
         return _character(code)
 
-    # Where a string ends. Places are counted from the quote, since text before it is dropped while waiting.
+    # Where a string ends. Offsets are relative to the quote: `source.pos` changes when more text arrives.
 
     def _is_closing_quote(self, role: Role) -> Reading[bool]:
         """Whether the quote here ends the string: the text after the quote could follow a string at this place."""

@@ -8,7 +8,7 @@ from toolspeak.reading.fenced_calls import FencedCallReader
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading
-from toolspeak.reading.tokens import ROLES, THINKING_CLOSERS, next_token
+from toolspeak.reading.tokens import ROLES, THINKING_CLOSERS, is_tag_start, next_token
 
 ESCAPED_TAG = re.compile(r"&lt;(/?[\w:|]{1,40})&gt;")
 
@@ -71,7 +71,7 @@ class TokenReader:
         """Read the calls that a token announces. A token that announces none is prose."""
         source = self._source
         mark = source.mark()
-        if opener[-1] in ">]:｜s":
+        if not is_tag_start(opener):
             source.pos += len(opener)
         count = yield from self._bare.read_sequence(explicit=True)
         if not count and source.here == mark:

@@ -16,17 +16,13 @@ begins a list of tools, in which nothing is a call.
 
 def _roles() -> dict[str, TokenRole]:
     """Return the role of every token of every family, by the token in lower case."""
-    roles: dict[str, TokenRole] = {
-        "<|channel|>": "harmony",
-        "<|start|>": "harmony",
-        "<tool_call ": "open",
-        "<tools>": "inert",
-    }
+    roles: dict[str, TokenRole] = {"<tools>": "inert"}  # of no family: it begins a list of tools in many prompts
     for family in FAMILIES:
         roles |= dict.fromkeys(map(str.lower, family.openers), "open")
         roles |= dict.fromkeys(map(str.lower, family.closers), "close")
         roles |= dict.fromkeys(map(str.lower, family.separators), "separate")
         roles |= dict.fromkeys(map(str.lower, family.results), "result")
+        roles |= dict.fromkeys(map(str.lower, family.headers), "harmony")
         roles |= {opener.lower(): "think" for opener, _ in family.thinking}
     for family in FAMILIES:
         for _, closer in family.thinking:
@@ -41,10 +37,20 @@ THINKING_CLOSERS = {opener.lower(): closer for family in FAMILIES for opener, cl
 TOKENS = sorted(ROLES, key=len, reverse=True)
 MAX_TOKEN_CHARS = len(TOKENS[0])
 FIRST_CHARS = frozenset(token[0] for token in TOKENS)
+"""The characters with which tokens begin."""
+
+INLINE_FIRST_CHARS = FIRST_CHARS - {"#"}
+"""The characters with which tokens begin in the middle of a line, where a `#` begins no heading."""
+
 TOKENS_BY_START = {
     start: [token for token in TOKENS if token[:2] == start] for start in {token[:2] for token in TOKENS}
 }
 """Tokens by their first two characters, the longest first."""
+
+
+def is_tag_start(opener: str) -> bool:
+    """Whether an opener is only the beginning of a tag (`<invoke `, `<function=`), which is then read as a whole."""
+    return opener[-1] in " ="
 
 
 def next_token(source: Source) -> Reading[tuple[TokenRole, str] | None]:

@@ -82,7 +82,8 @@ class Agent(Runnable, Resumable):
             limits: Where a run stops by itself.
             sampling: The temperature, the most tokens of an answer, and the like.
             approve: Called with each call of a tool that needs an approval, and with each call that is quoted from a
-                result (`CallQuoted`). Without it a run pauses at the former, and refuses the latter.
+                result (`CallQuoted`). Without it, the run pauses at a call that needs an
+                approval, and refuses a quoted call.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
         """
@@ -121,7 +122,7 @@ class Agent(Runnable, Resumable):
         watched: bool = True,
         on_end: Callable[[Outcome[Any]], None] | None = None,
     ) -> AgentRun[Any]:
-        """Build a run that has not begun: what `run`, `stream`, conversations and chains drive.
+        """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
         Args:
             prompt: What is asked.
@@ -159,7 +160,7 @@ class Agent(Runnable, Resumable):
         output_optional: bool = False,
         watched: bool = True,
     ) -> AgentRun[Any]:
-        """Build a run that goes on from the facts and has not begun; see `prepare`."""
+        """Build, without starting it, a run that continues from saved facts; see `prepare`."""
         _refuse_unknown_options(options, ResumeOptions)
         answer = None if output is None else Output(output)
         started = find_start(facts, has_output=answer is not None)
@@ -172,6 +173,7 @@ class Agent(Runnable, Resumable):
         return self.toolbox if answer is None else Toolbox([*self.toolbox, answer.tool])
 
     def _first_choice(self, choice: Choice | None, answer: Output | None) -> ToolChoice:
+        """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
         checked = self.tool_choice if choice is None else build_choice(choice, self.toolbox)
         if answer is not None and not len(self.toolbox):
             return ToolChoice(mode="named", names=(answer.tool.name,))
@@ -209,4 +211,6 @@ def _refuse_unknown_options(options: Mapping[str, Any], known: type[RunOptions] 
     names = known.__annotations__
     for name in options:
         if name not in names:
-            raise TypeError(f"unexpected keyword argument {name!r}; known are: output, {', '.join(names)}")
+            raise TypeError(
+                f"unexpected keyword argument {name!r}; known are: output, output_optional, {', '.join(names)}"
+            )

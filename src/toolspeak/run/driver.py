@@ -1,9 +1,12 @@
 """The driver: performs the actions that the loop decides on, and turns what happens into facts.
 
 Everything that happens outside arrives in one inbox: pieces from the model, results from tools, approvals, the
-deadline, a cancellation. Each fact is recorded, folded and acted upon before the next one is handled. Whatever ends the
-driver, a cancellation from outside at any point included, the facts are completed first, so that every call has its
-result, and nothing is left running.
+deadline, a cancellation. Each fact is recorded, folded and acted upon before the next one is handled; only a call that
+is quoted waits for its `CallQuoted`.
+
+When a run ends, even by a cancellation from outside, its facts are completed first, so that every call has a result.
+A pause is no end and completes nothing. Then calls and tasks are cancelled; a thread that does not return is not waited
+for.
 """
 
 import asyncio
@@ -54,7 +57,7 @@ from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder, TurnReader
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
-"""A function, sync or async, that allows a call: it returns True, False, or a text that says why not."""
+"""A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""
 
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
@@ -110,7 +113,7 @@ class Driver:
             facts: The run so far.
             sampling: How answers are sampled.
             stream: Whether messages are requested as streams.
-            approve: Asked about calls that need an approval; without it the run pauses.
+            approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
         """
         state = initial_state(specs)
@@ -133,8 +136,8 @@ class Driver:
         self._running: dict[str, RunningCall] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receiving: asyncio.Task[None] | None = None
-        self._stopping = False
-        self._waiting_for: tuple[ToolCall, ...] = ()
+        self._stream_stopped = False
+        self._awaiting_approval: tuple[ToolCall, ...] = ()
 
     async def batches(self, first: Sequence[Fact]) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
@@ -149,7 +152,7 @@ class Driver:
                     yield events
                 if self.state.ended is not None:
                     return
-                if self._waiting_for:
+                if self._awaiting_approval:
                     raise self._pause()
                 for item in await self._inbox.take():
                     self._handle(item)
@@ -186,7 +189,8 @@ class Driver:
                 self._apply(Interrupted(cause="endpoint", detail=str(item.error)))
         else:
             self._apply(item)
-        if self._stopping and self.state.turn.is_open and self._reader is not None:
+        if self._stream_stopped and self.state.turn.is_open and self._reader is not None:
+            # End the message with what has arrived of it.
             self._emit(self._reader.close("closed" if self.state.interruption is None else "error"))
 
     def _is_open(self, turn: int) -> bool:
@@ -213,7 +217,7 @@ class Driver:
     # Actions
 
     def _act(self) -> None:
-        """Perform what the loop decides, until it decides nothing new."""
+        """Perform what `decide` returns, until that no longer changes the state."""
         before = None
         while self.state is not before:
             before = self.state
@@ -225,7 +229,7 @@ class Driver:
             case AskModel():
                 self._ask_model(action)
             case StopStream():
-                self._stopping = True
+                self._stream_stopped = True
                 self._stop_receiving()
             case RunTools(calls=calls):
                 self._run_tools(calls)
@@ -248,11 +252,11 @@ class Driver:
             self._dialect,
             specs,
             single=not action.parallel,
-            prefix=_id_prefix(action.turn, taken),
+            prefix=_build_id_prefix(action.turn, taken),
             taken=taken,
             quotations=self._quotations,
         )
-        self._stopping = False
+        self._stream_stopped = False
         request = Request(shown=shown, dialect=self._dialect.name, stream=self._stream, sampling=self._sampling)
         self._receiving = self._start_task(self._receive(request, action.turn))
 
@@ -307,7 +311,7 @@ class Driver:
         for call in calls:
             self._fold(ApprovalNeeded(call=call))
         if self._approve is None:
-            self._waiting_for = calls
+            self._awaiting_approval = calls
         else:
             self._start_task(self._collect_approvals(calls, self._approve))
 
@@ -324,11 +328,11 @@ class Driver:
                 self._inbox.put(Interrupted(cause="cancelled", detail=f"the approval failed: {format_error(error)}"))
 
     def _pause(self) -> RunPaused:
-        names = ", ".join(call.name for call in self._waiting_for)
+        names = ", ".join(call.name for call in self._awaiting_approval)
         return RunPaused(
             f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "
             "and go on with agent.resume(facts, approvals={…})",
-            self._waiting_for,
+            self._awaiting_approval,
             tuple(self.facts),
         )
 
@@ -344,7 +348,7 @@ class Driver:
 
     def _complete_facts(self) -> None:
         """Bring the run to its end, without waiting for anything, if the caller has stopped driving it."""
-        if self.state.run is None or self.state.ended is not None or self._waiting_for:
+        if self.state.run is None or self.state.ended is not None or self._awaiting_approval:
             return
         self._handle(Interrupted(cause="cancelled", detail="whoever started the run did not wait for its end"))
         while self.state.ended is None and (items := self._inbox.take_now()):
@@ -368,8 +372,8 @@ class Driver:
         return task
 
 
-def _id_prefix(turn: int, taken: Collection[str]) -> str:
-    """Return what the call ids of this turn begin with; no id of the conversation begins with it."""
+def _build_id_prefix(turn: int, taken: Collection[str]) -> str:
+    """Return a prefix for the call ids of this turn that no earlier id in the conversation has."""
     while any(call_id.startswith(f"call_{turn}_") for call_id in taken):
         turn += 1
     return f"call_{turn}"

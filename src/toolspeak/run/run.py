@@ -92,7 +92,7 @@ class AgentRun(Run[Outcome[T]]):
         Args:
             driver: Performs the run.
             first: The facts that it begins with.
-            output: The type that the answer must have.
+            output: The typed answer and the tool that gives it; None if the answer has no type.
             output_optional: Whether the outcome may lack a typed answer.
             on_end: Called with the outcome.
         """

@@ -52,7 +52,7 @@ class Runnable(ABC):
         output_optional: bool = False,
         watched: bool = True,
     ) -> AgentRun[Any]:
-        """Build a run that has not begun.
+        """Build a run without starting it.
 
         Args:
             prompt: What is asked.

@@ -1,4 +1,4 @@
-"""From the return value of a function to a JSON value (which references read) and to text (which a model is shown).
+"""Converts what a function returned to JSON, which later calls can refer to, and that to the text for the model.
 
 A string stays unchanged; everything else becomes JSON by its type. A value without a JSON form gets a readable one. No
 return value can raise an error here: a hostile `__repr__`, a cycle or an endless generator is a result like any other.
@@ -23,7 +23,7 @@ MAX_GENERATOR_ITEMS = 10_000
 """Items taken from the generators in a result, which may have no end."""
 
 MAX_GENERATOR_CHARS = 8_000_000
-"""Characters taken from the generators in a result, whose items may be large."""
+"""Characters taken from the generators in a result. Only items that are strings themselves are counted."""
 
 MAX_NODES = 5_000_000
 """Values in a result, each counted as often as it is written out."""
@@ -57,7 +57,7 @@ def output_value(result: Any) -> Json:
     try:
         if not survey.has_iterator:
             value = to_jsonable_python(result, bytes_mode="utf8", fallback=_fallback)
-            json.dumps(value, allow_nan=False)  # not a number, or one too large for Python to write, is not JSON
+            json.dumps(value, allow_nan=False)  # NaN, or a number too large for Python to write, is not JSON
             return value
     except Exception:  # noqa: S110 (a cycle, bytes that are no text, a property that raises: each part on its own, then)
         pass

@@ -75,7 +75,7 @@ class TurnReader:
         Args:
             dialect: The dialect in which the model was shown the tools.
             specs: The tools on offer.
-            single: Whether one call is enough: the text after the first call in it is not read.
+            single: Whether one call is enough: text after the first call is not read.
             prefix: What the ids of calls begin with.
             taken: The ids of earlier calls in the conversation.
             quotations: Tells which calls in the text are quoted; None to look for no quotations. Calls that the API
@@ -162,7 +162,7 @@ class TurnReader:
             else:
                 self._leaked.append(event)
         self._content.add(prose)
-        # That the text was reasoning does not take back calls that the API marks.
+        # `SaidInThought` would take back calls that the API marks, too.
         return [event for event in prose if not (isinstance(event, SaidInThought) and len(self._api_calls))]
 
     def _mark_quoted(self, events: list[Event]) -> list[Event]:
@@ -186,8 +186,8 @@ class TurnReader:
     def _hold_api_events(self, events: list[Event]) -> list[Event]:
         """Hold events of API calls back in a text dialect, and return those that may be handed out now.
 
-        While the text goes on, a closing tag may still show that it was reasoning so far. That event takes back every
-        call before it, and must not take back a call of the API.
+        While the text goes on, a closing tag may still show that it was reasoning so far. `SaidInThought` then takes
+        back every call before it, and must not take back a call of the API.
         """
         if not self._dialect.in_text:
             return events
@@ -214,12 +214,12 @@ class TurnReader:
         if self._leaked and not len(self._api_calls):
             self._content.add(self._leaked)
             events += self._mark_quoted(self._leaked)
-        events += self._read_program(answer.finish)
+        events += self._read_callless_answer(answer.finish)
         ended = TurnEnded(message=self._message(answer), finish=answer.finish, usage=self._usage(answer))
         return [*events, ended]
 
-    def _read_program(self, finish: FinishReason) -> list[Event]:
-        """Return the events of a call that was written as a bare program, or of a call with a misspelt name."""
+    def _read_callless_answer(self, finish: FinishReason) -> list[Event]:
+        """Return the events of a call in an answer without any: a bare program, or a call with a misspelt name."""
         if not self._dialect.in_text or finish != "stop" or self._content.calls or len(self._api_calls):
             return []
         call = read_program_call(self._content.text, self._specs, f"{self._prefix}_1")
