@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cli.terminal import environment, terminal
-from tests.models.server import Server, answers
+from tests.models.server import Server, answers, plays
 from toolspeak.cli import config, parse, tools, why
 from toolspeak.cli.format import format_arguments, format_call_line, format_result
 from toolspeak.cli.safe_text import (
@@ -29,6 +29,7 @@ from toolspeak.events import CallMalformed, CallReady, TurnStarted
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.settings import IgnoredSettings, Settings
 from toolspeak.spec import ToolSpec
+from toolspeak.testing import calls, says
 from toolspeak.tools import Toolbox
 from toolspeak.tools.toolbox import Skipped
 
@@ -149,3 +150,16 @@ def test_commands_in_a_terminal(tmp_path: Path, server: Server, command: list[st
     own = re.sub(r"\r|\x1b\[K", "", screen.raw)
     assert unsafe(own) == []
     assert r"\u202e" in own
+
+
+def test_what_tools_print_and_models_write_in_a_terminal(tmp_path: Path, server: Server):
+    server.plays(plays([calls(("shout", {})), says(f"Done {ESCAPES}.", thinking=f"hm {ESCAPES}")], "native"))
+    source = (
+        f'import sys\ndef shout() -> str:\n    "Go."\n    print({ESCAPES!a})\n    print({ESCAPES!a}, file=sys.stderr)\n'
+    )
+    (tmp_path / "evil.py").write_text(f"{source}    return {ESCAPES!a}\n")
+    arguments = ("--model", f"{server.url}/v1#m", "--dialect", "native", "--tools", "evil.py")
+    with terminal(tmp_path, "run", "hi", *arguments, env=environment(tmp_path), columns=200) as screen:
+        assert screen.wait_for_exit() == 0
+    assert unsafe(re.sub(r"\r|\x1b\[K", "", screen.raw)) == []
+    assert screen.all_text.count("PWNED") >= 4

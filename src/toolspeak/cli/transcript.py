@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from typing import TextIO
 
@@ -143,7 +143,7 @@ class Transcript:
     @contextmanager
     def capture_prints(self) -> Generator[None]:
         """Draw what tools print within this context, each line on its own."""
-        with closing(_PrintCapture(self)) as capture, redirect_stdout(capture):
+        with closing(_PrintCapture(self, sys.stderr)) as capture, redirect_stdout(capture), redirect_stderr(capture):
             yield
 
     def show_wait(self, label: str) -> None:
@@ -277,10 +277,11 @@ class Transcript:
 
 
 class _PrintCapture(TextIOBase):
-    """A file for `print`, whose lines are drawn in the transcript."""
+    """A file for what tools print, on either stream, whose lines are drawn in the transcript."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, stderr: TextIO) -> None:
         self._transcript = transcript
+        self._stderr = stderr
         self._rest = ""
 
     @property
@@ -291,7 +292,7 @@ class _PrintCapture(TextIOBase):
         return True
 
     def fileno(self) -> int:
-        return sys.stderr.fileno()  # child processes need a real file
+        return self._stderr.fileno()  # child processes need a real file
 
     def write(self, text: str, /) -> int:
         *lines, self._rest = (self._rest + text).split("\n")
