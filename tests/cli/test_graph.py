@@ -160,7 +160,7 @@ def test_a_record_is_drawn_without_the_program_of_its_run(tmp_path: Path):
     started, *others = [fact for _, fact in FACTS]
     assert isinstance(started, RunStarted)
     (tmp_path / "run.jsonl").write_text(codec.dump_facts([replace(started, tools=(spec,)), *others]))
-    assert "participant p2 as launch" in draw(str(tmp_path / "run.jsonl"), None, None)
+    assert "participant p2 as launch" in draw(str(tmp_path / "run.jsonl"), lambda: "local", None)
 
 
 def test_the_help_loads_nothing_but_typer():

@@ -23,7 +23,7 @@ def test_config_shows_each_setting_and_where_it_came_from(tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text(
         '[endpoints.work]\nbase_url = "http://h/v1"\nkey_env = "WORK_KEY"\n[limits]\nturns = 3'
     )
-    done = toolspeak(tmp_path, "config", TOOLSPEAK_MODEL="work:x", WORK_KEY="very secret")
+    done = toolspeak(tmp_path, "config", "--trust-project", TOOLSPEAK_MODEL="work:x", WORK_KEY="very secret")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert "model\twork:x\tenvironment variable TOOLSPEAK_MODEL" in lines

@@ -95,11 +95,17 @@ def test_options_reach_the_model(folder: Path, server: Server):
 def test_options_that_are_left_out_come_from_the_settings(folder: Path, server: Server):
     server.plays(plays(WEATHER, "python"))
     (folder / "toolspeak.toml").write_text('dialect = "python"\ntools = ["./sky.py"]\n[limits]\nturns = 1\n')
-    done = run(folder, server, "How is Oslo?")
+    done = run(folder, server, "How is Oslo?", "--trust-project")
     assert done.returncode == 1
     assert "python dialect · 4 tools" in done.stderr
     assert "stopped (limit)" in done.stderr
-    assert run(folder, server, "How is Oslo?", "--max-turns", "2").returncode == 0
+    assert run(folder, server, "How is Oslo?", "--max-turns", "2", "--trust-project").returncode == 0
+
+
+def test_a_record_is_for_its_owner_alone(folder: Path, server: Server):
+    server.plays(plays([says("Yes.")]))
+    assert run(folder, server, "Is it cold?", "--record", "run.jsonl").returncode == 0
+    assert (folder / "run.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 # Where the prompt comes from

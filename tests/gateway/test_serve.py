@@ -62,12 +62,14 @@ def refused(home: Path, *arguments: str, **variables: str) -> str:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
-    """A folder that configures two endpoints, of which the first is there."""
+    """The home of a user who has configured endpoints, of which the first is there."""
     with gateway(served(scripted(), TYPESCRIPT)) as upstream:
         there = f'[endpoints.there]\nbase_url = "{upstream}/v1"\nmodel = "scripted"\ndialect = "typescript"\n'
         more = '[endpoints.nowhere]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "gpt-5"\n'
         unnamed = '[endpoints.unnamed]\nbase_url = "http://127.0.0.1:9/v1"\n'
-        (tmp_path / "toolspeak.toml").write_text(there + more + unnamed)
+        own = tmp_path / ".config" / "toolspeak" / "config.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text(there + more + unnamed)
         yield tmp_path
 
 

@@ -163,7 +163,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(home: Path, text: str) -> None:
-    (home / "toolspeak.toml").write_text(text)
+    (home / "config").mkdir(exist_ok=True)
+    (home / "config" / "config.toml").write_text(text)
 
 
 WORK = """

@@ -117,6 +117,16 @@ def test_a_relative_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert discover("./plain.py").names == ("go",)
 
 
+def test_neighbours_of_a_file_do_not_shadow_installed_modules(tmp_path: Path):
+    shadow = 'raise RuntimeError("this is not the module that was meant")'
+    text = "import colorsys, beside\n" + one("go", "return beside.VALUE + int(bool(colorsys.rgb_to_hsv))")
+    written(tmp_path, plain=text, colorsys=shadow, beside="VALUE = 1")
+    sys.modules.pop("colorsys", None)
+    path = list(sys.path)
+    assert discover(tmp_path / "plain.py")["go"].function(0) == 2
+    assert sys.path == path
+
+
 def test_a_module_object():
     module = ModuleType("made_by_hand")
     exec(one("go"), module.__dict__)

@@ -3,6 +3,7 @@
 Every mistake of the user is one line on standard error and exit code 2, never a traceback.
 """
 
+import os
 import sys
 
 
@@ -17,5 +18,12 @@ def main() -> None:
     sys.exit(run())
 
 
+def _leave_working_directory() -> None:
+    """Take the working directory off the path, where `python -m` puts it first: its files must not shadow modules."""
+    if not sys.flags.safe_path and sys.path and sys.path[0] == os.getcwd():  # noqa: PTH109 (as Python wrote it)
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_working_directory()
     main()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from toolspeak._frozen import frozen
 from toolspeak.cli.approval import ApprovalBridge, build_approver
 from toolspeak.cli.options import ApproveChoice
-from toolspeak.cli.targets import discover_targets
+from toolspeak.cli.targets import discover_configured, discover_targets
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
 from toolspeak.models.weights import QWEN_CODER, find_weights
@@ -69,7 +69,7 @@ def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
         tool_choice=_parse_tool_choice(options.tool_choice),
         limits=limits if options.max_turns is None else replace(limits, turns=options.max_turns),
         approve=options.approve or ApproveChoice(settings.approve),
-        toolbox=discover_targets(*(options.tools or settings.tools)),
+        toolbox=discover_targets(*options.tools) if options.tools else discover_configured(settings.tools),
         settings=settings,
     )
 

@@ -19,6 +19,7 @@ from toolspeak.cli.options import (
     TargetArgument,
     ToolChoiceOption,
     ToolsOption,
+    TrustProjectOption,
 )
 from toolspeak.errors import ToolspeakError, UsageError
 
@@ -38,9 +39,9 @@ def run() -> int:
     try:
         return app(standalone_mode=False) or 0
     except UsageError as error:
-        return _print_error(str(error))
+        return _fail(str(error))
     except ToolspeakError as error:  # not caused by the command line
-        return _print_error(str(error), code=1)
+        return _fail(str(error), code=1)
     except (typer.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:  # the reader of a pipe closed it, as head does
@@ -50,11 +51,13 @@ def run() -> int:
         format_message = getattr(error, "format_message", None)
         if format_message is None:
             raise
-        return _print_error(format_message())
+        return _fail(format_message())
 
 
-def _print_error(message: str, *, code: int = 2) -> int:
-    sys.stderr.write(f"toolspeak: {' '.join(message.split())}\n")
+def _fail(message: str, *, code: int = 2) -> int:
+    from toolspeak.cli.safe_text import print_error
+
+    print_error(message)
     return code
 
 
@@ -79,6 +82,7 @@ def chat_command(
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
     approve: ApproveOption = None,
+    trust_project: TrustProjectOption = False,
 ) -> None:
     """Chat with a model that can call your functions.
 
@@ -87,6 +91,7 @@ def chat_command(
     """
     from toolspeak.cli.agent_config import AgentOptions
     from toolspeak.cli.chat import chat
+    from toolspeak.cli.settings_loader import load_settings
 
     options = AgentOptions(
         tools=tuple(tools or ()),
@@ -97,7 +102,7 @@ def chat_command(
         max_turns=max_turns,
         approve=approve,
     )
-    raise typer.Exit(chat(options))
+    raise typer.Exit(chat(options, load_settings(trust_project=trust_project)))
 
 
 @app.command("run")
@@ -117,6 +122,7 @@ def run_command(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FILE", help="Record the run in a file, for toolspeak graph.")
     ] = None,
+    trust_project: TrustProjectOption = False,
 ) -> None:
     """Answer one prompt with a model that can call your functions.
 
@@ -127,7 +133,9 @@ def run_command(
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
     """
     from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.run import read_prompt
     from toolspeak.cli.run import run as run_once
+    from toolspeak.cli.settings_loader import load_settings
 
     options = AgentOptions(
         tools=tuple(tools or ()),
@@ -138,7 +146,9 @@ def run_command(
         max_turns=max_turns,
         approve=approve,
     )
-    raise typer.Exit(run_once(prompt, options, as_json=as_json, record=record))
+    text = read_prompt(prompt)
+    settings = load_settings(trust_project=trust_project)
+    raise typer.Exit(run_once(text, options, settings, as_json=as_json, record=record))
 
 
 @app.command("tools")
@@ -153,19 +163,18 @@ def tools_command(
     skipped: Annotated[bool, typer.Option("--skipped", help="List what is not a tool, and why.")] = False,
 ) -> None:
     """Show the tools in TARGET as a model sees them."""
-    from rich.console import Console
-
+    from toolspeak.cli.safe_text import SafeConsole, write_output
     from toolspeak.cli.targets import discover_targets
     from toolspeak.cli.tools import as_form, render_skipped, render_tools
 
     box = discover_targets(target)
-    console = Console(highlight=False)
+    console = SafeConsole()
     if skipped:
         console.print(render_skipped(box), soft_wrap=True)
     elif form is None:
         console.print(render_tools(box, target), soft_wrap=not console.is_terminal)
     else:
-        sys.stdout.write(as_form(box, form, strict=strict) + "\n")
+        write_output(as_form(box, form, strict=strict) + "\n")
 
 
 @app.command("call")
@@ -186,6 +195,7 @@ def call_command(
     printed, and the exit code is 1.
     """
     from toolspeak.cli.call import call_tool, parse_arguments
+    from toolspeak.cli.safe_text import write_output
     from toolspeak.cli.stdout import reserve_stdout
     from toolspeak.cli.targets import discover_targets
 
@@ -197,7 +207,7 @@ def call_command(
     tool = box[name]
     with reserve_stdout():
         succeeded, answer = call_tool(tool, arguments)
-    sys.stdout.write(answer + "\n")
+    write_output(answer + "\n")
     if not succeeded:
         raise typer.Exit(1)
 
@@ -242,9 +252,8 @@ def parse_command(
     """
     import json
 
-    from rich.console import Console
-
     from toolspeak.cli import parse
+    from toolspeak.cli.safe_text import SafeConsole, write_output
     from toolspeak.cli.stdout import reserve_stdout
     from toolspeak.dialects import read
     from toolspeak.reading.content import encode_content
@@ -252,15 +261,15 @@ def parse_command(
     text_dialect = parse.find_dialect(dialect)
     if batch is not None:
         for line in parse.read_batch(batch, tools):
-            sys.stdout.write(line + "\n")
+            write_output(line + "\n")
         return
     with reserve_stdout():
         specs = parse.load_tools(tools)
     content = read(parse.read_input(path), specs, dialect=text_dialect)
     if as_json:
-        sys.stdout.write(json.dumps(encode_content(content), ensure_ascii=False) + "\n")
+        write_output(json.dumps(encode_content(content), ensure_ascii=False) + "\n")
     else:
-        Console(highlight=False, soft_wrap=True).print(parse.render_content(content))
+        SafeConsole(soft_wrap=True).print(parse.render_content(content))
 
 
 @app.command("graph")
@@ -279,14 +288,17 @@ def graph_command(
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="The name of the agent's model in the drawing.")
     ] = None,
+    trust_project: TrustProjectOption = False,
 ) -> None:
     """Draw an agent or a recorded run, in mermaid.
 
     Given functions, draws an agent with them as its tools. Given a record, draws that run with its timings.
     """
     from toolspeak.cli.graph import draw
+    from toolspeak.cli.safe_text import write_output
+    from toolspeak.cli.settings_loader import load_settings
 
-    sys.stdout.write(draw(target, model, svg))
+    write_output(draw(target, lambda: model or load_settings(trust_project=trust_project).model, svg))
 
 
 app.command("eval")(eval_command)
@@ -320,6 +332,7 @@ def serve_command(
             help="Answers may begin inside their reasoning, without an opening tag: stream none of it as text.",
         ),
     ] = False,
+    trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
 
@@ -332,6 +345,7 @@ def serve_command(
         if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError(f"the gateway needs {error.name}; install it with: pip install 'toolspeak[gateway]'") from None
+    from toolspeak.cli.settings_loader import load_settings
 
     serve(
         ServeOptions(
@@ -342,7 +356,8 @@ def serve_command(
             key_env=key_env,
             mends=2 if mend else 0,
             thinks=thinks,
-        )
+        ),
+        lambda: load_settings(trust_project=trust_project),
     )
 
 
@@ -354,27 +369,58 @@ def pull_command(
 
     An interrupted download continues where it stopped. Weights that are there are checked.
     """
-    from rich.console import Console
-
     from toolspeak.cli.pull import pull_weights
+    from toolspeak.cli.safe_text import SafeConsole
 
-    path = pull_weights(model, Console(stderr=True, highlight=False, soft_wrap=True))
+    path = pull_weights(model, SafeConsole(stderr=True, soft_wrap=True))
     sys.stdout.write(f"{path}\n")
+
+
+@app.command("trust")
+def trust_command(
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PATH]", help="The project's folder or settings file; this folder if left out."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Trust the settings without asking.")] = False,
+    list_projects: Annotated[
+        bool, typer.Option("--list", help="List the projects that you have trusted or refused.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Forget that you trusted or refused this project.")] = False,
+) -> None:
+    """Let the settings of a project count.
+
+    Shows the settings in toolspeak.toml or pyproject.toml, in this folder or above it, with what they do, and asks
+    whether to trust them. Trust ends when the settings change, or a file that they name as tools. Your own settings
+    file needs no trust.
+    """
+    from toolspeak.cli import trust
+
+    start = path or Path()
+    if list_projects:
+        trust.print_decisions()
+    elif remove:
+        trust.remove_trust(start)
+    else:
+        raise typer.Exit(trust.trust(start, yes=yes))
 
 
 @app.command("config")
 def config_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON.")] = False,
+    trust_project: TrustProjectOption = False,
 ) -> None:
-    """Show the settings and where each came from."""
-    from rich.console import Console
+    """Show the settings and where each came from.
 
-    from toolspeak import settings
+    Also shows which settings of a project are ignored because you have not trusted it (see toolspeak trust).
+    """
     from toolspeak.cli import config
+    from toolspeak.cli.safe_text import SafeConsole, write_output
+    from toolspeak.cli.settings_loader import load_settings
 
-    console, loaded = Console(highlight=False), settings.load()
+    console, loaded = SafeConsole(), load_settings(trust_project=trust_project, quiet=True)
     if as_json:
-        sys.stdout.write(config.format_json(loaded) + "\n")
+        write_output(config.format_json(loaded) + "\n")
     elif console.is_terminal:
         console.print(config.render_table(loaded))
     else:

@@ -4,11 +4,11 @@ The standings go to standard output, progress and messages to standard error.
 """
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from toolspeak.cli.eval import parse_dialects
 from toolspeak.cli.eval_progress import ReportAnswer, create_log, load_model, show_progress
+from toolspeak.cli.safe_text import write_output
 from toolspeak.cli.table import print_table
 from toolspeak.errors import UsageError
 from toolspeak.evaluation import tables
@@ -58,7 +58,7 @@ def calibrate(
     print_table(build_standings(comparison))
     winner = comparison.ranking[0]
     path = save_calibrated_dialect(endpoint, model_name, winner, environ=environ)
-    sys.stdout.write(f"{describe_winner(comparison)}\n")
+    write_output(f"{describe_winner(comparison)}\n")
     log.print(f"saved in {path}: dialect='auto' is {winner} for {model.name} from now on")
 
 

@@ -5,13 +5,13 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak import settings
 from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.call_timer import CallTimer
-from toolspeak.cli.format import describe_agent, escape_controls
+from toolspeak.cli.format import describe_agent
 from toolspeak.cli.live_run import run_live
 from toolspeak.cli.model_loader import ModelLoader
+from toolspeak.cli.safe_text import join_lines
 from toolspeak.cli.slash_commands import COMMANDS, LeaveChat, parse_command, run_command
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
@@ -20,11 +20,12 @@ from toolspeak.errors import ModelError, UsageError
 from toolspeak.events import Fact
 from toolspeak.messages import Message, ToolCall
 from toolspeak.run import Outcome
+from toolspeak.settings import Settings
 
 
-def chat(options: AgentOptions) -> int:
+def chat(options: AgentOptions, settings: Settings) -> int:
     """Hold a conversation until the user leaves, and return the exit code."""
-    config = resolve_config(options, settings.load())
+    config = resolve_config(options, settings)
     with reserve_stdout() as answer:
         console = create_console(answer)
         user_input = _create_input(console)
@@ -112,7 +113,7 @@ class ChatSession:
             else:
                 self._answer(text)
         except (UsageError, ModelError) as error:
-            self._print(" ".join(escape_controls(str(error)).split()), "red")
+            self._print(join_lines(str(error)), "red")
         except KeyboardInterrupt:
             self._print("stopped", "yellow")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import DialectsOption, MaxTokensOption, ModelOption
+from toolspeak.cli.options import DialectsOption, MaxTokensOption, ModelOption, TrustProjectOption
 
 
 def eval_command(
@@ -55,12 +55,14 @@ def eval_command(
     again: Annotated[
         int, typer.Option("--again", metavar="N", min=0, help="Ask again after a malformed call, at most N times.")
     ] = 0,
+    trust_project: TrustProjectOption = False,
 ) -> None:
     """Measure how well a model calls tools in each dialect.
 
     Prints the share of right answers with the tokens and seconds they took, and draws a picture of it.
     """
     from toolspeak.cli.eval import EvalOptions, evaluate
+    from toolspeak.cli.settings_loader import find_model_with_settings
 
     evaluate(
         EvalOptions(
@@ -78,7 +80,8 @@ def eval_command(
             failures=failures,
             concurrency=concurrency,
             max_tokens=max_tokens,
-        )
+        ),
+        find=find_model_with_settings(trust_project=trust_project),
     )
 
 
@@ -87,11 +90,14 @@ def calibrate_command(
     minutes: Annotated[float, typer.Option("--minutes", metavar="N", min=0, help="Take about N minutes at most.")] = 12,
     dialect: DialectsOption = "all",
     max_tokens: MaxTokensOption = 256,
+    trust_project: TrustProjectOption = False,
 ) -> None:
     """Find the best dialect for a model and save it.
 
     Prints how certain the result is. From then on, the model uses this dialect by default.
     """
     from toolspeak.cli.calibrate import calibrate
+    from toolspeak.cli.settings_loader import find_model_with_settings
 
-    calibrate(model, minutes=minutes, dialects=dialect, max_tokens=max_tokens)
+    find = find_model_with_settings(trust_project=trust_project)
+    calibrate(model, minutes=minutes, dialects=dialect, max_tokens=max_tokens, find=find)

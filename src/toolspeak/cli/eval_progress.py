@@ -7,6 +7,7 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from toolspeak.cli.safe_text import SafeConsole
 from toolspeak.models import EmbeddedModel, Model
 
 ReportAnswer: TypeAlias = Callable[[str, bool], None]
@@ -18,7 +19,7 @@ PLAIN_PROGRESS_STEP = 0.05
 
 def create_log() -> Console:
     """Create the console for everything but the figures."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return SafeConsole(stderr=True, soft_wrap=True)
 
 
 def load_model(model: Model, log: Console) -> None:

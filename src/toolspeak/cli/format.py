@@ -1,11 +1,8 @@
-"""Formats calls, results and durations as text for a terminal.
+"""Formats calls, results and durations as text for a terminal."""
 
-No text of a model or a tool reaches the terminal with control characters: it cannot move the cursor or hide itself.
-"""
-
-import re
 from typing import Any
 
+from toolspeak.cli.safe_text import escape_controls
 from toolspeak.codec import encode_argument
 from toolspeak.dialects.python_notation import format_call
 from toolspeak.events import CallQuoted
@@ -16,21 +13,6 @@ from toolspeak.tools import output_text
 MAX_CALL_CHARS = 300
 MAX_RESULT_CHARS = 600
 MAX_RESULT_LINES = 8
-
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters except tab and line feed, characters that change the writing direction, and lone surrogates."""
-
-
-def escape_controls(text: str) -> str:
-    r"""Return the text with escapes such as `\x1b` for every character that a terminal would interpret."""
-    return _CONTROLS.sub(_escape, text)
-
-
-def _escape(match: re.Match[str]) -> str:
-    if match[0] == "\r":
-        return ""
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def shorten(text: str, max_chars: int, max_lines: int | None = None) -> str:

@@ -1,11 +1,12 @@
 """`toolspeak graph`: an agent or a recorded run, drawn in mermaid and as an SVG picture."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
-from toolspeak import settings
 from toolspeak.cli.files import read_text
 from toolspeak.cli.record import read_record
+from toolspeak.cli.safe_text import escape_line
 from toolspeak.cli.sequence_diagram import SequenceDiagram, build_diagram
 from toolspeak.cli.svg import draw_agent, draw_run
 from toolspeak.cli.targets import discover_targets
@@ -18,12 +19,12 @@ MAX_FIRST_LINE_BYTES = 1_000_000
 """How much of a file is read to find out whether it is a record."""
 
 
-def draw(target: str, model: str | None, svg: Path | None) -> str:
+def draw(target: str, find_model_name: Callable[[], str], svg: Path | None) -> str:
     """Draw a target's agent or a recorded run, and return the mermaid text.
 
     Args:
         target: A target with functions, or a file of facts.
-        model: The name to draw for the agent's model; by default the one in the settings.
+        find_model_name: Returns the name to draw for the agent's model; not called for a record.
         svg: A file to write a picture to.
     """
     if is_record(target):
@@ -31,7 +32,7 @@ def draw(target: str, model: str | None, svg: Path | None) -> str:
         text, picture = format_mermaid(diagram), draw_run(diagram)
     else:
         tools = discover_targets(target).names
-        name = model or settings.load().model
+        name = escape_line(find_model_name())
         text = draw_flowchart([GraphStep(shape="model", label=name, tools=tools)])
         picture = draw_agent(name, tools)
     if svg is not None:

@@ -72,6 +72,11 @@ ToolChoiceOption = Annotated[
     ),
 ]
 
+TrustProjectOption = Annotated[
+    bool,
+    typer.Option("--trust-project", help="Let the settings of this project count without asking, for CI."),
+]
+
 MaxTokensOption = Annotated[
     int, typer.Option("--max-tokens", metavar="N", min=1, help="Cut each answer after N tokens.")
 ]

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from toolspeak.cli.files import read_text
+from toolspeak.cli.safe_text import escape_line, join_lines
 from toolspeak.definitions import read_definition
 from toolspeak.dialects import DIALECTS, JSON, Dialect, MessageContent, read
 from toolspeak.dialects.python_notation import format_call
@@ -82,18 +83,18 @@ def render_content(content: MessageContent) -> RenderableType:
     """Lay out the calls and the text of a message for a terminal."""
     rows: list[RenderableType] = [_format_call_row(ready.call, ready.repair) for ready in content.calls]
     for each in content.malformed:
-        rows.append(Text.assemble(("malformed  ", "red"), f"{each.name or 'a call'}: {each.reason}"))
+        rows.append(Text.assemble(("malformed  ", "red"), escape_line(f"{each.name or 'a call'}: {each.reason}")))
         if each.hint:
-            rows.append(Text(f"           {each.hint}", style="dim"))
+            rows.append(Text(f"           {escape_line(each.hint)}", style="dim"))
     rows += [_format_text_row("thinking", text) for text in (content.thinking,) if text.strip()]
     rows += [_format_text_row("text", text) for text in (content.text,) if text.strip()]
     return Group(*(rows or [Text("the text is empty", style="dim")]))
 
 
 def _format_call_row(call: ToolCall, repair: str) -> Text:
-    row = Text.assemble(("call  ", "green"), (f"{call.id}  ", "dim"), format_call(call))
+    row = Text.assemble(("call  ", "green"), (f"{escape_line(call.id)}  ", "dim"), escape_line(format_call(call)))
     return row if repair == "none" else row.append(f"  (repaired: {repair})", style="yellow")
 
 
 def _format_text_row(label: str, text: str) -> Text:
-    return Text.assemble((f"{label}  ", "cyan"), " ".join(text.split()))
+    return Text.assemble((f"{label}  ", "cyan"), join_lines(text))

@@ -5,6 +5,7 @@ as `codec.dump_facts` writes them, are read as well.
 """
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ class RecordFile:
         self._now = now
         self._started: float | None = None
         try:
-            self._file = path.open("w", encoding="utf-8", newline="\n")
+            self._file = open(path, "w", encoding="utf-8", newline="\n", opener=_open_private)  # noqa: SIM115 (Path.open has no opener)
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
@@ -67,6 +68,11 @@ class RecordFile:
         except OSError as failure:
             if self.failure is None:
                 self._fail(failure)
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a file; a new one is for its owner alone, as prompts and results may be secret."""
+    return os.open(path, flags, 0o600)
 
 
 def read_record(text: str, where: str) -> Sequence[TimedFact]:

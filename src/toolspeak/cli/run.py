@@ -14,7 +14,7 @@ from typing import TextIO
 
 from rich.console import Console
 
-from toolspeak import codec, settings
+from toolspeak import codec
 from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.call_timer import CallTimer
@@ -23,6 +23,7 @@ from toolspeak.cli.live_run import run_live
 from toolspeak.cli.model_loader import ModelLoader
 from toolspeak.cli.options import ApproveChoice
 from toolspeak.cli.record import RecordFile
+from toolspeak.cli.safe_text import print_error
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
@@ -30,6 +31,7 @@ from toolspeak.errors import ModelError, RunPaused, UsageError
 from toolspeak.events import ArgsDelta, Event, Fact, TextDelta, ThinkingDelta
 from toolspeak.messages import ToolCall
 from toolspeak.run import Agent, Outcome, Recorder
+from toolspeak.settings import Settings
 
 
 class ExitCode(IntEnum):
@@ -43,24 +45,23 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def run(prompt: str | None, options: AgentOptions, *, as_json: bool, record: Path | None) -> int:
+def run(prompt: str, options: AgentOptions, settings: Settings, *, as_json: bool, record: Path | None) -> int:
     """Run an agent on one prompt, print what happens, and return the exit code."""
-    prompt_text = read_prompt(prompt)
-    config = resolve_config(options, settings.load())
+    config = resolve_config(options, settings)
     with reserve_stdout() as answer, RecordFile(record) if record else nullcontext() as record_file:
         runner = _JsonRunner(config, answer) if as_json else _TranscriptRunner(config, answer)
         try:
-            outcome = runner.run(prompt_text, record_file.record if record_file else None)
+            outcome = runner.run(prompt, record_file.record if record_file else None)
         except RunPaused as paused:
             names = ", ".join(dict.fromkeys(call.name for call in paused.calls))
-            _print_error(f"paused: {names} needs approval; give it in a terminal, or with --approve always")
+            print_error(f"paused: {names} needs approval; give it in a terminal, or with --approve always")
             return ExitCode.PAUSED
         except ModelError as error:
-            _print_error(str(error))
+            print_error(str(error))
             return ExitCode.ENDPOINT
         finally:
             if record_file and record_file.failure:
-                _print_error(record_file.failure)
+                print_error(record_file.failure)
     if outcome.stop_reason == "answered":
         return ExitCode.ANSWERED
     return ExitCode.INTERRUPTED if outcome.stop_reason == "cancelled" else ExitCode.STOPPED
@@ -146,7 +147,3 @@ def _record_with_timer(timer: CallTimer, record: Recorder | None) -> Callable[[F
             record(fact)
 
     return record_both
-
-
-def _print_error(message: str) -> None:
-    sys.stderr.write(f"toolspeak: {' '.join(message.split())}\n")

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from toolspeak._frozen import frozen
-from toolspeak.cli.format import escape_controls, format_call_line, format_quotation, format_result, format_seconds
+from toolspeak.cli.format import format_call_line, format_quotation, format_result, format_seconds
 from toolspeak.cli.record import TimedFact
+from toolspeak.cli.safe_text import escape_controls
 from toolspeak.errors import UsageError
 from toolspeak.events import (
     ApprovalGiven,

@@ -4,11 +4,11 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from toolspeak import settings
 from toolspeak._frozen import frozen
+from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
 from toolspeak.gateway import AccessRules, ServedModel, app
@@ -41,11 +41,11 @@ class ServeOptions:
     thinks: bool = False
 
 
-def serve(options: ServeOptions) -> None:
-    """Serve until Ctrl-C."""
+def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
+    """Serve until Ctrl-C. The settings are loaded after the options were checked."""
     key = _read_key(options.key_env, os.environ)
     check_exposure(options.host, key)
-    served = find_served_models(options, settings.load())
+    served = find_served_models(options, load_settings())
     rules = AccessRules(key=key, hosts=AccessRules().hosts | {options.host.lower()})
     with _listen(options.host, options.port) as listener:
         port = listener.getsockname()[1]
@@ -53,7 +53,7 @@ def serve(options: ServeOptions) -> None:
         _log_to_standard_error()
         names = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
         host = f"[{options.host}]" if ":" in options.host else options.host
-        sys.stdout.write(f"http://{host}:{port}/v1 serves {names}; Ctrl-C stops it\n")
+        write_output(f"http://{host}:{port}/v1 serves {names}; Ctrl-C stops it\n")
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             gateway.run(sockets=[listener])
@@ -106,9 +106,18 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
 
+class _SafeFormatter(logging.Formatter):
+    """Formats log records so that paths and errors of clients cannot write to the terminal what it obeys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return escape_controls(super().format(record))
+
+
 def _log_to_standard_error() -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.setFormatter(_SafeFormatter("%(asctime)s %(message)s"))
     log = logging.getLogger("toolspeak.gateway")
     log.addHandler(handler)
     log.setLevel(logging.INFO)
+    for existing in logging.getLogger("uvicorn").handlers:
+        existing.setFormatter(_SafeFormatter("%(asctime)s %(message)s"))

@@ -12,7 +12,7 @@ from rich.text import Text
 from toolspeak import codec
 from toolspeak.cli.agent_config import AgentConfig
 from toolspeak.cli.files import read_text
-from toolspeak.cli.format import escape_controls
+from toolspeak.cli.safe_text import escape_controls
 from toolspeak.cli.tools import render_tools
 from toolspeak.cli.why import explain_calls
 from toolspeak.dialects import DIALECTS
@@ -137,7 +137,7 @@ def _clear(chat: ChatState, _: str) -> None:
 def _save(chat: ChatState, file: str) -> None:
     path = _require_path(file, "/save")
     write_atomically(path, codec.dump_messages(chat.messages))
-    _print(chat, Text(f"{_format_count(chat.messages)} saved in {path}", "dim"))
+    _print(chat, Text(f"{_format_count(chat.messages)} saved in {escape_controls(str(path))}", "dim"))
 
 
 def _load(chat: ChatState, file: str) -> None:
@@ -148,7 +148,7 @@ def _load(chat: ChatState, file: str) -> None:
     except UsageError as error:
         raise UsageError(f"{path}, {error}") from None
     chat.messages, chat.facts = messages, ()
-    _print(chat, Text(f"{_format_count(messages)} read from {path}", "dim"))
+    _print(chat, Text(f"{_format_count(messages)} read from {escape_controls(str(path))}", "dim"))
 
 
 def _why(chat: ChatState, _: str) -> None:

@@ -6,6 +6,8 @@ import time
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
+from toolspeak.cli.safe_text import escape_line
+
 START_DELAY_SECONDS = 0.4
 """How long a wait must last before the line is drawn."""
 
@@ -23,6 +25,7 @@ class StatusLine:
 
     def start(self, label: str) -> None:
         """Show a label from now on. If the line shows this label already, its seconds keep counting."""
+        label = escape_line(label)
         if not self._console.is_terminal or self._console.is_dumb_terminal or (self._thread and label == self._label):
             return
         self.stop()

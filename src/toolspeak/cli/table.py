@@ -3,16 +3,16 @@
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from toolspeak.cli.safe_text import SafeConsole, escape_line
 from toolspeak.evaluation import tables
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Print a table, of which the first row is the header and the first column holds names."""
-    console = Console(highlight=False)
+    console, rows = SafeConsole(), [[escape_line(cell) for cell in row] for row in rows]
     if not console.is_terminal:
         sys.stdout.write(tables.format_lines(rows) + "\n")
         return

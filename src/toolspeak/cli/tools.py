@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from toolspeak.cli.options import Form
+from toolspeak.cli.safe_text import escape_line
 from toolspeak.dialects import dialect
 from toolspeak.spec import ToolSpec, strict_schema
 from toolspeak.tools import Toolbox
@@ -39,22 +40,22 @@ def render_tools(box: Toolbox, target: str) -> RenderableType:
     """Lay out the tools for a terminal: a line for each tool and for each of its parameters."""
     lines: list[RenderableType] = [_render_tool(spec) for spec in box.specs]
     count = len(box)
-    end = f"{count} tool{'' if count == 1 else 's'} in {target}"
+    end = f"{count} tool{'' if count == 1 else 's'} in {escape_line(target)}"
     if box.skipped:
         end += f", {len(box.skipped)} skipped (--skipped says why)"
     return Group(*lines, Text(end, style="dim"))
 
 
 def _render_tool(spec: ToolSpec) -> RenderableType:
-    head = Text.assemble((spec.name, "bold cyan"), "  ", spec.description.split("\n")[0])
+    head = Text.assemble((escape_line(spec.name), "bold cyan"), "  ", escape_line(spec.description.split("\n")[0]))
     required = spec.parameters.get("required", ())
     rows: list[Text] = []
     for name, schema in spec.parameters["properties"].items():
-        allowed = describe(schema, spec.parameters)
+        allowed = escape_line(describe(schema, spec.parameters))
         default = "" if name in required else f" = {json.dumps(schema.get('default'), ensure_ascii=False)}"
-        row = Text.assemble((name, "green"), ": ", (allowed, "yellow"), (default, "dim"))
+        row = Text.assemble((escape_line(name), "green"), ": ", (allowed, "yellow"), (escape_line(default), "dim"))
         if about := schema.get("description"):
-            row.append(f"  {about.splitlines()[0]}")
+            row.append(f"  {escape_line(about.splitlines()[0])}")
         rows.append(row)
     return Group(head, *(Text("    ").append_text(row) for row in rows), Text(""))
 
@@ -63,4 +64,6 @@ def render_skipped(box: Toolbox) -> RenderableType:
     """Lay out what was left out of a toolbox, and why."""
     if not box.skipped:
         return Text("nothing was skipped", style="dim")
-    return Group(*(Text.assemble((each.name, "bold"), ": ", each.reason) for each in box.skipped))
+    return Group(
+        *(Text.assemble((escape_line(each.name), "bold"), ": ", escape_line(each.reason)) for each in box.skipped)
+    )

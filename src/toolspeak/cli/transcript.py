@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from typing import TextIO
 
@@ -17,8 +17,9 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak.cli.call_timer import CallTimer
-from toolspeak.cli.format import escape_controls, format_call_line, format_quotation, format_result, format_seconds
+from toolspeak.cli.format import format_call_line, format_quotation, format_result, format_seconds
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
+from toolspeak.cli.safe_text import ProseEscaper, SafeConsole, escape_controls, escape_prose
 from toolspeak.cli.status_line import StatusLine
 from toolspeak.events import (
     ApprovalGiven,
@@ -48,7 +49,7 @@ MAX_PRINT_DELAY_SECONDS = 0.3
 
 def create_console(file: TextIO) -> Console:
     """Create a console that draws in a terminal and writes plain lines elsewhere, whatever the environment says."""
-    return Console(file=file, force_terminal=file.isatty(), highlight=False)
+    return SafeConsole(file=file, force_terminal=file.isatty())
 
 
 class Transcript:
@@ -142,7 +143,7 @@ class Transcript:
     @contextmanager
     def capture_prints(self) -> Generator[None]:
         """Draw what tools print within this context, each line on its own."""
-        with closing(_PrintCapture(self)) as capture, redirect_stdout(capture):
+        with closing(_PrintCapture(self, sys.stderr)) as capture, redirect_stdout(capture), redirect_stderr(capture):
             yield
 
     def show_wait(self, label: str) -> None:
@@ -165,7 +166,7 @@ class Transcript:
             )
             self._text = _TextWriter(self._console, label, column=0 if on_own_line else len(label) + 2)
         self._last_call = None
-        self._text.feed(escape_controls(text))
+        self._text.feed(text)
 
     def _end_text(self) -> None:
         if self._text is not None:
@@ -178,7 +179,7 @@ class Transcript:
         if self._answer is None or not (text := event.message.text.strip()):
             return
         if event.message.calls:
-            self.write_line(f"assistant: {escape_controls(text)}")
+            self.write_line(f"assistant: {escape_prose(text)}")
         else:
             self._answer.write(text + "\n")
             self._answer.flush()
@@ -276,10 +277,11 @@ class Transcript:
 
 
 class _PrintCapture(TextIOBase):
-    """A file for `print`, whose lines are drawn in the transcript."""
+    """A file for what tools print, on either stream, whose lines are drawn in the transcript."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, stderr: TextIO) -> None:
         self._transcript = transcript
+        self._stderr = stderr
         self._rest = ""
 
     @property
@@ -290,7 +292,7 @@ class _PrintCapture(TextIOBase):
         return True
 
     def fileno(self) -> int:
-        return sys.stderr.fileno()  # child processes need a real file
+        return self._stderr.fileno()  # child processes need a real file
 
     def write(self, text: str, /) -> int:
         *lines, self._rest = (self._rest + text).split("\n")
@@ -313,8 +315,10 @@ class _TextWriter:
         self._style = "dim" if label == "thinking" else ""
         self._markdown = WrappedMarkdown(console.width, column) if console.is_terminal else None
         self._trailing_space = ""
+        self._escaper = ProseEscaper()
 
     def feed(self, text: str) -> None:
+        text = self._escaper.escape(text)
         if self._markdown is not None:
             _put(self._console, self._markdown.feed(text), self._style)
             return

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak.cli.approval import REFUSED_WITHOUT_USER
-from toolspeak.cli.format import escape_controls, format_arguments
+from toolspeak.cli.format import format_arguments
+from toolspeak.cli.safe_text import escape_controls
 from toolspeak.errors import UsageError
 from toolspeak.messages import ToolCall
 from toolspeak.settings import cache_folder

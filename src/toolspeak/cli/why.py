@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from toolspeak.cli.format import escape_controls, format_call_line
+from toolspeak.cli.format import format_call_line
+from toolspeak.cli.safe_text import escape_controls
 from toolspeak.events import CallMalformed, CallReady, Fact, Repair, RunStarted, SaidInThought, TurnEnded, TurnStarted
 
 REPAIRS: dict[Repair, str] = {

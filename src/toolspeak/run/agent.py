@@ -30,6 +30,7 @@ from toolspeak.run.output import Output
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions
+from toolspeak.settings import Settings
 from toolspeak.tools import Toolbox
 
 TOOL_TIMEOUT_SECONDS = 300.0
@@ -67,6 +68,7 @@ class Agent(Runnable, Resumable):
         approve: Approver | None = None,
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
+        settings: Settings | None = None,
     ) -> None:
         """Put an agent together.
 
@@ -86,10 +88,12 @@ class Agent(Runnable, Resumable):
                 approval, and refuses a quoted call.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
+                default the user's file and the environment. The settings of a project are not read unless named here.
         """
         if approve is not None and not callable(approve):
             raise UsageError(f"approve is a function that is called with a call, not {approve!r}")
-        self.model = find_model(model) if model is None or isinstance(model, str) else model
+        self.model = find_model(model, configured=settings) if model is None or isinstance(model, str) else model
         self.toolbox = build_toolbox(tools)
         self.dialect = find_dialect(dialect, self.model)
         self.system = system

@@ -15,6 +15,10 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
     """Return the model of that name; without a name, the one in the settings.
 
     An endpoint in the settings wins over a known one of the same name.
+
+    Args:
+        name: The name, in one of the forms of `Agent`.
+        configured: The settings; by default those of the user's file and the environment, without any project.
     """
     if name is not None and name.startswith(("http://", "https://")):
         return _with_measured_dialect(resolve_model(name))  # an address needs no settings

@@ -1,18 +1,29 @@
 """Settings: read when `load` is called, never at import.
 
-Four sources, of which a later one overrides those before it: defaults, the user's file, the project's file, the
-environment. Each setting knows which source it came from. A file never holds the key of an endpoint, only the name of
-the environment variable that does.
+Four sources, of which a later one overrides those before it: defaults, the user's file, the file of a project that was
+named or is trusted, the environment. Each setting knows which source it came from. A file never holds the key of an
+endpoint, only the name of the environment variable that does.
+
+A project may be a stranger's, so the library reads no project's file by itself, and the command line only what the user
+trusts (`trust.py`).
 """
 
 from toolspeak.settings.calibrations import load_calibrated_dialect, save_calibrated_dialect
 from toolspeak.settings.folders import cache_folder, config_folder
 from toolspeak.settings.loader import load, user_file
-from toolspeak.settings.values import ApprovalPolicy, EndpointSettings, LocalSettings, SettingRow, Settings
+from toolspeak.settings.values import (
+    ApprovalPolicy,
+    EndpointSettings,
+    IgnoredSettings,
+    LocalSettings,
+    SettingRow,
+    Settings,
+)
 
 __all__ = [
     "ApprovalPolicy",
     "EndpointSettings",
+    "IgnoredSettings",
     "LocalSettings",
     "SettingRow",
     "Settings",

@@ -2,13 +2,12 @@
 
 import contextlib
 import os
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
@@ -18,16 +17,25 @@ from toolspeak.settings.folders import (
     CONFIG_FOLDER_VARIABLE,
     Environ,
     config_folder,
-    expand_home,
 )
-from toolspeak.settings.schema import SETTINGS, check_value, read_table
-from toolspeak.settings.values import EndpointSettings, LocalSettings, Settings
+from toolspeak.settings.project_file import (
+    ProjectFile,
+    ProjectSearch,
+    check_allowed,
+    find_project,
+    parse_toml,
+    read_settings,
+    read_text,
+    select_harmless,
+)
+from toolspeak.settings.schema import SETTINGS, check_value
+from toolspeak.settings.trust import TRUST_VARIABLE
+from toolspeak.settings.values import UNTRUSTED, EndpointSettings, IgnoredSettings, LocalSettings, Settings
 
 USER_FILE = "config.toml"
-PROJECT_FILE = "toolspeak.toml"
 VARIABLE_PREFIX = "TOOLSPEAK_"
 VARIABLES = {VARIABLE_PREFIX + name.replace(".", "_").upper(): name for name in SETTINGS}
-FOLDER_VARIABLES = (CACHE_FOLDER_VARIABLE, CONFIG_FOLDER_VARIABLE)
+OTHER_VARIABLES = (CACHE_FOLDER_VARIABLE, CONFIG_FOLDER_VARIABLE, TRUST_VARIABLE)
 
 MIN_MISSPELLING_LIKENESS = 0.9
 """How alike an unknown variable and one of `VARIABLES` must be, from 0 to 1, for the unknown one to be an error."""
@@ -47,24 +55,47 @@ class _SettingsSource:
 
 
 def load(path: Path | str | None = None, *, environ: Environ | None = None) -> Settings:
-    """Read the settings: the defaults, the user's file, the project's file and the environment.
+    """Read the settings: the defaults, the user's file and the environment; with a path, also a project's file.
+
+    The settings of a project decide where prompts and keys go and which code runs. Pass only the path of a project
+    that you trust.
 
     Args:
-        path: The folder from which the project's file is searched, upwards; by default the working directory.
+        path: The settings file of a project, or a folder from which it is searched, upwards. Without a path no project
+            is read, also not that of the working directory.
         environ: The environment variables; by default those of this process.
 
     Raises:
         UsageError: A file or a variable has an unknown setting, or a value that a setting does not take.
     """
+    search = ProjectSearch() if path is None else find_project(Path(path), environ)
+    return load_with_project(search, trusted=True, environ=environ)
+
+
+def load_with_project(search: ProjectSearch, *, trusted: bool, environ: Environ | None = None) -> Settings:
+    """Read the settings with those of a project, of which only harmless ones count if it is not trusted.
+
+    `Settings.ignored` lists what did not count, and why.
+
+    Args:
+        search: The project's settings file, from `find_project`.
+        trusted: Whether the user trusts the project.
+        environ: The environment variables; by default those of this process.
+
+    Raises:
+        UsageError: A setting is wrong, or a trusted project sets what no project may set.
+    """
     variables = os.environ if environ is None else environ
-    folder = Path.cwd() if path is None else Path(path).absolute()
-    found = (_read_user_file(environ), _read_project_file(folder, environ))
-    files = [source for source in found if source is not None]
+    user = _read_user_file(environ)
+    project, ignored = _take_project(search.file, user, trusted=trusted)
+    files = [source for source in (user, project) if source is not None]
     key_variables = {str(table.get("key_env")) for source in files for table in _endpoints(source.values).values()}
     sources = [*files, _read_environment(variables, key_variables=key_variables)]
     values = {name: value for source in sources for name, value in source.values.items()}
     origins = {name: origin for source in sources for name, origin in source.origins.items()}
-    return _build_settings(values, origins, variables)
+    skipped = [IgnoredSettings(where=str(each.path), reason=each.reason) for each in search.skipped]
+    settings = _build_settings(values, origins, variables)
+    return replace(settings, ignored=(*skipped, *ignored))
 
 
 def user_file(environ: Environ | None = None) -> Path:
@@ -104,71 +135,29 @@ def _read_user_file(environ: Environ | None) -> _SettingsSource | None:
         path = user_file(environ)
     except UsageError:  # without a home folder there is no such file
         return None
-    text = _read_text(path)
-    return None if text is None else _read_file_table(_parse_toml(text, path), path, str(path), environ)
-
-
-def _read_project_file(folder: Path, environ: Environ | None) -> _SettingsSource | None:
-    """Read the nearest `toolspeak.toml`, or `pyproject.toml` with a table for toolspeak, in a folder or above it."""
-    for each in (folder, *folder.parents):
-        path = each / PROJECT_FILE
-        if (text := _read_text(path)) is not None:
-            return _refuse_approve_always(_read_file_table(_parse_toml(text, path), path, str(path), environ), path)
-        path = each / "pyproject.toml"
-        text = _read_text(path)
-        if text is not None and "toolspeak" in text:  # other projects' files need not even be valid TOML
-            tool = _parse_toml(text, path).get("tool", {})
-            if isinstance(tool, dict) and "toolspeak" in tool:
-                where = f"{path} [tool.toolspeak]"
-                table = cast("Any", tool["toolspeak"])
-                if not isinstance(table, dict):
-                    raise UsageError(f"{path}: tool.toolspeak is a table, written as [tool.toolspeak]")
-                source = _read_file_table(cast("dict[str, Any]", table), path, where, environ)
-                return _refuse_approve_always(source, path)
-    return None
-
-
-def _refuse_approve_always(source: _SettingsSource, path: Path) -> _SettingsSource:
-    """Refuse a project file that approves every call: a project may be a stranger's, so only the user may do that."""
-    if source.values.get("approve") == "always":
-        raise UsageError(
-            f'{path}: approve = "always" is not taken from a project, which may be somebody else\'s; '
-            f"set it in {user_file()}, with TOOLSPEAK_APPROVE or with --approve"
-        )
-    return source
-
-
-def _read_text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
+    text = read_text(path)
+    if text is None:
         return None
-    except UnicodeDecodeError:
-        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from None
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    values = read_settings(parse_toml(text, path), path, str(path), environ)
+    return _SettingsSource(values=values, origins=dict.fromkeys(values, str(path)))
 
 
-def _parse_toml(text: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from None
-
-
-def _read_file_table(table: Mapping[str, Any], path: Path, where: str, environ: Environ | None) -> _SettingsSource:
-    values = read_table(table, where)
-    # A relative path in a file is relative to the file, as the file also holds for folders below its own.
-    if "tools" in values:
-        values["tools"] = tuple(_resolve_target(target, path.parent, environ) for target in values["tools"])
-    if str(values.get("model", "")).startswith("local:"):
-        values["model"] = f"local:{path.parent / expand_home(values['model'].removeprefix('local:'), environ)}"
-    return _SettingsSource(values=values, origins=dict.fromkeys(values, where))
-
-
-def _resolve_target(target: str, folder: Path, environ: Environ | None) -> str:
-    is_path = "/" in target or "\\" in target or re.search(r"\.py(:|$)", target)
-    return str(folder / expand_home(target, environ)) if is_path else target
+def _take_project(
+    project: ProjectFile | None, user: _SettingsSource | None, *, trusted: bool
+) -> tuple[_SettingsSource | None, list[IgnoredSettings]]:
+    """Return the settings of a project that count, and those that do not."""
+    if project is None:
+        return None, []
+    values, ignored = project.values, list[IgnoredSettings]()
+    if trusted:
+        check_allowed(project)
+    else:
+        limits = Limits(**_section("limits", user.values if user is not None else {}))
+        values = select_harmless(values, limits)
+        if left_out := {name: value for name, value in project.values.items() if name not in values}:
+            rows = _build_settings(left_out, {}, {}).values_of(left_out)
+            ignored = [IgnoredSettings(where=project.where, reason=UNTRUSTED, rows=rows)]
+    return _SettingsSource(values=values, origins=dict.fromkeys(values, project.where)), ignored
 
 
 # The environment
@@ -194,11 +183,11 @@ def _setting_variables(variables: Environ, key_variables: set[str]) -> Iterator[
             continue  # an empty variable counts as not set
         if name := VARIABLES.get(variable):
             yield variable, name
-        elif variable not in (*key_variables, *FOLDER_VARIABLES) and (similar := _similar_variable(variable)):
+        elif variable not in (*key_variables, *OTHER_VARIABLES) and (similar := _similar_variable(variable)):
             raise UsageError(f"environment variable {variable}: no such setting; did you mean {similar}?")
 
 
 def _similar_variable(variable: str) -> str | None:
     # Other programs may use the same prefix, so only a likely misspelling is worth an error.
-    known = (*VARIABLES, *FOLDER_VARIABLES)
+    known = (*VARIABLES, *OTHER_VARIABLES)
     return next(iter(get_close_matches(variable, known, n=1, cutoff=MIN_MISSPELLING_LIKENESS)), None)

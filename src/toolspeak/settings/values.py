@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -14,6 +14,9 @@ ApprovalPolicy: TypeAlias = Literal["never", "ask", "always"]
 
 DEFAULT_ORIGIN = "default"
 
+UNTRUSTED = "it is not trusted"
+"""Why the settings of a project's file are ignored, in words."""
+
 
 class SettingRow(NamedTuple):
     """One setting as `toolspeak config` shows it."""
@@ -21,6 +24,21 @@ class SettingRow(NamedTuple):
     setting: str
     value: str
     origin: str
+
+
+@frozen
+class IgnoredSettings:
+    """Settings in a project's file that do not count.
+
+    Attributes:
+        where: The file.
+        reason: Why they do not count.
+        rows: The settings and their values; empty if the file was not read at all.
+    """
+
+    where: str
+    reason: str
+    rows: tuple[tuple[str, str], ...] = ()
 
 
 @frozen
@@ -78,6 +96,7 @@ class Settings:
         local: Settings of the embedded model.
         endpoints: The defined endpoints by name.
         origins: The file or environment variable that each setting came from; defaults have no entry.
+        ignored: Settings in the files of projects that do not count, and why.
     """
 
     model: str = "local"
@@ -88,6 +107,7 @@ class Settings:
     local: LocalSettings = LocalSettings()
     endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict[str, EndpointSettings])
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
+    ignored: tuple[IgnoredSettings, ...] = ()
 
     def origin(self, setting: str) -> str:
         """Return the origin of a setting, by its full name such as `limits.turns`."""
@@ -96,6 +116,10 @@ class Settings:
     def rows(self) -> list[SettingRow]:
         """Return each setting with its value and origin. Of a key, the row has the variable and whether it is set."""
         return [SettingRow(name, value, self.origin(name)) for name, value in self._formatted()]
+
+    def values_of(self, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+        """Return some of the settings with their values as `rows` formats them."""
+        return tuple((name, value) for name, value in self._formatted() if name in names)
 
     def __repr__(self) -> str:
         return f"Settings({', '.join(f'{name}={value}' for name, value in self._formatted())})"

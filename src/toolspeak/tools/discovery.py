@@ -47,13 +47,13 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
         return _select_function(discover(split[0]), *split)
     path = Path(text)
     kind = _classify_path(path)
-    if kind == "folder" and (isinstance(target, Path) or "/" in text or not _is_importable(text)):
+    if kind == "folder" and (isinstance(target, Path) or "/" in text or not is_importable(text)):
         return _collect_tools(_import_folder(path))
     if path.suffix == ".py" or kind == "file":
         return _collect_tools([_import_file(path)])
     if isinstance(target, Path):
         raise UsageError(f"{target} is neither a Python file nor a folder")
-    if _is_importable(text):
+    if is_importable(text):
         return _collect_tools(_import_submodules(_import(text)))
     if points := entry_points(group=text):
         return _load_entry_points([(point.name, point.load) for point in points])
@@ -82,7 +82,8 @@ def _select_function(found: Toolbox, target: str, name: str) -> Toolbox:
     raise UsageError(f"{target} has no function {name!r}; its tools are: {', '.join(found.names) or 'none'}")
 
 
-def _is_importable(name: str) -> bool:
+def is_importable(name: str) -> bool:
+    """Whether a name is that of a module that can be imported, or of one that fails when it is imported."""
     if not all(part.isidentifier() for part in name.split(".")):
         return False
     try:
@@ -168,13 +169,20 @@ def _import_alone(path: Path) -> ModuleType:
 
 @contextmanager
 def _extend_path(folder: Path) -> Generator[None]:
-    """Let modules beside the file be imported, as `python folder/file.py` does."""
-    sys.path.insert(0, str(folder))
+    """Let modules beside the file be imported while it loads, unless installed ones have the same names.
+
+    A module that a function of the file imports later, when it is called, must be installed.
+    """
+    sys.path.append(str(folder))
     try:
         yield
     finally:
         with suppress(ValueError):  # the file may have removed it itself
-            sys.path.remove(str(folder))
+            _remove_last(str(folder))
+
+
+def _remove_last(entry: str) -> None:
+    del sys.path[len(sys.path) - 1 - sys.path[::-1].index(entry)]  # an earlier one is not ours
 
 
 @contextmanager

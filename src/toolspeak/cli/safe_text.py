@@ -1,0 +1,140 @@
+r"""Makes text safe to show in a terminal. Every text that is not toolspeak's own passes through here.
+
+Names, results, errors of endpoints and texts of models may hold characters that a terminal obeys instead of showing
+them: escape sequences that clear the screen or set its title; characters that reverse the direction of writing;
+characters without width, which make two different names look alike. They are replaced by escapes such as `\x1b` and
+`\u202e`.
+
+Text that a command writes to a file or a pipe is data for another program, and stays as it is.
+"""
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable
+from typing import TextIO
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+_UNSAFE = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and line feed
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # directions of writing
+    r"\u2028\u2029"  # line breaks that only some programs know
+    r"\xad\u034f\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb"  # no width
+    r"\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters without a shape
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"  # no width, beyond the usual planes
+    r"\ud800-\udfff"  # halves of characters
+)
+_JOINERS = "\u200c\u200d"
+_UNSAFE_ANYWHERE = re.compile(f"[{_UNSAFE}{_JOINERS}]")
+_UNSAFE_IN_PROSE = re.compile(f"[{_UNSAFE}]|[{_JOINERS}]")
+_UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}{_JOINERS}\\t\\n]")
+
+
+def escape_controls(text: str) -> str:
+    r"""Return the text with escapes such as `\x1b` for what a terminal would obey or hide. Lines and tabs are kept."""
+    return _UNSAFE_ANYWHERE.sub(_escape, text)
+
+
+def escape_line(text: str) -> str:
+    r"""Return the text as one line: as `escape_controls`, with line feeds and tabs as `\n` and `\t`."""
+    return _UNSAFE_IN_LINE.sub(_escape, text)
+
+
+def join_lines(text: str) -> str:
+    """Return the text on one line, as errors are printed: line breaks and repeated spaces become one space."""
+    return " ".join(escape_controls(text).split())
+
+
+class ProseEscaper:
+    """Escapes prose that arrives in chunks, as `escape_controls` does, but keeps the joiners that writing needs.
+
+    A joiner belongs to the writing (Persian words, Indic letters, emoji of families) where it follows a letter, mark or
+    symbol beyond ASCII. After anything else it only hides.
+    """
+
+    def __init__(self) -> None:
+        self._last = ""  # the last character of the chunk before
+
+    def escape(self, chunk: str) -> str:
+        """Return the next chunk with its escapes."""
+        text = self._last + chunk
+        escaped = _UNSAFE_IN_PROSE.sub(_escape_unless_joined, text)
+        start = len(_UNSAFE_IN_PROSE.sub(_escape_unless_joined, self._last))
+        self._last = text[-1:]
+        return escaped[start:]
+
+
+def escape_prose(text: str) -> str:
+    """Return a whole text of prose as `ProseEscaper` escapes it."""
+    return _UNSAFE_IN_PROSE.sub(_escape_unless_joined, text)
+
+
+def _escape_unless_joined(match: re.Match[str]) -> str:
+    if match[0] not in _JOINERS:
+        return _escape(match)
+    before = match.string[match.start() - 1 : match.start()]
+    is_writing = before > "\x7f" and before not in _JOINERS and unicodedata.category(before)[0] in "LMS"
+    return match[0] if is_writing else _escape(match)
+
+
+def _escape(match: re.Match[str]) -> str:
+    letter = match[0]
+    if letter == "\r":  # the line feed after it is kept; without one, it would let text overwrite the line
+        return ""
+    if letter in "\t\n":
+        return "\\t" if letter == "\t" else "\\n"
+    code = ord(letter)
+    if code < 0x20:
+        return f"\\x{code:02x}"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)  # the form that JSON has
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
+
+# Printing
+
+
+class SafeConsole(Console):
+    """A console that escapes whatever unsafe text reaches it. Markup in texts is not interpreted.
+
+    Code that formats text escapes it before, so that its width is right; this is the net below.
+    """
+
+    def __init__(
+        self,
+        *,
+        file: TextIO | None = None,
+        stderr: bool = False,
+        force_terminal: bool | None = None,
+        soft_wrap: bool = False,
+    ) -> None:
+        super().__init__(
+            file=file,
+            stderr=stderr,
+            force_terminal=force_terminal,
+            soft_wrap=soft_wrap,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render an object as safe segments."""
+        for segment in super().render(renderable, options):
+            if segment.control or (segment.text.isascii() and segment.text.isprintable()):
+                yield segment
+            else:
+                yield Segment(escape_prose(segment.text), segment.style)
+
+
+def write_output(text: str) -> None:
+    """Write the output of a command: safe in a terminal, unchanged to a file or a pipe."""
+    sys.stdout.write(escape_prose(text) if sys.stdout.isatty() else text)
+
+
+def print_error(message: str) -> None:
+    """Print a message as one line on standard error."""
+    sys.stderr.write(f"toolspeak: {join_lines(message)}\n")

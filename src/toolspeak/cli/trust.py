@@ -1,0 +1,154 @@
+"""`toolspeak trust`: shows what the settings of a project do, and lets them count."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.text import Text
+
+from toolspeak.cli.safe_text import SafeConsole, escape_line, write_output
+from toolspeak.errors import UsageError
+from toolspeak.settings import Settings, load
+from toolspeak.settings.loader import load_with_project
+from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile, ProjectSearch, check_allowed, find_project
+from toolspeak.settings.trust import find_decision, list_decisions, remove_decision, save_decision
+
+QUESTION = "trust it? [y/N] "
+
+
+def trust(path: Path, *, yes: bool) -> int:
+    """Show the settings of the project at a path, ask whether to trust them, and return the exit code.
+
+    Args:
+        path: The project's folder, one below it, or its settings file.
+        yes: Trust the settings without asking.
+
+    Raises:
+        UsageError: There are no settings, no project may make them, or there is nobody to ask.
+    """
+    project = _require_project(find_project(path), path)
+    check_allowed(project)
+    decision = find_decision(project)
+    if decision is not None and decision.is_trusted:
+        write_output(f"{project.where} is trusted\n")
+        return 0
+    own = load()
+    if yes:
+        show_settings(project, own, sys.stdout)
+    elif sys.stdin.isatty():
+        answer = ask_trust(project, own, sys.stdout)
+        if answer is not None:
+            save_decision(project, trusted=answer)
+        if not answer:
+            write_output("not trusted\n")
+            return 1
+    else:
+        show_settings(project, own, sys.stdout)
+        sys.stdout.flush()
+        raise UsageError("there is no terminal to ask in; if you trust these settings: toolspeak trust --yes")
+    save_decision(project, trusted=True)
+    write_output(f"{project.where} is trusted from now on, until it or its tools change\n")
+    return 0
+
+
+def print_decisions() -> None:
+    """Print the projects that were decided on, one a line: the decision and the file."""
+    for each in list_decisions():
+        is_current = _is_current(each.path, each.fingerprint)
+        word = "changed" if not is_current else "trusted" if each.is_trusted else "refused"
+        sys.stdout.write(f"{word}\t{escape_line(str(each.path))}\n")
+
+
+def remove_trust(path: Path) -> None:
+    """Forget the decision about the project at a path.
+
+    Raises:
+        UsageError: No project there was decided on.
+    """
+    decision = remove_decision(path)
+    if decision is None:
+        raise UsageError(f"no project in {path.resolve()} or above was trusted or refused; see toolspeak trust --list")
+    write_output(f"{decision.path} is no longer {'trusted' if decision.is_trusted else 'refused'}\n")
+
+
+def ask_trust(project: ProjectFile, own: Settings, file: TextIO) -> bool | None:
+    """Show the settings of a project and ask whether to trust them.
+
+    Args:
+        project: The project's settings.
+        own: The settings without the project, to show which endpoints it replaces.
+        file: The terminal to write to.
+
+    Returns:
+        The answer, or None if the input ended without one.
+    """
+    show_settings(project, own, file)
+    file.write(QUESTION)
+    file.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        file.write("\n")
+    return answer.strip().lower() in ("y", "yes") if answer else None
+
+
+def show_settings(project: ProjectFile, own: Settings, file: TextIO) -> None:
+    """Print the settings of a project, and what they do if they are trusted."""
+    console = SafeConsole(file=file, force_terminal=file.isatty(), soft_wrap=not file.isatty())
+    rows = load_with_project(ProjectSearch(file=project), trusted=True).values_of(project.values)
+    width = max((len(name) for name, _ in rows), default=0)
+    console.print(Text(f"{escape_line(project.where)} sets:", "bold"))
+    for name, value in rows:
+        console.print(Text.assemble((f"  {escape_line(name):<{width}}", "cyan"), f"  {escape_line(value)}"))
+    console.print(Text("If you trust it, toolspeak in this folder and below:", "bold"))
+    for effect in describe_effects(project, own):
+        console.print(Text(f"  - {escape_line(effect)}"))
+
+
+def describe_effects(project: ProjectFile, own: Settings) -> Iterator[str]:
+    """Yield what the settings of a project do, in words: one sentence for each setting."""
+    for name, value in project.values.items():
+        yield _describe_effect(name, value, own)
+
+
+def _describe_effect(name: str, value: Any, own: Settings) -> str:
+    if name == "tools":
+        return f"runs the Python code in {', '.join(value)} when it starts, and lets the model call it"
+    if name == "model":
+        return f"sends your prompts and the results of tools to {value}, unless you name another model"
+    if name == "approve":
+        asked = "asks you about" if value == "ask" else "refuses"
+        return f"{asked} calls that need approval (yours: {own.approve})"
+    if name == "dialect":
+        return f"lets models call tools in the dialect {value}"
+    if name.startswith("endpoints."):
+        return _describe_endpoint(name.removeprefix("endpoints."), value, own)
+    if name.startswith("limits."):
+        current = getattr(own.limits, name.removeprefix("limits."))
+        shown, old = ("none" if each is None else f"{each:g}" for each in (value, current))
+        return f"sets {name} to {shown} (yours: {old})"
+    return f"sets {name} to {value}, which the embedded model uses"
+
+
+def _describe_endpoint(name: str, table: dict[str, Any], own: Settings) -> str:
+    key = f", with the key in the environment variable {table['key_env']}" if "key_env" in table else ""
+    instead = f", instead of your own endpoint {name}" if name in own.endpoints else ""
+    return f"sends what you ask {name}:MODEL to {table['base_url']}{key}{instead}"
+
+
+def _require_project(search: ProjectSearch, path: Path) -> ProjectFile:
+    if search.file is not None:
+        return search.file
+    if search.skipped:
+        first = search.skipped[0]
+        raise UsageError(f"{first.path} cannot be trusted: {first.reason}")
+    names = " and no ".join((PROJECT_FILES[0], f"{PROJECT_FILES[1]} with [tool.toolspeak]"))
+    raise UsageError(f"there is no {names} in {path.resolve()} or above")
+
+
+def _is_current(path: Path, fingerprint: str) -> bool:
+    try:
+        file = find_project(path).file if path.is_file() else None
+    except UsageError:
+        return False
+    return file is not None and file.fingerprint == fingerprint

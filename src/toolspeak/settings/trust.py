@@ -1,0 +1,120 @@
+"""The projects whose settings the user trusts or refuses, with the fingerprint of the settings at that time.
+
+Each project has one small file in the user's config folder, which only the user may read, and which is replaced as a
+whole. Trust ends when the fingerprint changes.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from toolspeak._frozen import frozen
+from toolspeak.errors import UsageError
+from toolspeak.settings.files import write_atomically
+from toolspeak.settings.folders import config_folder
+from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile
+
+TRUST_VARIABLE = "TOOLSPEAK_TRUST_PROJECT"
+"""The environment variable that names the folder of a project to trust, for machines without a user to ask."""
+
+
+@frozen
+class TrustDecision:
+    """What the user decided about a project.
+
+    Attributes:
+        path: The settings file.
+        fingerprint: The fingerprint of the settings that the user saw.
+        is_trusted: Whether the user trusts the settings; False if the user refused them.
+    """
+
+    path: Path
+    fingerprint: str
+    is_trusted: bool
+
+
+def find_decision(project: ProjectFile, *, environ: Mapping[str, str] | None = None) -> TrustDecision | None:
+    """Return the user's decision about a project's settings as they are now, or None if there is none."""
+    try:
+        decision = _read(_decision_file(project.path, environ))
+    except UsageError:  # without a home folder nothing was decided
+        return None
+    is_same = decision is not None and (decision.path, decision.fingerprint) == (project.path, project.fingerprint)
+    return decision if is_same else None
+
+
+def is_named_by_variable(project: ProjectFile, environ: Mapping[str, str]) -> bool:
+    """Whether `TOOLSPEAK_TRUST_PROJECT` names the project's folder.
+
+    Raises:
+        UsageError: The variable is not the path of a folder.
+    """
+    value = environ.get(TRUST_VARIABLE, "").strip()
+    if not value:
+        return False
+    folder = Path(value)
+    if not folder.is_absolute() or not folder.is_dir():
+        raise UsageError(f"environment variable {TRUST_VARIABLE} takes the folder of the project to trust, as a path")
+    return folder.resolve() == project.path.parent
+
+
+def save_decision(project: ProjectFile, *, trusted: bool, environ: Mapping[str, str] | None = None) -> Path:
+    """Save the user's decision about a project's settings, and return the path of the file that holds it.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    file = _decision_file(project.path, environ)
+    content = {"path": str(project.path), "fingerprint": project.fingerprint, "trusted": trusted}
+    write_atomically(file, json.dumps(content, indent=2) + "\n")
+    return file
+
+
+def remove_decision(path: Path, *, environ: Mapping[str, str] | None = None) -> TrustDecision | None:
+    """Remove the decision about the nearest project in or above a folder. The project itself need not exist any more.
+
+    Args:
+        path: The folder, or a settings file.
+        environ: The environment variables; by default those of this process.
+
+    Returns:
+        The decision that was removed, or None if there was none.
+    """
+    start = path.resolve()
+    for candidate in (start, *(folder / name for folder in (start, *start.parents) for name in PROJECT_FILES)):
+        file = _decision_file(candidate, environ)
+        if (decision := _read(file)) is not None:
+            file.unlink(missing_ok=True)
+            return decision
+    return None
+
+
+def list_decisions(*, environ: Mapping[str, str] | None = None) -> list[TrustDecision]:
+    """Return all decisions, by path."""
+    found = (_read(file) for file in _folder(environ).glob("*.json"))
+    return sorted((each for each in found if each is not None), key=lambda each: each.path)
+
+
+def _folder(environ: Mapping[str, str] | None) -> Path:
+    return config_folder(environ) / "trust"
+
+
+def _decision_file(path: Path, environ: Mapping[str, str] | None) -> Path:
+    name = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return _folder(environ) / f"{name}.json"
+
+
+def _read(file: Path) -> TrustDecision | None:
+    try:
+        saved = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(saved, dict):
+        return None
+    content = cast("dict[str, Any]", saved)
+    path, fingerprint, trusted = content.get("path"), content.get("fingerprint"), content.get("trusted")
+    if not isinstance(path, str) or not isinstance(fingerprint, str) or not isinstance(trusted, bool):
+        return None
+    return TrustDecision(path=Path(path), fingerprint=fingerprint, is_trusted=trusted)

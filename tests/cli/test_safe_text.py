@@ -1,0 +1,165 @@
+"""No text of others reaches a terminal with characters that the terminal obeys or hides."""
+
+import io
+import logging
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cli.terminal import environment, terminal
+from tests.models.server import Server, answers, plays
+from toolspeak.cli import config, parse, tools, why
+from toolspeak.cli.format import format_arguments, format_call_line, format_result
+from toolspeak.cli.safe_text import (
+    ProseEscaper,
+    SafeConsole,
+    escape_controls,
+    escape_line,
+    escape_prose,
+    join_lines,
+    print_error,
+)
+from toolspeak.cli.serve import _SafeFormatter  # pyright: ignore[reportPrivateUsage] (what it logs is the point)
+from toolspeak.dialects import MessageContent
+from toolspeak.events import CallMalformed, CallReady, TurnStarted
+from toolspeak.messages import ToolCall, ToolResult
+from toolspeak.settings import IgnoredSettings, Settings
+from toolspeak.spec import ToolSpec
+from toolspeak.testing import calls, says
+from toolspeak.tools import Toolbox
+from toolspeak.tools.toolbox import Skipped
+
+ESCAPES = "\x1b]0;PWNED\x07\x1b[2J\x1b[31mRED\x9b31m\u202e\u2066\u200b\u200d\u2028\u2029\ufeff\x85\x08\r\U000e0041"
+STYLING = re.compile(r"\x1b\[[0-9;]*m")
+
+hostile = st.text(
+    st.one_of(st.characters(exclude_categories=()), st.sampled_from(ESCAPES + "\n\t")), min_size=1, max_size=40
+)
+
+
+def unsafe(text: str) -> list[str]:
+    """Return the characters of a text that a terminal would obey or hide, but for styling and line feeds."""
+    plain = STYLING.sub("", text)
+    return [
+        each for each in plain if (each not in "\n\t" and unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp"))
+        or each in "\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+    ]  # fmt: skip
+
+
+def drawn(*renderables: object) -> str:
+    console = SafeConsole(file=io.StringIO(), force_terminal=True)
+    for each in renderables:
+        console.print(each)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+@given(hostile)
+def test_escaped_text_is_safe_and_escaping_it_again_changes_nothing(text: str):
+    for escape in (escape_controls, escape_line, escape_prose, join_lines):
+        assert unsafe(escape(text)) == []
+        assert escape(escape(text)) == escape(text)
+    assert "\n" not in escape_line(text) + join_lines(text)
+    assert "\u200d" not in escape_controls(text)
+
+
+@given(st.lists(hostile))
+def test_prose_in_chunks_is_escaped_as_a_whole(chunks: list[str]):
+    escaper = ProseEscaper()
+    assert "".join(map(escaper.escape, chunks)) == escape_prose("".join(chunks))
+
+
+@pytest.mark.parametrize("text", ["👩‍💻 and 👨‍👩‍👧‍👦", "می‌خواهم", "क्‍ष", "naïve – “quoted” ✓", "❤️", "a\tb\nc"])
+def test_ordinary_prose_is_unchanged(text: str):
+    assert escape_prose(text) == text
+    assert text.replace("\t", "") in drawn(text).replace("\t", "") or "\t" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("pay\u200dpal", r"pay\u200dpal"),
+        ("👩\u200d\u200d💻", "👩\u200d\\u200d💻"),
+        ("a\u200bb", r"a\u200bb"),
+        ("\x1b[2J", r"\x1b[2J"),
+        ("\x9b", r"\u009b"),
+        ("\U000e0041", r"\udb40\udc41"),
+        ("one\r\ntwo", "one\ntwo"),
+    ],
+)
+def test_hidden_characters_become_visible(text: str, shown: str):
+    assert escape_prose(text) == shown
+
+
+@settings(max_examples=40)
+@given(hostile, hostile)
+def test_nothing_that_is_drawn_is_unsafe(one: str, two: str):
+    call = ToolCall(id=one, name=two, arguments={one: two, "more": [one]})
+    malformed = CallMalformed(call_id=one, name=one, reason=two, hint=one, raw=two)
+    spec = ToolSpec(name="go", description=one, parameters={"properties": {"a": {"description": two, "default": one}}})
+    rejected = IgnoredSettings(where=one, reason=two)
+    untrusted = IgnoredSettings(where=one, reason="it is not trusted", rows=((two, one),))
+    configured = Settings(model=one, tools=(two,), origins={"model": two}, ignored=(rejected, untrusted))
+    box = Toolbox([], skipped=[Skipped(name=one, reason=two)])
+    content = MessageContent(calls=(CallReady(call=call),), malformed=(malformed,), text=one, thinking=two)
+    shown = drawn(
+        tools.render_skipped(box),
+        tools._render_tool(spec),  # pyright: ignore[reportPrivateUsage] (drawn by render_tools)
+        parse.render_content(content),
+        config.render_table(configured),
+        *why.explain_calls([TurnStarted(turn=1), CallReady(call=call), malformed]),
+        one,
+        f"[bold]{two}",
+    )
+    assert unsafe(shown) == []
+    record = logging.LogRecord("x", logging.INFO, "", 0, "GET %s", (one,), None)
+    lines = [
+        config.format_lines(configured),
+        format_arguments(call),
+        format_call_line(call),
+        format_result(ToolResult(call_id="a", output=one)),
+        format_result(ToolResult(call_id="a", error=two)),
+        _SafeFormatter("%(message)s").format(record),
+    ]
+    assert [unsafe(line) for line in lines] == [[]] * len(lines)
+
+
+def test_errors_are_safe(capsys: pytest.CaptureFixture[str]):
+    print_error(f"bad {ESCAPES}\nand more")
+    printed = capsys.readouterr().err
+    assert unsafe(printed) == []
+    assert printed.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["run", "hi"], ["tools", "evil.py"], ["call", "evil.py", "go"], ["config"]])
+def test_commands_in_a_terminal(tmp_path: Path, server: Server, command: list[str]):
+    server.plays(answers(400, {"error": {"message": f"bad {ESCAPES}"}}))
+    (tmp_path / "evil.py").write_text(f'def go() -> str:\n    "Go. {ESCAPES!a}"\n    return {ESCAPES!a}\n')
+    (tmp_path / "toolspeak.toml").write_text(f"model = '''{escape_line('x')}\u202e\u200b'''\n")
+    arguments = [*command, "--model", f"{server.url}/v1#m"] if command[0] == "run" else command
+    with terminal(tmp_path, *arguments, env=environment(tmp_path), columns=200) as screen:
+        if command[0] == "run":
+            screen.wait_for("trust it? [y/N]")
+            screen.type("n\r")
+        screen.wait_for_exit()
+    own = re.sub(r"\r|\x1b\[K", "", screen.raw)
+    assert unsafe(own) == []
+    assert r"\u202e" in own
+
+
+def test_what_tools_print_and_models_write_in_a_terminal(tmp_path: Path, server: Server):
+    server.plays(plays([calls(("shout", {})), says(f"Done {ESCAPES}.", thinking=f"hm {ESCAPES}")], "native"))
+    source = (
+        f'import sys\ndef shout() -> str:\n    "Go."\n    print({ESCAPES!a})\n    print({ESCAPES!a}, file=sys.stderr)\n'
+    )
+    (tmp_path / "evil.py").write_text(f"{source}    return {ESCAPES!a}\n")
+    arguments = ("--model", f"{server.url}/v1#m", "--dialect", "native", "--tools", "evil.py")
+    with terminal(tmp_path, "run", "hi", *arguments, env=environment(tmp_path), columns=200) as screen:
+        assert screen.wait_for_exit() == 0
+    assert unsafe(re.sub(r"\r|\x1b\[K", "", screen.raw)) == []
+    assert screen.all_text.count("PWNED") >= 4
