@@ -76,14 +76,14 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def read_record(text: str, where: str) -> Sequence[TimedFact]:
-    """Read the facts in the text of a record.
+    """Read the facts in the text of a record. A last line that a crash cut off is left out.
 
     Raises:
         UsageError: A line is not a fact; the error names `where` and the line.
     """
     facts: list[TimedFact] = []
     # Split at line feeds alone: a text may contain any other line break that Unicode knows.
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(codec.drop_incomplete_line(text).split("\n"), 1):
         if line.strip():
             try:
                 facts.append(_read_fact(json.loads(line)))

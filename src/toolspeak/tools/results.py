@@ -25,6 +25,9 @@ MAX_GENERATOR_ITEMS = 10_000
 MAX_GENERATOR_CHARS = 8_000_000
 """Characters taken from the generators in a result. Only items that are strings themselves are counted."""
 
+MAX_GENERATOR_NODES = 1_000_000
+"""Values taken from the generators in a result: rows of a hundred fields for all items."""
+
 MAX_NODES = 5_000_000
 """Values in a result, each counted as often as it is written out."""
 
@@ -205,7 +208,7 @@ class _SafeConverter:
     def __init__(self) -> None:
         self._items_left = MAX_GENERATOR_ITEMS
         self._chars_left = MAX_GENERATOR_CHARS
-        self._nodes_left = MAX_REPEATED_NODES
+        self._nodes_left = MAX_GENERATOR_NODES
 
     def convert(self, value: Any, depth: int, above: tuple[int, ...]) -> Json:
         if id(value) in above:
