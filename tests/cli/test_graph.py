@@ -112,7 +112,7 @@ def test_a_record_is_read_back(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "line 1: not JSON"),
+        ("{\n", "line 1: not JSON"),
         ('{"t": "x", "fact": {}}', "line 1: t is the time in seconds"),
         (codec.dump_messages([user("hi")]), "line 1: this is a message"),
         (codec.dump_facts([TurnStarted(turn=1)]), "do not contain the start of a run"),
