@@ -10,7 +10,7 @@ It is no confinement: a command that kills the keeper, or runs as another user, 
 It starts with every command, so it imports little: no `pathlib`.
 """
 
-# ruff: noqa: PTH123, PTH208
+# ruff: noqa: PTH123, PTH208 (pathlib is slow to import)
 
 import ctypes
 import os

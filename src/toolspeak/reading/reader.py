@@ -91,6 +91,7 @@ class Reader:
         self._bare = BareCallReader(self._prose, calls, self._protocols)
         self._tokens = TokenReader(self._prose, calls, self._bare, self._fences, self._protocols)
         self._in_prose = False
+        self._skipped = 0  # characters of prose that the source has not counted yet
         self._thinking = thinking
         self._announced_only = announced_only
         self._reading = self._read_message()
@@ -102,7 +103,7 @@ class Reader:
             if len(self._prose.line) <= MAX_LABEL_CHARS:
                 self._prose.line += text
             self._prose.after_call = False
-            self._source.skip(len(text))
+            self._skipped += len(text)
             return [TextDelta(text=text)] if text else []
         self._source.feed(text)
         return self._advance()
@@ -115,6 +116,9 @@ class Reader:
 
     def _advance(self) -> list[Event]:
         self._in_prose = False
+        if self._skipped:
+            self._source.skip(self._skipped)
+            self._skipped = 0
         try:
             next(self._reading, None)
         except RecursionError:
