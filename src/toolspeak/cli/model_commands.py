@@ -1,0 +1,78 @@
+"""The commands `serve` and `pull`, with their options. Their work is imported when they are called."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from toolspeak.cli.options import DialectOption, TrustProjectOption
+from toolspeak.errors import UsageError
+
+
+def serve_command(
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="A model to serve. Repeatable."),
+    ] = None,
+    dialect: DialectOption = None,
+    host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0 for any free one.")
+    ] = 8765,
+    key_env: Annotated[
+        str | None,
+        typer.Option(
+            "--key-env", metavar="NAME", help="The environment variable that holds the key clients must send."
+        ),
+    ] = None,
+    mend: Annotated[
+        bool, typer.Option("--mend/--no-mend", help="Ask the model again when a call is malformed.")
+    ] = True,
+    thinks: Annotated[
+        bool,
+        typer.Option(
+            "--thinks",
+            help="Answers may begin inside their reasoning, without an opening tag: stream none of it as text.",
+        ),
+    ] = False,
+    trust_project: TrustProjectOption = False,
+) -> None:
+    """Serve models to any OpenAI or Anthropic client.
+
+    The clients get native tool calls from every model, whatever its dialect. Without --model, the models in the
+    settings are served (see toolspeak config).
+    """
+    try:
+        from toolspeak.cli.serve import ServeOptions, serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        raise UsageError(f"the gateway needs {error.name}; install it with: pip install 'toolspeak[gateway]'") from None
+    from toolspeak.cli.settings_loader import load_settings
+
+    serve(
+        ServeOptions(
+            models=tuple(model or ()),
+            dialect=dialect,
+            host=host,
+            port=port,
+            key_env=key_env,
+            mends=2 if mend else 0,
+            thinks=thinks,
+        ),
+        lambda: load_settings(trust_project=trust_project),
+    )
+
+
+def pull_command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model whose weights to download.")] = "local",
+) -> None:
+    """Download the weights of the embedded model (1.1 GB).
+
+    An interrupted download continues where it stopped. Weights that are there are checked.
+    """
+    from toolspeak.cli.pull import pull_weights
+    from toolspeak.cli.safe_text import SafeConsole
+
+    path = pull_weights(model, SafeConsole(stderr=True, soft_wrap=True))
+    sys.stdout.write(f"{path}\n")

@@ -1,0 +1,58 @@
+"""The commands `trust` and `config`, with their options. Their work is imported when they are called."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toolspeak.cli.options import TrustProjectOption
+
+
+def trust_command(
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PATH]", help="The project's folder or settings file; this folder if left out."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Trust the settings without asking.")] = False,
+    list_projects: Annotated[
+        bool, typer.Option("--list", help="List the projects that you have trusted or refused.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Forget that you trusted or refused this project.")] = False,
+) -> None:
+    """Let the settings of a project count.
+
+    Shows the settings in toolspeak.toml or pyproject.toml, in this folder or above it, with what they do, and asks
+    whether to trust them. Trust ends when the settings change, or a file that they name as tools. Your own settings
+    file needs no trust.
+    """
+    from toolspeak.cli import trust
+
+    start = path or Path()
+    if list_projects:
+        trust.print_decisions()
+    elif remove:
+        trust.remove_trust(start)
+    else:
+        raise typer.Exit(trust.trust(start, yes=yes))
+
+
+def config_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON.")] = False,
+    trust_project: TrustProjectOption = False,
+) -> None:
+    """Show the settings and where each came from.
+
+    Also shows which settings of a project are ignored because you have not trusted it (see toolspeak trust).
+    """
+    from toolspeak.cli import config
+    from toolspeak.cli.safe_text import SafeConsole, write_output
+    from toolspeak.cli.settings_loader import load_settings
+
+    console, loaded = SafeConsole(), load_settings(trust_project=trust_project, quiet=True)
+    if as_json:
+        write_output(config.format_json(loaded) + "\n")
+    elif console.is_terminal:
+        console.print(config.render_table(loaded))
+    else:
+        sys.stdout.write(config.format_lines(loaded) + "\n")

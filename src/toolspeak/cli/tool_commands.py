@@ -1,0 +1,155 @@
+"""The commands `tools`, `call`, `parse` and `graph`. What they need is imported when they are called."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toolspeak.cli.options import Form, TargetArgument, TrustProjectOption
+from toolspeak.errors import UsageError
+
+
+def tools_command(
+    target: TargetArgument,
+    form: Annotated[
+        Form | None, typer.Option("--as", help="Print the tools as this API or dialect sends them.", show_default=False)
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Print strict schemas: every property required, optional ones nullable.")
+    ] = False,
+    skipped: Annotated[bool, typer.Option("--skipped", help="List what is not a tool, and why.")] = False,
+) -> None:
+    """Show the tools in TARGET as a model sees them."""
+    from toolspeak.cli.safe_text import SafeConsole, write_output
+    from toolspeak.cli.targets import discover_targets
+    from toolspeak.cli.tools import as_form, render_skipped, render_tools
+
+    box = discover_targets(target)
+    console = SafeConsole()
+    if skipped:
+        console.print(render_skipped(box), soft_wrap=True)
+    elif form is None:
+        console.print(render_tools(box, target), soft_wrap=not console.is_terminal)
+    else:
+        write_output(as_form(box, form, strict=strict) + "\n")
+
+
+def call_command(
+    target: TargetArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the tool.", show_default=False)],
+    pairs: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments of the call.", show_default=False)
+    ] = None,
+    json_text: Annotated[
+        str | None,
+        typer.Option("--json", metavar="OBJECT", help="Arguments of the call as a JSON object.", show_default=False),
+    ] = None,
+) -> None:
+    """Call a tool by hand and print what a model would get.
+
+    The arguments are checked as those of a model's call are. If the call fails, the error that a model would get is
+    printed, and the exit code is 1.
+    """
+    from toolspeak.cli.call import call_tool, parse_arguments
+    from toolspeak.cli.safe_text import write_output
+    from toolspeak.cli.stdout import reserve_stdout
+    from toolspeak.cli.targets import discover_targets
+
+    box = discover_targets(target)
+    arguments = parse_arguments(pairs or [], json_text)
+    for skipped in box.skipped:
+        if skipped.name == name:
+            raise UsageError(f"{name} cannot be a tool: {skipped.reason}")
+    tool = box[name]
+    with reserve_stdout():
+        succeeded, answer = call_tool(tool, arguments)
+    write_output(answer + "\n")
+    if not succeeded:
+        raise typer.Exit(1)
+
+
+def parse_command(
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXTFILE", help="The text; - or none reads standard input.", show_default=False),
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(
+            "--tools",
+            metavar="TARGET",
+            help="The tools that the model had: functions, as for toolspeak tools, or a .json file of schemas.",
+            show_default=False,
+        ),
+    ] = None,
+    dialect: Annotated[
+        str,
+        typer.Option(
+            "--dialect",
+            metavar="NAME",
+            help="The dialect of the text: native, json, typescript, python, or code for either language.",
+        ),
+    ] = "json",
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            "--batch",
+            metavar="FILE",
+            help="Read many texts: a .jsonl file of records with id, tools and text.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Show the tool calls in a model's text.
+
+    Prints the calls, with references to the results of others, the calls that cannot be read, and the rest of the text.
+    """
+    import json
+
+    from toolspeak.cli import parse
+    from toolspeak.cli.safe_text import SafeConsole, write_output
+    from toolspeak.cli.stdout import reserve_stdout
+    from toolspeak.dialects import read
+    from toolspeak.reading.content import encode_content
+
+    text_dialect = parse.find_dialect(dialect)
+    if batch is not None:
+        for line in parse.read_batch(batch, tools):
+            write_output(line + "\n")
+        return
+    with reserve_stdout():
+        specs = parse.load_tools(tools)
+    content = read(parse.read_input(path), specs, dialect=text_dialect)
+    if as_json:
+        write_output(json.dumps(encode_content(content), ensure_ascii=False) + "\n")
+    else:
+        SafeConsole(soft_wrap=True).print(parse.render_content(content))
+
+
+def graph_command(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET_OR_FILE",
+            help="Functions, as for toolspeak tools; or a file that toolspeak run --record wrote.",
+            show_default=False,
+        ),
+    ],
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Also write a picture to a file.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="The name of the agent's model in the drawing.")
+    ] = None,
+    trust_project: TrustProjectOption = False,
+) -> None:
+    """Draw an agent or a recorded run, in mermaid.
+
+    Given functions, draws an agent with them as its tools. Given a record, draws that run with its timings.
+    """
+    from toolspeak.cli.graph import draw
+    from toolspeak.cli.safe_text import write_output
+    from toolspeak.cli.settings_loader import load_settings
+
+    write_output(draw(target, lambda: model or load_settings(trust_project=trust_project).model, svg))
