@@ -19,6 +19,8 @@ from toolspeak.dialects.text import JSON, PYTHON, TYPESCRIPT
 from toolspeak.errors import UsageError
 from toolspeak.events import FinishReason
 from toolspeak.reading.content import MessageContent, fold
+from toolspeak.reading.explanation import Explanation, explain
+from toolspeak.reading.trace import MessageSpan, Refusal, RepairPlace
 from toolspeak.spec import ToolSpec
 
 DIALECTS: dict[str, Dialect] = {each.name: each for each in (NATIVE, JSON, TYPESCRIPT, PYTHON)}
@@ -32,10 +34,15 @@ __all__ = [
     "TYPESCRIPT",
     "Constraint",
     "Dialect",
+    "Explanation",
     "MessageContent",
+    "MessageSpan",
     "Parser",
+    "Refusal",
+    "RepairPlace",
     "Shown",
     "dialect",
+    "explain",
     "fold",
     "read",
 ]

@@ -172,7 +172,10 @@ class BareCallReader:
         tool = self._emitter.names.resolve(word)
         char = yield from source.peek(1)
         if char == "(":
-            return "call" if tool or word in TRANSPARENT else "prose"
+            if tool or word in TRANSPARENT:
+                return "call"
+            self._emitter.note_unknown_tool(word)
+            return "prose"
         if char in ("{", "<", "["):
             return (yield from self._form_before_bracket(word, tool, char))
         if char == ":":

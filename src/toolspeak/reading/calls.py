@@ -36,7 +36,7 @@ class CallReader:
         self.source = source
         self.emitter = emitter
         keys = frozenset(key for spec in emitter.specs.values() for key in spec.parameters.get("properties", {}))
-        self.cursor = Cursor(source, keys)
+        self.cursor = Cursor(source, keys, emitter.trace)
         self.values = ValueReader(self.cursor)
         self.tags = TagReader(self.cursor, emitter, self.values)
         self.code = CodeCallReader(self.cursor, emitter)
@@ -91,6 +91,7 @@ class CallReader:
 
     def _read_opener(self, token: str) -> Reading[bool]:
         """Read a token that opens calls. False, with nothing read, if the token begins a tag that names a tool."""
+        self.emitter.enter("token", token)
         if not is_tag_start(token):
             self.source.pos += len(token)
             return True

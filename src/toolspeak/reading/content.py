@@ -85,7 +85,7 @@ def encode_calls(content: MessageContent) -> dict[str, Any]:
     places = {ready.call.id: place for place, ready in enumerate(content.calls)}
     return {
         "calls": [
-            {"name": ready.call.name, "arguments": _encode_value(ready.call.arguments, places)}
+            {"name": ready.call.name, "arguments": encode_value(ready.call.arguments, places)}
             for ready in content.calls
         ],
         "malformed": [
@@ -101,15 +101,16 @@ def encode_content(content: MessageContent) -> dict[str, Any]:
     return {**encoded, "calls": calls, "text": content.text, "thinking": content.thinking}
 
 
-def _encode_value(value: Any, places: dict[str, int]) -> Any:
+def encode_value(value: Any, places: dict[str, int]) -> Any:
+    """Return an argument as JSON data. `places` has the place of each call in its list, by the id of the call."""
     match value:
         case Ref(call=call, path=path):
             return {"$call": places[call], **({"path": list(path)} if path else {})}
         case Concat(parts=parts):
-            return {"$concat": [_encode_value(part, places) for part in parts]}
+            return {"$concat": [encode_value(part, places) for part in parts]}
         case dict():
-            return {key: _encode_value(item, places) for key, item in cast("dict[str, Any]", value).items()}
+            return {key: encode_value(item, places) for key, item in cast("dict[str, Any]", value).items()}
         case list():
-            return [_encode_value(item, places) for item in cast("list[Any]", value)]
+            return [encode_value(item, places) for item in cast("list[Any]", value)]
         case _:
             return value

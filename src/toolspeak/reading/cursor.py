@@ -6,6 +6,7 @@ is one repair tier and one stack of brackets, and no reader copies them from ano
 
 from toolspeak.events import Repair
 from toolspeak.reading.source import Source
+from toolspeak.reading.trace import Trace
 
 TIERS: tuple[Repair, ...] = ("none", "syntax", "quotes", "closers", "shape")
 """The tiers of repairs, the gravest last."""
@@ -37,15 +38,17 @@ class Cursor:
         keys: Names that are known to be keys, which settles some doubtful quotes.
         open: The closers of the brackets that are open, innermost last.
         tier: The gravest repair so far.
+        trace: Where repairs are noted with their places; None if nobody asks.
     """
 
-    __slots__ = ("_depth", "keys", "open", "source", "tier")
+    __slots__ = ("_depth", "keys", "open", "source", "tier", "trace")
 
-    def __init__(self, source: Source, keys: frozenset[str] = frozenset()) -> None:
+    def __init__(self, source: Source, keys: frozenset[str] = frozenset(), trace: Trace | None = None) -> None:
         self.source = source
         self.keys = keys
         self.open: list[str] = []
         self.tier: Repair = "none"
+        self.trace = trace
         self._depth = 0
 
     def reset(self) -> None:
@@ -53,15 +56,21 @@ class Cursor:
         self.open = []
         self.tier = "none"
         self._depth = 0
+        if self.trace is not None:
+            self.trace.begin()
 
     def note_repair(self, tier: Repair) -> None:
         """Note a repair; the gravest counts."""
         if TIERS.index(tier) > TIERS.index(self.tier):
             self.tier = tier
+        if self.trace is not None:
+            self.trace.note_repair(tier)
 
     def forget_repairs(self, before: Repair) -> None:
         """Go back to the tier `before`: what was read since then is sound after all."""
         self.tier = before
+        if self.trace is not None:
+            self.trace.forget_repairs_here()
 
     def enter_expression(self) -> None:
         """Go one expression deeper. Whoever calls this calls `leave_expression` in a `finally`.

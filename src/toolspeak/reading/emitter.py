@@ -18,6 +18,7 @@ from toolspeak.events import (
 )
 from toolspeak.messages import ToolCall
 from toolspeak.reading.names import Names
+from toolspeak.reading.trace import MADE_UP_REASON, ReadingRule, Refusal, Trace
 from toolspeak.spec import ToolSpec
 from toolspeak.validation import is_valid
 
@@ -35,14 +36,18 @@ class EventEmitter:
         has_call: Whether the message holds a call so far.
         held_was_shown: Whether the text that was held back last has been emitted.
         muted: Whether the model has made up a result. The calls that follow it depend on fiction and are dropped.
+        trace: Where it is noted what was read as what; None if nobody asks.
     """
 
-    def __init__(self, specs: dict[str, ToolSpec], names: Names, *, strict: bool, prefix: str) -> None:
+    def __init__(
+        self, specs: dict[str, ToolSpec], names: Names, *, strict: bool, prefix: str, trace: Trace | None = None
+    ) -> None:
         self.specs = specs
         self.names = names
         self.events: list[Event] = []
         self.has_call = False
         self.muted = False
+        self.trace = trace
         self._strict = strict
         self._prefix = prefix
         self.held_was_shown = False
@@ -53,26 +58,43 @@ class EventEmitter:
         """Hold back text that is emitted only if no call follows it, such as the opening line of a fence."""
         self._held = text
         self.held_was_shown = False
+        if self.trace is not None:
+            self.trace.note_held()
 
     def release(self) -> None:
         """Emit the text that was held back, since no call followed it."""
         held, self._held = self._held, ""
-        self.emit_text(held)
+        if held:
+            if self.trace is not None:
+                self.trace.add_held("made_up" if self.muted else "prose", held)
+            self.events.append(TextDelta(text=held))
 
     def emit_text(self, text: str) -> None:
         """Emit prose, after any text that was held back."""
         if text:
+            if self.trace is not None:
+                self._trace_text(self.trace, text)
             self.held_was_shown = self.held_was_shown or bool(self._held)
             self.events.append(TextDelta(text=self._held + text))
             self._held = ""
 
+    def _trace_text(self, trace: Trace, text: str) -> None:
+        kind = "made_up" if self.muted else "prose"
+        if self._held:
+            trace.add_held(kind, self._held)
+        trace.add_text(kind, text)
+
     def emit_thinking(self, text: str) -> None:
         """Emit reasoning."""
         if text:
+            if self.trace is not None:
+                self.trace.add_text("thinking", text)
             self.events.append(ThinkingDelta(text=text))
 
-    def emit_said_in_thought(self) -> None:
-        """Emit that everything before a lone closing tag was reasoning."""
+    def emit_said_in_thought(self, token: str) -> None:
+        """Emit that everything before a lone closing tag, which has just been read, was reasoning."""
+        if self.trace is not None:
+            self.trace.add_text("retraction", token)
         self.events.append(SaidInThought())
         self.has_call = self.muted = False
 
@@ -80,6 +102,8 @@ class EventEmitter:
         """Start a call whose tool is known."""
         self._held = ""
         call = StartedCall(self, self.specs[tool], self._next_id())
+        if self.trace is not None:
+            self.trace.start_call(call.id)
         if not self.muted:
             self.events.append(CallStarted(call_id=call.id, name=tool))
         return call
@@ -87,6 +111,9 @@ class EventEmitter:
     def emit_malformed(self, name: str | None, raw: str, reason: str, hint: str = "", call_id: str = "") -> None:
         """Emit that `raw` was meant as a call and cannot be read as one."""
         self._held = ""
+        if self.trace is not None:
+            kind = "dropped" if self.muted else "malformed"
+            self.trace.refuse(kind, Refusal(name=name, reason=reason, hint=hint), call_id)
         if not self.muted:
             call_id = call_id or self._next_id()
             self.events.append(CallMalformed(call_id=call_id, name=name, raw=raw, reason=reason, hint=hint))
@@ -95,11 +122,14 @@ class EventEmitter:
     def emit_unknown_tool(self, name: str, raw: str) -> None:
         """Emit that a call names a tool which does not exist."""
         tools = ", ".join(self.specs) or "none"
+        self.note_unknown_tool(name)
         self.emit_malformed(name, raw, f"there is no tool {name!r}", f"The tools are: {tools}.")
 
     def emit_ready(self, call: "StartedCall", arguments: dict[str, Any], repair: Repair) -> str:
         """Emit that a call is complete, and return its id; "" if the call may not run."""
         if self.muted:
+            if self.trace is not None:
+                self.trace.refuse("dropped", Refusal(name=call.spec.name, reason=MADE_UP_REASON), call.id)
             return ""
         if self._strict and repair != "none":
             hint = "Write the call again, exactly in the form that was asked for."
@@ -107,15 +137,26 @@ class EventEmitter:
             self.emit_malformed(call.spec.name, "", reason, hint, call.id)
             return ""
         self.has_call = True
-        self.events.append(
-            CallReady(call=ToolCall(id=call.id, name=call.spec.name, arguments=arguments), repair=repair)
-        )
+        ready = CallReady(call=ToolCall(id=call.id, name=call.spec.name, arguments=arguments), repair=repair)
+        if self.trace is not None:
+            self.trace.finish_call(ready.call, repair)
+        self.events.append(ready)
         return call.id
 
     def emit_args(self, call_id: str, text: str) -> None:
         """Emit a piece of the arguments of a call, as JSON text."""
         if not self.muted:
             self.events.append(ArgsDelta(call_id=call_id, text=text))
+
+    def enter(self, rule: ReadingRule, detail: str = "", *, is_part: bool = False) -> None:
+        """Note in the trace that a rule looks for a call from here on (`Trace.enter`)."""
+        if self.trace is not None:
+            self.trace.enter(rule, detail, is_part=is_part)
+
+    def note_unknown_tool(self, name: str) -> None:
+        """Note in the trace a name that stands where the name of a tool should."""
+        if self.trace is not None:
+            self.trace.note_unknown_tool(name)
 
     def _next_id(self) -> str:
         self._count += 1

@@ -28,6 +28,7 @@ class FencedCallReader:
             yield from self.read_rest(fence.marks, shown=True)
             return
         self._emitter.hold(fence.opening)
+        self._emitter.enter("fence", fence.label)
         count = yield from self._read_content(fence.label)
         self._emitter.release()
         yield from self.read_rest(fence.marks, shown=not count or self._emitter.held_was_shown)

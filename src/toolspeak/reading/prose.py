@@ -39,8 +39,9 @@ class ProseEmitter:
     def show_next(self, count: int) -> None:
         """Read the next `count` characters as prose."""
         source = self.source
-        self.show(source.text[source.pos : source.pos + count])
+        text = source.text[source.pos : source.pos + count]
         source.pos += count
+        self.show(text)
 
     def skip_next(self, count: int) -> None:
         """Read the next `count` characters and emit nothing."""
@@ -48,8 +49,8 @@ class ProseEmitter:
 
     def show_newline(self) -> None:
         """Read a line end as prose."""
-        self.emitter.emit_text("\n")
         self.source.pos += 1
+        self.emitter.emit_text("\n")
         self.line = ""
         self.fresh = True
 

@@ -36,6 +36,7 @@ class ProtocolReader:
         """
         source = self._source
         mark = source.mark()
+        self._emitter.enter("react", is_part=True)
         yield from source.read_while(MARKERS)
         name = yield from source.read_while(ACTION_NAME)
         tool = self._emitter.names.resolve(name) if name else None
@@ -111,8 +112,9 @@ class ProtocolReader:
         while True:
             stop = source.text.find(closer[0] if closer else "<", source.pos)
             end = stop if stop >= 0 else len(source.text)
-            self._emitter.emit_thinking(source.text[source.pos : end])
+            thought = source.text[source.pos : end]
             source.pos = end
+            self._emitter.emit_thinking(thought)
             if stop < 0:
                 if source.ended:
                     return
@@ -125,8 +127,8 @@ class ProtocolReader:
                 return
             if (yield from source.is_at_end()):
                 return
-            self._emitter.emit_thinking(source.text[source.pos])
             source.pos += 1
+            self._emitter.emit_thinking(source.text[source.pos - 1])
 
     # Harmony
 
@@ -134,6 +136,7 @@ class ProtocolReader:
         """Read a header of the harmony form (role, channel, recipient) and the call or reasoning after it."""
         source = self._source
         mark = source.mark()
+        self._emitter.enter("harmony", is_part=True)
         header = yield from source.read_until("<|message|>")
         if header is None:
             self._prose.show(source.since(mark))
@@ -157,9 +160,9 @@ class ProtocolReader:
         while True:
             found = source.text.find("<", source.pos)
             end = found if found >= 0 else len(source.text)
-            if shown:
-                self._emitter.emit_thinking(source.text[source.pos : end])
+            thought = source.text[source.pos : end] if shown else ""
             source.pos = end
+            self._emitter.emit_thinking(thought)
             if found < 0:
                 if source.ended:
                     return
@@ -168,6 +171,6 @@ class ProtocolReader:
             token = yield from next_token(source)
             if token is not None and (token[0] == "harmony" or token[1].lower() in HARMONY_ENDS):
                 return
+            source.pos += 1
             if shown:
                 self._emitter.emit_thinking("<")
-            source.pos += 1

@@ -28,6 +28,7 @@ from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.strings import FULL_WIDTH
 from toolspeak.reading.token_reader import TokenReader
 from toolspeak.reading.tokens import INLINE_FIRST_CHARS
+from toolspeak.reading.trace import Trace
 from toolspeak.spec import ToolSpec
 
 TOKEN_STARTS = INLINE_FIRST_CHARS | {"&"}
@@ -71,6 +72,7 @@ class Reader:
         thinking: bool = False,
         prefix: str = "call",
         announced_only: bool = False,
+        trace: Trace | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -80,10 +82,13 @@ class Reader:
             thinking: Whether the message begins inside reasoning, whose opening tag was in the prompt.
             prefix: What the ids of calls begin with.
             announced_only: Read only calls that the token of a model family announces.
+            trace: Where to note what is read as what.
         """
         by_name = {spec.name: spec for spec in specs}
         self._source = Source()
-        self._emitter = EventEmitter(by_name, Names(by_name), strict=strict, prefix=prefix)
+        if trace is not None:
+            trace.attach(self._source)
+        self._emitter = EventEmitter(by_name, Names(by_name), strict=strict, prefix=prefix, trace=trace)
         calls = CallReader(self._source, self._emitter)
         self._prose = ProseEmitter(self._source, self._emitter)
         self._fences = FencedCallReader(self._prose, calls)
@@ -130,8 +135,9 @@ class Reader:
 
     def _show_all(self) -> Reading[None]:
         while True:
-            self._emitter.emit_text(self._source.text[self._source.pos :])
+            rest = self._source.text[self._source.pos :]
             self._source.pos = len(self._source.text)
+            self._emitter.emit_text(rest)
             yield
 
     def _read_message(self) -> Reading[None]:
@@ -158,6 +164,7 @@ class Reader:
         if char in ("`", "~", "'") and (yield from source.peek(3)) == char * 3:
             yield from self._fences.read_block()
             return True
+        self._emitter.enter("line")
         if char in ("{", "[") or (yield from self._bare.opens_text(char)):
             return (yield from self._bare.read_value(char))
         if char == "/" and (yield from source.peek(2)) == "/*":
@@ -184,6 +191,7 @@ class Reader:
         if (yield from source.peek(3)) == ">>>":
             mark = source.mark()
             source.pos += 3
+            self._emitter.enter("recipient")
             count = yield from self._bare.read_sequence(explicit=False)
             if not count:
                 source.rewind(mark)
@@ -202,7 +210,7 @@ class Reader:
         if match is None:
             self._prose.show_next(len(source.text) - source.pos)
             if not source.ended:
-                self._in_prose = True
+                self._in_prose = self._emitter.trace is None  # what `feed` emits by itself is in no trace
                 yield
             return
         self._prose.show_next(match.start() - source.pos)
@@ -214,6 +222,7 @@ class Reader:
         elif char == "`":
             yield from self._read_backtick()
         elif char == "{" and (yield from self._may_begin_here()):
+            self._emitter.enter("sentence")
             yield from self._bare.read_value_or_char()
         elif char in "}])" and self._prose.after_call:
             source.pos += 1
@@ -261,6 +270,7 @@ class Reader:
         char = yield from source.peek(1)
         if label == "action" and (yield from self._protocols.read_action()):
             return
+        self._emitter.enter("label")
         char = FULL_WIDTH.get(char, char)
         if char in ("{", "["):
             if not (yield from self._bare.stands_alone()) or not (yield from self._bare.read_value(char)):
@@ -287,4 +297,5 @@ class Reader:
             yield from self._read_backtick()
             return
         self._prose.show_next(1)
+        self._emitter.enter("backticks")
         yield from self._bare.read_sequence(explicit=False)

@@ -73,6 +73,7 @@ class CallDetector:
         if self._tool is not None:
             return
         if not self._explicit and key == "name":
+            self._emitter.note_unknown_tool(value)
             raise NotACall
 
     def watch_inside(self, key: str) -> Watch | None:

@@ -50,7 +50,7 @@ class TokenReader:
             yield from self._protocols.read_thinking(THINKING_CLOSERS[text.lower()])
         elif role == "thought":
             source.pos += len(text)
-            self._emitter.emit_said_in_thought()
+            self._emitter.emit_said_in_thought(text)
             self._calls.code.forget()
             self._prose.after_call = False
             self._prose.start_line()
@@ -71,6 +71,7 @@ class TokenReader:
         """Read the calls that a token announces. A token that announces none is prose."""
         source = self._source
         mark = source.mark()
+        self._emitter.enter("token", opener)
         if not is_tag_start(opener):
             source.pos += len(opener)
         count = yield from self._bare.read_sequence(explicit=True)
@@ -98,6 +99,7 @@ class TokenReader:
             return False
         mark = source.mark()
         source.pos += found.end()
+        self._emitter.enter("escaped_token", found[0])
         if role == "open" and not (yield from self._bare.read_sequence(explicit=True)):
             self._prose.show(source.since(mark))
         source.unmark()
@@ -114,13 +116,15 @@ class TokenReader:
         after = yield from source.peek(2)
         source.rewind(mark)
         source.unmark()
+        self._emitter.enter("tool_tag", name)
         is_tool = name in self._emitter.specs and after[:1] == ">" and not self._prose.line.strip()
         if is_tool and (yield from self._bare.read_sequence(explicit=False)):
             return True
         if name != "code" or after != ">\n":
             return False
-        self._emitter.hold("<code>")
         source.pos += len("<code>")
+        self._emitter.hold("<code>")
+        self._emitter.enter("code_tag")
         yield from self._fences.read_code(python=True)
         self._emitter.release()
         if self._prose.after_call and (yield from source.starts_with("</code>")):
