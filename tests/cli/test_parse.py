@@ -63,6 +63,8 @@ def test_a_batch_prints_one_line_for_each_record_with_references_by_number():
         (("parse", "--tools", WEATHER, "nowhere.txt"), "cannot read nowhere.txt"),
         (("parse", "--tools", "nowhere.json"), "cannot read nowhere.json"),
         (("parse", "--batch", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
+        (("parse", "--why", "--dialect", "native", "--tools", WEATHER), "--why explains one text in a text dialect"),
+        (("parse", "--why", "--batch", str(GIVEN)), "--why explains one text in a text dialect"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], message: str):
@@ -77,3 +79,67 @@ def test_tools_are_printed_in_every_dialect():
     for each in (JSON, TYPESCRIPT, PYTHON):
         [prompt] = each.render(specs, ()).messages
         assert run("tools", WEATHER, "--as", each.name).stdout == prompt.text + "\n"
+
+
+MIXED = """\
+Sure. <tool_call>{'name': "get_weather", "arguments": {"city": "Oslo"}}</tool_call>
+<tool_call>{"name": "get_wether", "arguments": {}}</tool_call>
+Observation: -3
+get_weather(city="Rome")
+"""
+
+
+def test_why_prints_the_text_with_marks_that_need_no_colours():
+    done = run("parse", "--why", "--tools", WEATHER, given=MIXED)
+    assert done.returncode == 0
+    assert [line.rstrip() for line in done.stdout.splitlines()] == [
+        "prose      │ Sure.",
+        "skipped    │ <tool_call>",
+        'call       │ {\'name\': "get_weather", "arguments": {"city": "Oslo"}}',
+        "           │   ^ syntax",
+        '           └ get_weather(city="Oslo"), after the token <tool_call> of hermes, qwen',
+        "           └ repaired: syntax errors were repaired",
+        "skipped    │ </tool_call>",
+        "           │ <tool_call>",
+        'malformed  │ {"name": "get_wether", "arguments": {}}',
+        "           └ get_wether, after the token <tool_call> of hermes, qwen: there is no tool 'get_wether'",
+        "           └ hint to the model: The tools are: get_weather, list_cities.",
+        "skipped    │ </tool_call>",
+        "prose      │ Observation:",
+        "made up    │  -3",
+        "           └ a result that the model made up: no call after it counts",
+        'dropped    │ get_weather(city="Rome")',
+        "           └ get_weather, at the beginning of a line: it follows a result that the model made up",
+    ]
+
+
+def test_why_prints_the_same_as_json():
+    done = run("parse", "--why", "--json", "--tools", WEATHER, given=MIXED)
+    data = json.loads(done.stdout)
+    spans = data["spans"]
+    assert data["text"] == MIXED == "".join(MIXED[span["start"] : span["end"]] for span in spans)
+    [call] = [span for span in spans if span["kind"] == "call"]
+    assert call == {
+        "start": 17,
+        "end": 71,
+        "kind": "call",
+        "rule": "token",
+        "detail": "<tool_call>",
+        "family": "hermes, qwen",
+        "calls": [{"place": 0, "name": "get_weather", "arguments": {"city": "Oslo"}}],
+        "repairs": [{"repair": "syntax", "at": 19}],
+    }
+
+
+def test_why_shows_no_control_characters():
+    done = run(
+        "parse", "--why", "--tools", WEATHER, given='\x1b[2Jhi\x07 \u202e\n{"name": "\x1b[2J", "arguments": {}}\n'
+    )
+    assert "\x1b" not in done.stdout
+    assert "\x07" not in done.stdout
+    assert "\u202e" not in done.stdout
+    assert "prose      │ \\x1b[2Jhi\\x07 \\u202e" in done.stdout
+
+
+def test_why_of_an_empty_text_says_so():
+    assert run("parse", "--why", "--tools", WEATHER).stdout == "the text is empty\n"

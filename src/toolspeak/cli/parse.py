@@ -2,20 +2,22 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from toolspeak.cli.explanation import render_explanation
 from toolspeak.cli.files import read_text
-from toolspeak.cli.safe_text import escape_line, join_lines
+from toolspeak.cli.safe_text import SafeConsole, escape_line, join_lines, write_output
 from toolspeak.definitions import read_definition
-from toolspeak.dialects import DIALECTS, JSON, Dialect, MessageContent, read
+from toolspeak.dialects import DIALECTS, JSON, Dialect, MessageContent, explain, read
 from toolspeak.dialects.python_notation import format_call
 from toolspeak.errors import UsageError
 from toolspeak.messages import ToolCall
 from toolspeak.reading.content import encode_calls
+from toolspeak.reading.explanation import encode_explanation
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import discover
 
@@ -77,6 +79,15 @@ def read_batch(path: str, tools: str | None) -> Iterator[str]:
             raise UsageError(f"{where}: {error}") from None
         content = read(given["text"], specs, dialect=dialect)
         yield json.dumps({"id": given.get("id"), **encode_calls(content)}, ensure_ascii=False)
+
+
+def print_explanation(text: str, specs: Sequence[ToolSpec], *, as_json: bool) -> None:
+    """Print a text with marks that say how it was read, or the same as JSON."""
+    explanation = explain(text, specs)
+    if as_json:
+        write_output(json.dumps(encode_explanation(explanation), ensure_ascii=False) + "\n")
+    else:
+        SafeConsole(soft_wrap=True).print(render_explanation(explanation))
 
 
 def render_content(content: MessageContent) -> RenderableType:

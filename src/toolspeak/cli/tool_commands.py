@@ -99,11 +99,19 @@ def parse_command(
             show_default=False,
         ),
     ] = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why", help="Show the text with marks: what each part was read as, by which rule, what was repaired."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Show the tool calls in a model's text.
 
     Prints the calls, with references to the results of others, the calls that cannot be read, and the rest of the text.
+    With --why, prints the text itself with marks that say how it was read; with --why --json, the same as data: spans
+    with offsets in the text.
     """
     import json
 
@@ -114,12 +122,17 @@ def parse_command(
     from toolspeak.reading.content import encode_content
 
     text_dialect = parse.find_dialect(dialect)
+    if why and (batch is not None or not text_dialect.in_text):
+        raise UsageError("--why explains one text in a text dialect: leave out --batch and --dialect native")
     if batch is not None:
         for line in parse.read_batch(batch, tools):
             write_output(line + "\n")
         return
     with reserve_stdout():
         specs = parse.load_tools(tools)
+    if why:
+        parse.print_explanation(parse.read_input(path), specs, as_json=as_json)
+        return
     content = read(parse.read_input(path), specs, dialect=text_dialect)
     if as_json:
         write_output(json.dumps(encode_content(content), ensure_ascii=False) + "\n")

@@ -277,7 +277,8 @@ class _Tiling:
             self.spans[-1] = replace(last, end=end, kind=kind, repairs=repairs, calls=calls, refusals=refusals)
             self._end = end
             return
-        self.fill(note.start)
+        body = self._text[max(note.start, self._end) : note.end]
+        self.fill(note.end - len(body.lstrip()))  # the blanks before a call are no part of it
         self._append(replace(note, start=self._end, end=max(note.end, self._end)))
 
     def _append(self, span: MessageSpan) -> None:
