@@ -15,9 +15,13 @@ WEATHER = str(ROOT / "examples" / "weather.py")
 GIVEN = ROOT / "tests" / "reading" / "spoken" / "given.jsonl"
 
 
-def run(*arguments: str, given: str = "", cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, given: str = "", cwd: Path = ROOT, timeout_s: float = 25
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "toolspeak.cli", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=cwd, timeout=25, encoding="utf-8")
+    return subprocess.run(
+        command, input=given, capture_output=True, text=True, cwd=cwd, timeout=timeout_s, encoding="utf-8"
+    )
 
 
 def test_calls_references_and_malformed_calls_are_printed():

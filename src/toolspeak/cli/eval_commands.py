@@ -1,4 +1,4 @@
-"""The commands `eval` and `calibrate`, with their options. Their work is imported when they are called."""
+"""The commands `eval`, `calibrate` and `conformance`, with their options. Their work is imported when they run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -101,3 +101,51 @@ def calibrate_command(
 
     find = find_model_with_settings(trust_project=trust_project)
     calibrate(model, minutes=minutes, dialects=dialect, max_tokens=max_tokens, find=find)
+
+
+def conformance_command(
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reader",
+            metavar="TARGET",
+            help="A reader: module:function or file.py:function, called with (text, tools); toolspeak is ours. "
+            "Repeatable.",
+        ),
+    ] = None,
+    records: Annotated[
+        str | None,
+        typer.Option("--records", metavar="FILE", help="Records of your own: a .jsonl file; else those of toolspeak."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", min=0.01, help="Seconds that a reader may take for one text.")
+    ] = 5.0,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Show the records that were read wrongly, with what was expected.")
+    ] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; with --failures, also each record that was not read right.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if a reader was wrong or gave no answer to a text.")
+    ] = False,
+) -> None:
+    """Compare readers of tool calls on texts whose one right reading is known.
+
+    For each family of models and each kind of text, prints how many texts a reader reads right, how many wrong
+    (something would run that was not meant), how many it misses and how many it cannot answer. A reader is a function
+    that takes a text and the definitions of the tools, and returns a list of {"name": …, "arguments": {…}}.
+    """
+    from toolspeak.cli.conformance import ConformanceOptions, check
+
+    options = ConformanceOptions(
+        readers=tuple(reader or ()),
+        records=records,
+        timeout_s=timeout,
+        as_json=as_json,
+        as_markdown=as_markdown,
+        failures=failures,
+    )
+    if not check(options) and strict:
+        raise typer.Exit(1)
