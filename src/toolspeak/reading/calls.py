@@ -25,6 +25,9 @@ from toolspeak.reading.values import ValueReader
 NAME = re.compile(r"[\w.$:\-]*")
 TO_TOKEN_OR_LINE_END = re.compile(rf"[^\n{re.escape(''.join(sorted(INLINE_FIRST_CHARS)))}]*")
 
+BEFORE_NAME = frozenset({"function", "tool", "to=functions"})
+"""Words that stand where a name could, before a separator and the name itself."""
+
 MAX_LIST_NESTING = 8
 """Lists within lists in which calls are looked for."""
 
@@ -41,6 +44,7 @@ class CallReader:
         self.tags = TagReader(self.cursor, emitter, self.values)
         self.code = CodeCallReader(self.cursor, emitter)
         self._nesting = 0
+        self._after_opener = False  # whether a token has announced calls and none of them was read yet
 
     # A sequence of calls
 
@@ -48,6 +52,7 @@ class CallReader:
         """Read calls one after another, as many as come; their number, with malformed calls."""
         source = self.source
         total = 0
+        self._after_opener = explicit
         while True:
             char = yield from self._skip_gap(total)
             if char in (",", ";", "}", "]", ")") and total:
@@ -64,7 +69,7 @@ class CallReader:
             if token is not None:
                 role, text = token
                 if role == "open" and (yield from self._read_opener(text)):
-                    explicit = True
+                    explicit = self._after_opener = True
                     continue
                 if role in ("separate", "close") and explicit:
                     source.pos += len(text)
@@ -74,6 +79,7 @@ class CallReader:
                 if role != "open":
                     return total
             count = yield from self._read_one(char, explicit=explicit)
+            self._after_opener = False
             if not count:
                 return total
             total += count
@@ -259,32 +265,50 @@ class CallReader:
             if not word:
                 raise NotACall
             name = word
-            has_separator = yield from self._skip_separators()
-            if word in ("function", "tool", "to=functions") and has_separator:
+            separator = yield from self._skip_separators()
+            if (word in BEFORE_NAME and separator) or word == "call:" or separator == "<|tool_call:name|>":
+                yield from source.read_while(BLANKS)
                 name = yield from source.read_while(NAME)
-                has_separator = yield from self._skip_separators()
+                separator = yield from self._skip_separators()
             tool = self.emitter.names.resolve(name)
-            char = yield from self.values.skip_space()
-            if char in "`~" and char and (yield from source.peek(3)) in ("```", "~~~"):
-                yield from self._skip_fence()
-                char = yield from self.values.skip_space()
-            if char == "{" and (tool or (explicit and has_separator)):
+            char = yield from self._skip_to_arguments()
+            if char == "{" and (tool or (explicit and separator)):
                 return (yield from self.tags.read_arguments(name, tool))
             if char == "<" and (yield from source.starts_with("<arg_key>")):
                 return (yield from self.tags.read_pairs(name, tool))
-            if tool and explicit and not has_separator and char in INLINE_FIRST_CHARS:
-                closing = yield from next_token(source)
-                if closing is not None and closing[0] in ("close", "open"):
-                    self.emitter.start_call(tool).finish({}, self.cursor.tier)
-                    return 1
+            if tool and explicit and (yield from self._ends_after_name(tool, char, separator)):
+                self.emitter.start_call(tool).finish({}, self.cursor.tier)
+                return 1
             source.rewind(mark)
         finally:
             source.unmark()
         return (yield from self.code.read_line(explicit=explicit))
 
-    def _skip_separators(self) -> Reading[bool]:
-        """Skip the tokens between a name and its arguments; whether there were any."""
-        found = False
+    def _skip_to_arguments(self) -> Reading[str]:
+        """Skip blanks, and the fence around arguments or around none; return the next character."""
+        char = yield from self.values.skip_space()
+        while char and char in "`~" and (yield from self.source.peek(3)) in ("```", "~~~"):
+            yield from self._skip_fence()
+            char = yield from self.values.skip_space()
+        return char
+
+    def _ends_after_name(self, tool: str, char: str, separator: str) -> Reading[bool]:
+        """Whether a call without arguments ends after its name: a token follows, or the message ends by itself.
+
+        At the end of the message the name must be certain: it stands right after the token, no separator announces
+        arguments, no argument is required, and no other tool begins like this one.
+        """
+        if char == "":
+            schema = self.emitter.specs[tool].parameters
+            is_certain = not any(other.startswith(tool) and other != tool for other in self.emitter.specs)
+            is_certain = is_certain and self._after_opener and not separator
+            return is_certain and self.source.ended_well and not schema.get("required")
+        token = (yield from next_token(self.source)) if char in INLINE_FIRST_CHARS else None
+        return token is not None and token[0] in ("close", "open")
+
+    def _skip_separators(self) -> Reading[str]:
+        """Skip the tokens between a name and its arguments; return the last in lower case, or "" if none came."""
+        found = ""
         while True:
             mark = self.source.mark()
             yield from self.values.skip_space()
@@ -295,6 +319,6 @@ class CallReader:
                 return found
             self.source.unmark()
             self.source.pos += len(token[1])
-            found = True
-            if token[1].lower() == "[call_id]":
+            found = token[1].lower()
+            if found == "[call_id]":
                 yield from self.source.read_while(re.compile(r"[\w-]*"))

@@ -27,7 +27,7 @@ from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.strings import FULL_WIDTH
 from toolspeak.reading.token_reader import TokenReader
-from toolspeak.reading.tokens import INLINE_FIRST_CHARS
+from toolspeak.reading.tokens import INLINE_FIRST_CHARS, next_token
 from toolspeak.reading.trace import Trace
 from toolspeak.spec import ToolSpec
 
@@ -272,6 +272,8 @@ class Reader:
             return
         self._emitter.enter("label")
         char = FULL_WIDTH.get(char, char)
+        if char == "[" and (yield from next_token(source)) is not None:
+            return
         if char in ("{", "["):
             if not (yield from self._bare.stands_alone()) or not (yield from self._bare.read_value(char)):
                 self._prose.show_next(1)
