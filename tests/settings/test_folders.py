@@ -43,7 +43,7 @@ def test_each_platform_has_a_folder_for_data(platform: str, environ: dict[str, s
 
 def test_without_a_home_the_error_names_the_variables_to_set():
     for folder in (cache_folder, config_folder, data_folder):
-        with pytest.raises(UsageError, match="set HOME, or TOOLSPEAK_CACHE_FOLDER, .* and TOOLSPEAK_DATA_FOLDER"):
+        with pytest.raises(UsageError, match=r"set HOME, or TOOLSPEAK_CACHE_FOLDER, .* and TOOLSPEAK_DATA_FOLDER"):
             folder({}, platform="linux")
 
 

@@ -5,6 +5,14 @@ runs (`conversations.py`). Several processes may write to one file at once. `sch
 """
 
 from toolspeak.store.conversations import ConversationEntry, ConversationStore
-from toolspeak.store.runs import RunLink, RunStore, StoredFact, drop_unanswered_prompt
+from toolspeak.store.runs import RunLink, RunStore, StoredFact, count_shared, drop_unanswered_prompt
 
-__all__ = ["ConversationEntry", "ConversationStore", "RunLink", "RunStore", "StoredFact", "drop_unanswered_prompt"]
+__all__ = [
+    "ConversationEntry",
+    "ConversationStore",
+    "RunLink",
+    "RunStore",
+    "StoredFact",
+    "count_shared",
+    "drop_unanswered_prompt",
+]

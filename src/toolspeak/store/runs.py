@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce as fold
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -237,14 +238,16 @@ def _restore(facts: list[StoredFact], inherited: int, before: tuple[Message, ...
     return _LoadedRun(restored, state.history)
 
 
+def count_shared(messages: tuple[Message, ...], before: tuple[Message, ...]) -> int:
+    """Return with how many messages of another conversation one begins, not counting system messages."""
+    pairs = zip(_split_system(messages)[1], _split_system(before)[1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 def _split_inherited(messages: tuple[Message, ...], before: tuple[Message, ...]) -> tuple[int, tuple[Message, ...]]:
     """Return how many messages a run shares with the one before it, and the messages without them."""
+    count = count_shared(messages, before)
     system, own = _split_system(messages)
-    count = 0
-    for ours, theirs in zip(own, _split_system(before)[1], strict=False):
-        if ours != theirs:
-            break
-        count += 1
     return count, (*system, *own[count:])
 
 
