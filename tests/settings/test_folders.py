@@ -1,11 +1,11 @@
-"""The cache and config folders on each platform."""
+"""The cache, config and data folders on each platform."""
 
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.settings import cache_folder, config_folder
+from toolspeak.settings import cache_folder, config_folder, data_folder
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,23 @@ def test_each_platform_has_its_folders(platform: str, environ: dict[str, str], c
     assert PurePosixPath(cache_folder(environ, platform=platform)) == PurePosixPath(cache)
 
 
+@pytest.mark.parametrize(
+    ("platform", "environ", "data"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.local/share/toolspeak"),
+        ("linux", {"HOME": "/h", "XDG_DATA_HOME": "/d"}, "/d/toolspeak"),
+        ("darwin", {"HOME": "/h"}, "/h/Library/Application Support/toolspeak/data"),
+        ("win32", {"LOCALAPPDATA": "/l"}, "/l/toolspeak/data"),
+        ("linux", {"HOME": "/h", "TOOLSPEAK_DATA_FOLDER": "~/a"}, "/h/a"),
+    ],
+)
+def test_each_platform_has_a_folder_for_data(platform: str, environ: dict[str, str], data: str):
+    assert PurePosixPath(data_folder(environ, platform=platform)) == PurePosixPath(data)
+
+
 def test_without_a_home_the_error_names_the_variables_to_set():
-    for folder in (cache_folder, config_folder):
-        with pytest.raises(UsageError, match="set HOME, or TOOLSPEAK_CACHE_FOLDER and TOOLSPEAK_CONFIG_FOLDER"):
+    for folder in (cache_folder, config_folder, data_folder):
+        with pytest.raises(UsageError, match=r"set HOME, or TOOLSPEAK_CACHE_FOLDER, .* and TOOLSPEAK_DATA_FOLDER"):
             folder({}, platform="linux")
 
 
@@ -37,4 +51,5 @@ def test_no_folder_is_created(tmp_path: Path):
     environ = {"HOME": str(tmp_path)}
     cache_folder(environ)
     config_folder(environ)
+    data_folder(environ)
     assert list(tmp_path.iterdir()) == []

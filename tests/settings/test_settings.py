@@ -62,6 +62,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
         dialect = "typescript"
         tools = ["toolspeak.builtin.files", "tools.py", "sub/"]
         approve = "never"
+        log = false
         limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2}
         local = {threads = 4, context = 4096, slots = 2}
 
@@ -78,6 +79,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
     )
     found = load(folder, environ=environ(home, WORK_KEY=SECRET))
     assert (found.model, found.dialect, found.approve) == ("work:big", "typescript", "never")
+    assert found.log is False
     assert found.tools == ("toolspeak.builtin.files", str(folder / "tools.py"), str(folder / "sub"))
     assert found.limits == Limits(turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2)
     assert found.local == LocalSettings(threads=4, context=4096, slots=2)
@@ -163,6 +165,9 @@ def test_endpoints_of_both_files_are_merged(home: Path):
         ("TOOLSPEAK_MODEL", " openai:x ", "model", "openai:x"),
         ("TOOLSPEAK_TOOLS", "a.py, b:f ,", "tools", ("a.py", "b:f")),
         ("TOOLSPEAK_APPROVE", "always", "approve", "always"),
+        ("TOOLSPEAK_LOG", "off", "log", False),
+        ("TOOLSPEAK_LOG", "0", "log", False),
+        ("TOOLSPEAK_LOG", "True", "log", True),
     ],
 )
 def test_variables_set_texts(home: Path, variable: str, text: str, name: str, value: Any):
@@ -212,6 +217,7 @@ def test_a_local_model_path_is_relative_to_the_settings_file(home: Path):
         ('tools = "a.py"', 'tools takes a list of targets (separated by commas in the environment), not "a.py"'),
         ("tools = [1]", "tools takes a list of targets"),
         ('approve = "maybe"', 'approve takes one of never, ask, always, not "maybe"'),
+        ('log = "off"', 'log takes true or false, not "off"'),
         ("limits.turns = 0", 'limits.turns takes a whole number, at least 1, or "none", not 0'),
         ("limits.turns = true", "limits.turns takes a whole number"),
         ("limits.seconds = inf", "limits.seconds takes a number above 0"),

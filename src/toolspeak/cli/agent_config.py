@@ -8,6 +8,7 @@ from toolspeak.cli.options import ApproveChoice
 from toolspeak.cli.targets import discover_configured, discover_targets
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
+from toolspeak.models import Sampling
 from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model, weights_folder
@@ -17,7 +18,13 @@ from toolspeak.tools import Toolbox
 
 @frozen
 class AgentOptions:
-    """The options of `toolspeak chat` and `toolspeak run`. An option that is None is taken from the settings."""
+    """The options of `toolspeak chat` and `toolspeak run`. An option that is None is taken from the settings.
+
+    Attributes:
+        tools: Targets that the user named.
+        remembered_tools: Targets of the conversation that is continued, for the case that the user named none.
+        sampling: How the tokens of answers are chosen.
+    """
 
     tools: tuple[str, ...] = ()
     model: str | None = None
@@ -26,11 +33,17 @@ class AgentOptions:
     tool_choice: str | None = None
     max_turns: int | None = None
     approve: ApproveChoice | None = None
+    remembered_tools: tuple[str, ...] | None = None
+    sampling: Sampling = Sampling()
 
 
 @frozen
 class AgentConfig:
-    """The configuration of an agent. Commands such as `/model` replace it by a changed copy."""
+    """The configuration of an agent. Commands such as `/model` replace it by a changed copy.
+
+    Attributes:
+        targets: Where the tools come from, if the user named it; empty if the settings did.
+    """
 
     model: str
     dialect: str | None
@@ -40,6 +53,8 @@ class AgentConfig:
     approve: ApproveChoice
     toolbox: Toolbox
     settings: Settings
+    targets: tuple[str, ...] = ()
+    sampling: Sampling = Sampling()
 
     def build_agent(self, approvals: ApprovalBridge | None) -> Agent:
         """Build the agent. Without `approvals`, a run pauses when a call needs approval by the user."""
@@ -51,6 +66,7 @@ class AgentConfig:
             tool_choice=self.tool_choice,
             limits=self.limits,
             approve=build_approver(self.approve, approvals),
+            sampling=self.sampling,
         )
 
     @property
@@ -69,9 +85,17 @@ def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
         tool_choice=_parse_tool_choice(options.tool_choice),
         limits=limits if options.max_turns is None else replace(limits, turns=options.max_turns),
         approve=options.approve or ApproveChoice(settings.approve),
-        toolbox=discover_targets(*options.tools) if options.tools else discover_configured(settings.tools),
+        toolbox=_discover_tools(options, settings),
         settings=settings,
+        targets=options.tools or options.remembered_tools or (),
+        sampling=options.sampling,
     )
+
+
+def _discover_tools(options: AgentOptions, settings: Settings) -> Toolbox:
+    if options.tools:
+        return discover_targets(*options.tools)
+    return discover_configured(settings.tools if options.remembered_tools is None else options.remembered_tools)
 
 
 def _parse_tool_choice(text: str | None) -> str | tuple[str, ...]:

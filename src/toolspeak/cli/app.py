@@ -12,13 +12,13 @@ import typer
 from toolspeak._version import __version__
 from toolspeak.cli.conversation_commands import chat_command, run_command
 from toolspeak.cli.eval_commands import calibrate_command, conformance_command, eval_command
+from toolspeak.cli.log_commands import log_app, templates_app
 from toolspeak.cli.model_commands import pull_command, serve_command
 from toolspeak.cli.settings_commands import config_command, trust_command
 from toolspeak.cli.tool_commands import call_command, graph_command, parse_command, tools_command
 from toolspeak.errors import ToolspeakError, UsageError
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,  # help drawn by rich would take longer to import than everything else
     pretty_exceptions_enable=False,
     help="Any model calls your Python functions.",
@@ -76,6 +76,8 @@ app.command("graph")(graph_command)
 app.command("eval")(eval_command)
 app.command("calibrate")(calibrate_command)
 app.command("conformance")(conformance_command)
+app.add_typer(log_app, name="log")
+app.add_typer(templates_app, name="templates")
 app.command("serve")(serve_command)
 app.command("pull")(pull_command)
 app.command("trust")(trust_command)

@@ -1,6 +1,7 @@
 """`toolspeak chat`: a conversation at a terminal or through a pipe."""
 
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -8,10 +9,11 @@ from rich.text import Text
 from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.call_timer import CallTimer
+from toolspeak.cli.conversation_log import ContinuedConversation, ConversationLog
 from toolspeak.cli.format import describe_agent
 from toolspeak.cli.live_run import run_live
 from toolspeak.cli.model_loader import ModelLoader
-from toolspeak.cli.safe_text import join_lines
+from toolspeak.cli.safe_text import escape_line, join_lines
 from toolspeak.cli.slash_commands import COMMANDS, LeaveChat, parse_command, run_command
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
@@ -23,15 +25,32 @@ from toolspeak.run import Outcome
 from toolspeak.settings import Settings
 
 
-def chat(options: AgentOptions, settings: Settings) -> int:
-    """Hold a conversation until the user leaves, and return the exit code."""
-    config = resolve_config(options, settings)
+def chat(
+    options: AgentOptions,
+    settings: Settings,
+    *,
+    log_path: Path | None = None,
+    continued: ContinuedConversation | None = None,
+) -> int:
+    """Hold a conversation until the user leaves, and return the exit code.
+
+    Args:
+        options: The options of the command.
+        settings: The settings.
+        log_path: The log that keeps the conversation; None to keep it in none.
+        continued: The conversation that goes on.
+    """
+    config = resolve_config(continued.apply_to(options) if continued else options, settings)
     with reserve_stdout() as answer:
         console = create_console(answer)
         user_input = _create_input(console)
         if config.is_missing_weights and isinstance(user_input, TerminalInput) and not _offer_pull(user_input, console):
             return 1
-        ChatSession(config, user_input, console).run()
+        with ConversationLog(log_path, continued) as log:
+            session = ChatSession(config, user_input, console, log)
+            if continued is not None:
+                session.continue_conversation(continued, options.system)
+            session.run()
     return 0
 
 
@@ -63,8 +82,9 @@ class ChatSession:
         facts: The facts of the last run.
     """
 
-    def __init__(self, config: AgentConfig, user_input: UserInput, console: Console) -> None:
+    def __init__(self, config: AgentConfig, user_input: UserInput, console: Console, log: ConversationLog) -> None:
         self.console = console
+        self._log = log
         self.messages: tuple[Message, ...] = ()
         self.facts: tuple[Fact, ...] = ()
         self._user_input = user_input
@@ -79,6 +99,12 @@ class ChatSession:
         agent = config.build_agent(self._approvals)
         self.config, self.agent = config, agent
         self._loader = ModelLoader(agent.model)
+
+    def continue_conversation(self, continued: ContinuedConversation, system: str | None) -> None:
+        """Go on with a conversation of the log, with another system prompt if one was given."""
+        self.messages = continued.messages_with(system)
+        count = len(self.messages)
+        self._print(f"continues {continued.id[:8]} ({count} messages): {escape_line(continued.title)}", "dim")
 
     def run(self) -> None:
         """Read and answer messages until the user leaves."""
@@ -119,7 +145,13 @@ class ChatSession:
 
     def _answer(self, prompt: str) -> None:
         timer = CallTimer()
+        self._log.remember(self.config)
         self._transcript = transcript = Transcript(self.console, timer)
+
+        def record(fact: Fact) -> None:
+            timer.record(fact)
+            self._log.record(fact)
+
         try:
             self._wait_for_model()
             with transcript.capture_prints():
@@ -129,7 +161,7 @@ class ChatSession:
                     transcript.show,
                     messages=self.messages,
                     approvals=self._approvals,
-                    record=timer.record,
+                    record=record,
                 )
         except ModelError as error:
             self._keep(error.outcome)

@@ -1,20 +1,32 @@
 """The commands `chat` and `run`, with their options. Their work is imported when they are called."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toolspeak.cli.options import (
     ApproveOption,
+    ContinueOption,
+    ConversationOption,
     DialectOption,
     MaxTurnsOption,
     ModelOption,
+    NoLogOption,
+    ParameterOption,
+    SamplingOption,
     SystemOption,
+    TemplateOption,
     ToolChoiceOption,
     ToolsOption,
     TrustProjectOption,
 )
+from toolspeak.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolspeak.cli.conversation_log import ContinuedConversation
+    from toolspeak.cli.templates import PromptTemplate
+    from toolspeak.settings import Settings
 
 
 def chat_command(
@@ -25,17 +37,28 @@ def chat_command(
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
     approve: ApproveOption = None,
+    option: SamplingOption = None,
+    continue_last: ContinueOption = False,
+    conversation: ConversationOption = None,
+    template: TemplateOption = None,
+    param: ParameterOption = None,
+    no_log: NoLogOption = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Chat with a model that can call your functions.
 
     Options that are left out come from the settings (see toolspeak config). If these name no model either, the
-    embedded one is used. In the chat, /help lists the commands.
+    embedded one is used. In the chat, /help lists the commands. A conversation that is continued keeps its model, its
+    tools and its system prompt, unless they are given anew.
     """
     from toolspeak.cli.agent_config import AgentOptions
     from toolspeak.cli.chat import chat
+    from toolspeak.cli.sampling_options import parse_sampling
     from toolspeak.cli.settings_loader import load_settings
 
+    chosen = _load_template(template, param)
+    if chosen is not None and chosen.prompt is not None:
+        raise UsageError(f"the template {chosen.name} has a prompt, so it is for toolspeak run")
     options = AgentOptions(
         tools=tuple(tools or ()),
         model=model,
@@ -44,8 +67,17 @@ def chat_command(
         tool_choice=tool_choice,
         max_turns=max_turns,
         approve=approve,
+        sampling=parse_sampling([*(chosen.options if chosen else ()), *(option or ())]),
     )
-    raise typer.Exit(chat(options, load_settings(trust_project=trust_project)))
+    settings = load_settings(trust_project=trust_project)
+    raise typer.Exit(
+        chat(
+            chosen.apply_to(options) if chosen else options,
+            settings,
+            log_path=_choose_log(settings, no_log=no_log),
+            continued=_find_continued(conversation, continue_last=continue_last),
+        )
+    )
 
 
 def run_command(
@@ -64,21 +96,35 @@ def run_command(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FILE", help="Record the run in a file, for toolspeak graph.")
     ] = None,
+    option: SamplingOption = None,
+    extract: Annotated[
+        bool, typer.Option("--extract", "-x", help="Print the last code block of the answer, and nothing else.")
+    ] = False,
+    continue_last: ContinueOption = False,
+    conversation: ConversationOption = None,
+    template: TemplateOption = None,
+    param: ParameterOption = None,
+    no_log: NoLogOption = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Answer one prompt with a model that can call your functions.
 
     The answer goes to standard output. Calls and their results go with it in a terminal, and to standard error
-    otherwise. Options that are left out come from the settings (see toolspeak config).
+    otherwise. Options that are left out come from the settings (see toolspeak config). A conversation that is continued
+    keeps its model, its tools and its system prompt, unless they are given anew.
 
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
     """
     from toolspeak.cli.agent_config import AgentOptions
-    from toolspeak.cli.run import read_prompt
+    from toolspeak.cli.run import RunOutput
     from toolspeak.cli.run import run as run_once
+    from toolspeak.cli.sampling_options import parse_sampling
     from toolspeak.cli.settings_loader import load_settings
 
+    if extract and as_json:
+        raise UsageError("--extract and --json do not go together")
+    chosen = _load_template(template, param)
     options = AgentOptions(
         tools=tuple(tools or ()),
         model=model,
@@ -87,7 +133,56 @@ def run_command(
         tool_choice=tool_choice,
         max_turns=max_turns,
         approve=approve,
+        sampling=parse_sampling([*(chosen.options if chosen else ()), *(option or ())]),
     )
-    text = read_prompt(prompt)
+    text = _compose_prompt(prompt, chosen)
     settings = load_settings(trust_project=trust_project)
-    raise typer.Exit(run_once(text, options, settings, as_json=as_json, record=record))
+    log = _choose_log(settings, no_log=no_log)
+    raise typer.Exit(
+        run_once(
+            text,
+            chosen.apply_to(options) if chosen else options,
+            settings,
+            RunOutput(as_json=as_json, extract=extract, record=record, log=log),
+            _find_continued(conversation, continue_last=continue_last),
+        )
+    )
+
+
+def _load_template(name: str | None, parameters: list[str] | None) -> "PromptTemplate | None":
+    if name is None:
+        if parameters:
+            raise UsageError("-p is for a template; name it with -t")
+        return None
+    from toolspeak.cli.templates import load_template
+
+    return load_template(name).fill(parameters or ())
+
+
+def _compose_prompt(argument: str | None, template: "PromptTemplate | None") -> str:
+    """Return the prompt: that of the user, put into the prompt of the template, or after it."""
+    from toolspeak.cli.run import read_prompt
+
+    if template is None or template.prompt is None:
+        return read_prompt(argument)
+    if template.takes_input:
+        return template.render_prompt(read_prompt(argument))
+    own = template.render_prompt("")
+    return read_prompt(own if argument is None else f"{own}\n\n{argument}")
+
+
+def _choose_log(settings: "Settings", *, no_log: bool) -> Path | None:
+    """Return the path of the log; None if the user wants none."""
+    if no_log or not settings.log:
+        return None
+    from toolspeak.cli.conversation_log import log_path
+
+    return log_path()
+
+
+def _find_continued(conversation: str | None, *, continue_last: bool) -> "ContinuedConversation | None":
+    if conversation is None and not continue_last:
+        return None
+    from toolspeak.cli.conversation_log import find_conversation
+
+    return find_conversation(conversation)

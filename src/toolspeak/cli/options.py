@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from toolspeak.cli.completion import complete_conversation, complete_model, complete_sampling, complete_template
+
 
 class Form(StrEnum):
     """The forms in which `toolspeak tools` prints tools."""
@@ -44,7 +46,13 @@ ToolsOption = Annotated[
 
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", metavar="NAME", help="The model: local, openai:NAME, http://…/v1#NAME and so on."),
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        help="The model: local, openai:NAME, http://…/v1#NAME and so on.",
+        autocompletion=complete_model,
+    ),
 ]
 
 DialectOption = Annotated[
@@ -61,7 +69,48 @@ DialectsOption = Annotated[
     typer.Option("--dialect", metavar="NAMES", help="The dialects to compare, separated by commas, or all."),
 ]
 
-SystemOption = Annotated[str | None, typer.Option("--system", metavar="TEXT", help="The system prompt.")]
+SystemOption = Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="The system prompt.")]
+
+ContinueOption = Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.")]
+
+ConversationOption = Annotated[
+    str | None,
+    typer.Option(
+        "--conversation",
+        metavar="ID",
+        help="Continue this conversation (see toolspeak log).",
+        autocompletion=complete_conversation,
+    ),
+]
+
+TemplateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--template",
+        "-t",
+        metavar="NAME",
+        help="Use one of your templates (see toolspeak templates).",
+        autocompletion=complete_template,
+    ),
+]
+
+ParameterOption = Annotated[
+    list[str] | None,
+    typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter of the template. Repeatable."),
+]
+
+SamplingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="NAME=VALUE",
+        help="temperature, max_tokens, top_p, seed, stop, or extra.NAME for a field of your endpoint. Repeatable.",
+        autocompletion=complete_sampling,
+    ),
+]
+
+NoLogOption = Annotated[bool, typer.Option("--no-log", help="Keep this conversation out of the log.")]
 
 ToolChoiceOption = Annotated[
     str | None,

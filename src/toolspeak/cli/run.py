@@ -9,27 +9,31 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from enum import IntEnum
+from io import StringIO
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from rich.console import Console
 
 from toolspeak import codec
+from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.call_timer import CallTimer
+from toolspeak.cli.code_block import extract_code
+from toolspeak.cli.conversation_log import ContinuedConversation, ConversationLog
 from toolspeak.cli.format import describe_agent
 from toolspeak.cli.live_run import run_live
 from toolspeak.cli.model_loader import ModelLoader
 from toolspeak.cli.options import ApproveChoice
 from toolspeak.cli.record import RecordFile
-from toolspeak.cli.safe_text import print_error
+from toolspeak.cli.safe_text import escape_prose, print_error
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
 from toolspeak.errors import ModelError, RunPaused, UsageError
 from toolspeak.events import ArgsDelta, Event, Fact, TextDelta, ThinkingDelta
-from toolspeak.messages import ToolCall
+from toolspeak.messages import Message, ToolCall
 from toolspeak.run import Agent, Outcome, Recorder
 from toolspeak.settings import Settings
 
@@ -45,13 +49,42 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def run(prompt: str, options: AgentOptions, settings: Settings, *, as_json: bool, record: Path | None) -> int:
+@frozen
+class RunOutput:
+    """What `toolspeak run` writes, and where.
+
+    Attributes:
+        as_json: Whether the events are printed as JSON.
+        extract: Whether only the last code block of the answer is printed.
+        record: The file in which the run is recorded.
+        log: The log that keeps the run; None to keep it in none.
+    """
+
+    as_json: bool = False
+    extract: bool = False
+    record: Path | None = None
+    log: Path | None = None
+
+
+def run(
+    prompt: str,
+    options: AgentOptions,
+    settings: Settings,
+    output: RunOutput,
+    continued: ContinuedConversation | None = None,
+) -> int:
     """Run an agent on one prompt, print what happens, and return the exit code."""
-    config = resolve_config(options, settings)
-    with reserve_stdout() as answer, RecordFile(record) if record else nullcontext() as record_file:
-        runner = _JsonRunner(config, answer) if as_json else _TranscriptRunner(config, answer)
+    config = resolve_config(continued.apply_to(options) if continued else options, settings)
+    messages = continued.messages_with(options.system) if continued else ()
+    with (
+        reserve_stdout() as answer,
+        RecordFile(output.record) if output.record else nullcontext() as record_file,
+        ConversationLog(output.log, continued) as log,
+    ):
+        log.remember(config)
+        runner = _create_runner(config, answer, output)
         try:
-            outcome = runner.run(prompt, record_file.record if record_file else None)
+            outcome = runner.run(prompt, messages, _record_with(log.record, record_file and record_file.record))
         except RunPaused as paused:
             names = ", ".join(dict.fromkeys(call.name for call in paused.calls))
             print_error(f"paused: {names} needs approval; give it in a terminal, or with --approve always")
@@ -79,6 +112,18 @@ def read_prompt(argument: str | None) -> str:
     return prompt
 
 
+def _create_runner(config: AgentConfig, answer: TextIO, output: RunOutput) -> "_Runner":
+    if output.as_json:
+        return _JsonRunner(config, answer)
+    return _ExtractingRunner(config, answer) if output.extract else _TranscriptRunner(config, answer)
+
+
+class _Runner(Protocol):
+    """Runs an agent on a prompt and shows what happens."""
+
+    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]: ...
+
+
 class _JsonRunner:
     """Runs an agent and prints its events as JSON, one a line."""
 
@@ -86,9 +131,9 @@ class _JsonRunner:
         self._agent = config.build_agent(None)
         self._answer = answer
 
-    def run(self, prompt: str, record: Recorder | None) -> Outcome[None]:
+    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
         ModelLoader(self._agent.model).wait()
-        return run_live(self._agent, prompt, self._print_event, record=record)
+        return run_live(self._agent, prompt, self._print_event, messages=messages, record=record)
 
     def _print_event(self, event: Event) -> None:
         self._answer.write(json.dumps(encode_event(event)) + "\n")
@@ -124,26 +169,49 @@ class _TranscriptRunner:
 
         return ApprovalBridge(ask_user)
 
-    def run(self, prompt: str, record: Recorder | None) -> Outcome[None]:
-        self._transcript.write_line(describe_agent(self._agent), "dim")
+    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+        continues = f" · continues {len(messages)} messages" if messages else ""
+        self._transcript.write_line(describe_agent(self._agent) + continues, "dim")
         loader = ModelLoader(self._agent.model)
         if loader.is_loading:
             self._transcript.show_wait(f"loading {self._agent.model.name}")
         try:
             loader.wait()
             with self._transcript.capture_prints():
-                record_both = _record_with_timer(self._timer, record)
                 return run_live(
-                    self._agent, prompt, self._transcript.show, approvals=self._approvals, record=record_both
+                    self._agent,
+                    prompt,
+                    self._transcript.show,
+                    messages=messages,
+                    approvals=self._approvals,
+                    record=_record_with(self._timer.record, record),
                 )
         finally:
             self._transcript.end_line()
 
 
-def _record_with_timer(timer: CallTimer, record: Recorder | None) -> Callable[[Fact], None]:
+class _ExtractingRunner:
+    """Runs an agent and writes the last code block of its answer; everything else goes to standard error."""
+
+    def __init__(self, config: AgentConfig, answer: TextIO) -> None:
+        self._answer = answer
+        self._runner = _TranscriptRunner(config, StringIO())
+
+    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+        outcome = self._runner.run(prompt, messages, record)
+        if outcome.stop_reason == "answered":
+            block = extract_code(outcome.text)
+            if block is None:
+                print_error("the answer has no code block, so all of it is printed")
+                block = outcome.text.strip() + "\n"
+            self._answer.write(escape_prose(block) if self._answer.isatty() else block)
+        return outcome
+
+
+def _record_with(first: Callable[[Fact], object], second: Recorder | None) -> Callable[[Fact], None]:
     def record_both(fact: Fact) -> None:
-        timer.record(fact)
-        if record is not None:
-            record(fact)
+        first(fact)
+        if second is not None:
+            second(fact)
 
     return record_both

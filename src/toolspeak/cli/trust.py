@@ -119,6 +119,9 @@ def _describe_effect(name: str, value: Any, own: Settings) -> str:
     if name == "approve":
         asked = "asks you about" if value == "ask" else "refuses"
         return f"{asked} calls that need approval (yours: {own.approve})"
+    if name == "log":
+        keeps = "keeps" if value else "does not keep"
+        return f"{keeps} conversations in your log (yours: {'on' if own.log else 'off'})"
     if name == "dialect":
         return f"lets models call tools in the dialect {value}"
     if name.startswith("endpoints."):

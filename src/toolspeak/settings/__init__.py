@@ -9,7 +9,7 @@ trusts (`trust.py`).
 """
 
 from toolspeak.settings.calibrations import load_calibrated_dialect, save_calibrated_dialect
-from toolspeak.settings.folders import cache_folder, config_folder
+from toolspeak.settings.folders import cache_folder, config_folder, data_folder
 from toolspeak.settings.loader import load, user_file
 from toolspeak.settings.values import (
     ApprovalPolicy,
@@ -29,6 +29,7 @@ __all__ = [
     "Settings",
     "cache_folder",
     "config_folder",
+    "data_folder",
     "load",
     "load_calibrated_dialect",
     "save_calibrated_dialect",

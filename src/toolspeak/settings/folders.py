@@ -1,8 +1,9 @@
 """The folders in which toolspeak keeps files on this platform.
 
-The cache folder holds what can be downloaded again, the config folder what cannot. `TOOLSPEAK_CACHE_FOLDER` and
-`TOOLSPEAK_CONFIG_FOLDER` override the platform's places, for homes on small disks. No folder is created here: that
-happens when the first file is written to it.
+The cache folder holds what can be downloaded again, the config folder what the user wrote or decided, and the data
+folder what toolspeak wrote down for the user: the log of conversations. `TOOLSPEAK_CACHE_FOLDER`,
+`TOOLSPEAK_CONFIG_FOLDER` and `TOOLSPEAK_DATA_FOLDER` override the platform's places, for homes on small disks.
+No folder is created here: that happens when the first file is written to it.
 """
 
 import os
@@ -17,6 +18,7 @@ Environ: TypeAlias = Mapping[str, str]
 
 CACHE_FOLDER_VARIABLE = "TOOLSPEAK_CACHE_FOLDER"
 CONFIG_FOLDER_VARIABLE = "TOOLSPEAK_CONFIG_FOLDER"
+DATA_FOLDER_VARIABLE = "TOOLSPEAK_DATA_FOLDER"
 
 
 def cache_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
@@ -43,6 +45,19 @@ def config_folder(environ: Environ | None = None, *, platform: str = sys.platfor
             return _home_folder(environ) / "Library" / "Application Support" / "toolspeak"
         case _:
             return _base_folder(environ, "XDG_CONFIG_HOME", ".config") / "toolspeak"
+
+
+def data_folder(environ: Environ | None = None, *, platform: str = sys.platform) -> Path:
+    """Return the folder for the log of conversations."""
+    if override := _variables(environ).get(DATA_FOLDER_VARIABLE):
+        return expand_home(override, environ).absolute()
+    match platform:
+        case "win32":
+            return _base_folder(environ, "LOCALAPPDATA", "AppData", "Local") / "toolspeak" / "data"
+        case "darwin":
+            return _home_folder(environ) / "Library" / "Application Support" / "toolspeak" / "data"
+        case _:
+            return _base_folder(environ, "XDG_DATA_HOME", ".local", "share") / "toolspeak"
 
 
 def expand_home(path: str, environ: Environ | None) -> Path:
@@ -72,5 +87,6 @@ def _home_folder(environ: Environ | None) -> Path:
         except RuntimeError:
             pass
     raise UsageError(
-        "cannot tell where your home folder is: set HOME, or TOOLSPEAK_CACHE_FOLDER and TOOLSPEAK_CONFIG_FOLDER"
+        "cannot tell where your home folder is: set HOME, or TOOLSPEAK_CACHE_FOLDER, TOOLSPEAK_CONFIG_FOLDER and "
+        "TOOLSPEAK_DATA_FOLDER"
     )

@@ -15,6 +15,7 @@ from toolspeak.events import Limits
 from toolspeak.settings.folders import (
     CACHE_FOLDER_VARIABLE,
     CONFIG_FOLDER_VARIABLE,
+    DATA_FOLDER_VARIABLE,
     Environ,
     config_folder,
 )
@@ -35,7 +36,7 @@ from toolspeak.settings.values import UNTRUSTED, EndpointSettings, IgnoredSettin
 USER_FILE = "config.toml"
 VARIABLE_PREFIX = "TOOLSPEAK_"
 VARIABLES = {VARIABLE_PREFIX + name.replace(".", "_").upper(): name for name in SETTINGS}
-OTHER_VARIABLES = (CACHE_FOLDER_VARIABLE, CONFIG_FOLDER_VARIABLE, TRUST_VARIABLE)
+OTHER_VARIABLES = (CACHE_FOLDER_VARIABLE, CONFIG_FOLDER_VARIABLE, DATA_FOLDER_VARIABLE, TRUST_VARIABLE)
 
 MIN_MISSPELLING_LIKENESS = 0.9
 """How alike an unknown variable and one of `VARIABLES` must be, from 0 to 1, for the unknown one to be an error."""

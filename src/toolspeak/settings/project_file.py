@@ -192,7 +192,7 @@ def read_settings(table: Mapping[str, Any], path: Path, where: str, environ: Env
     """Return the settings in the table of a file by their full names, with paths relative to the file resolved."""
     values = read_table(table, where)
     if "tools" in values:
-        values["tools"] = tuple(_resolve_target(target, path.parent, environ) for target in values["tools"])
+        values["tools"] = tuple(resolve_target(target, path.parent, environ) for target in values["tools"])
     if str(values.get("model", "")).startswith("local:"):
         values["model"] = f"local:{path.parent / expand_home(values['model'].removeprefix('local:'), environ)}"
     return values
@@ -232,7 +232,7 @@ def _read_project(
     return ProjectFile(path=path, where=where, values=values, fingerprint=compute_fingerprint(hashed, files))
 
 
-def _resolve_target(target: str, folder: Path, environ: Environ | None) -> str:
+def resolve_target(target: str, folder: Path, environ: Environ | None) -> str:
     """Return a target with its path made absolute. A relative path is relative to the settings file."""
     is_path = "/" in target or "\\" in target or re.search(r"\.py(:|$)", target)
     if not is_path:

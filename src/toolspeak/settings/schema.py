@@ -56,6 +56,19 @@ def _check_seconds(value: Any) -> float:
     return float(value)
 
 
+def _check_switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _read_switch(text: str) -> bool:
+    switches = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
+    if text.casefold() not in switches:
+        raise ValueError
+    return switches[text.casefold()]
+
+
 def _or_none(check: ValueCheck) -> ValueCheck:
     return lambda value: None if value == "none" else check(value)
 
@@ -91,6 +104,7 @@ TARGETS = SettingType(
     check=_check_texts,
     from_text=lambda text: [each for each in text.split(",") if each.strip()],
 )
+SWITCH = SettingType(takes="true or false", check=_check_switch, from_text=_read_switch)
 COUNT = SettingType(takes="a whole number, at least 1", check=_check_count, from_text=int)
 COUNT_OR_NONE = SettingType(takes='a whole number, at least 1, or "none"', check=_or_none(_check_count), from_text=int)
 SECONDS_OR_NONE = SettingType(takes='a number above 0, or "none"', check=_or_none(_check_seconds), from_text=float)
@@ -106,6 +120,7 @@ SETTINGS: Mapping[str, SettingType] = {
     "dialect": TEXT,
     "tools": TARGETS,
     "approve": _one_of("never", "ask", "always"),
+    "log": SWITCH,
     "limits.turns": COUNT_OR_NONE,
     "limits.calls": COUNT_OR_NONE,
     "limits.tokens": COUNT_OR_NONE,

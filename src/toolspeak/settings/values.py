@@ -92,6 +92,7 @@ class Settings:
         dialect: The dialect for every model; None for the best one of each model.
         tools: The targets in which tools are discovered when none is named.
         approve: Whether calls that need approval are refused, shown to the user, or approved.
+        log: Whether the command line keeps conversations in the log.
         limits: The limits of a run.
         local: Settings of the embedded model.
         endpoints: The defined endpoints by name.
@@ -103,6 +104,7 @@ class Settings:
     dialect: str | None = None
     tools: tuple[str, ...] = ()
     approve: ApprovalPolicy = "ask"
+    log: bool = True
     limits: Limits = Limits()
     local: LocalSettings = LocalSettings()
     endpoints: Mapping[str, EndpointSettings] = field(default_factory=dict[str, EndpointSettings])
@@ -129,6 +131,7 @@ class Settings:
         yield "dialect", self.dialect or "the model's best"
         yield "tools", ", ".join(self.tools) or "none"
         yield "approve", self.approve
+        yield "log", "true" if self.log else "false"
         limits = self.limits
         yield "limits.turns", _format_limit(limits.turns)
         yield "limits.calls", _format_limit(limits.calls)

@@ -1,0 +1,196 @@
+"""Keeps the runs of `toolspeak run` and `toolspeak chat` in the log, and finds the conversation that `-c` continues.
+
+The log is written in a thread, so that no run waits for the disk or for another process. If writing fails, the run goes
+on without the log.
+
+A run that begins with nothing but a prompt begins a conversation, and so does one that shares no message with the run
+before it, as after `/clear` and `/load`.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from toolspeak._frozen import frozen
+from toolspeak.cli.agent_config import AgentConfig, AgentOptions
+from toolspeak.cli.remembered_tools import encode_tools, select_tools
+from toolspeak.cli.safe_text import print_error
+from toolspeak.errors import UsageError
+from toolspeak.events import Fact, RunStarted
+from toolspeak.loop import State, initial_state, reduce
+from toolspeak.messages import Message
+from toolspeak.messages import system as system_message
+from toolspeak.settings import data_folder
+
+if TYPE_CHECKING:
+    from toolspeak.store import RunLink, RunStore
+
+LOG_FILE = "log.sqlite"
+
+
+def log_path() -> Path:
+    """Return the path of the log, which need not exist."""
+    return data_folder() / LOG_FILE
+
+
+@frozen
+class ContinuedConversation:
+    """A conversation in the log that goes on.
+
+    Attributes:
+        id: Its id.
+        title: The beginning of its first prompt.
+        run_id: Its last run.
+        messages: Its messages, without a last prompt that got no answer.
+        options: The options that were remembered with it, as `remember_options` returns them.
+    """
+
+    id: str
+    title: str
+    run_id: str
+    messages: tuple[Message, ...]
+    options: dict[str, Any]
+
+    def apply_to(self, options: AgentOptions) -> AgentOptions:
+        """Return the options of a command with those of the conversation where the command has none.
+
+        A line on standard error names each remembered target of tools that is not loaded again, and why.
+        """
+        tools: list[Any] | None = self.options.get("tools")
+        remembered = None if options.tools or tools is None else select_tools(tools, warn=print_error)
+        return replace(
+            options,
+            model=options.model or self.options.get("model"),
+            dialect=options.dialect or self.options.get("dialect"),
+            remembered_tools=remembered,
+        )
+
+    def messages_with(self, system: str | None) -> tuple[Message, ...]:
+        """Return the messages, with another system prompt if one was given."""
+        if system is None:
+            return self.messages
+        return (system_message(system), *(message for message in self.messages if message.role != "system"))
+
+
+def find_conversation(id_start: str | None) -> ContinuedConversation:
+    """Return the conversation whose id begins so; without an id, the last one.
+
+    Raises:
+        UsageError: There is no such conversation, or it cannot be read.
+    """
+    from toolspeak.store import ConversationStore
+
+    path = log_path()
+    if not path.exists():
+        raise UsageError(f"there is no conversation to continue: there is no log in {path}")
+    with ConversationStore(path) as store:
+        if id_start is not None:
+            entry = store.find(id_start)
+        else:
+            newest = store.list_newest(1)
+            if not newest:
+                raise UsageError("there is no conversation to continue: the log is empty")
+            entry = newest[0]
+        run_id, messages = store.load_conversation(entry.id)
+    return ContinuedConversation(
+        id=entry.id, title=entry.title, run_id=run_id, messages=messages, options=entry.options
+    )
+
+
+def remember_options(config: AgentConfig) -> dict[str, Any]:
+    """Return what a conversation remembers of its configuration. Tools that the settings name are not remembered."""
+    options: dict[str, Any] = {"model": config.model}
+    if config.dialect != config.settings.dialect:
+        options["dialect"] = config.dialect
+    if config.targets:
+        options["tools"] = encode_tools(config.targets)
+    return options
+
+
+class ConversationLog:
+    """Writes the facts of runs to the log, in a thread.
+
+    Args:
+        path: The file; None to write nothing.
+        continued: The conversation that the first run continues.
+        now: Returns the time in seconds since 1970.
+    """
+
+    def __init__(
+        self, path: Path | None, continued: ContinuedConversation | None = None, now: Callable[[], float] = time.time
+    ) -> None:
+        self._path = path
+        self._now = now
+        self._queue: queue.SimpleQueue[tuple[Fact, float] | None] = queue.SimpleQueue()
+        self._config: AgentConfig | None = None
+        self._conversation = continued.id if continued else ""
+        self._run_id = continued.run_id if continued else ""
+        self._messages = continued.messages if continued else ()
+        self._state: State | None = None
+        self._failure: str | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wait until everything is written, and print why something could not be."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        if self._failure is not None:
+            print_error(f"the conversation is not in the log: {self._failure}")
+
+    def remember(self, config: AgentConfig) -> None:
+        """Take note of the configuration of the next run."""
+        self._config = config
+
+    def record(self, fact: Fact) -> None:
+        """Write a fact, soon."""
+        if self._path is None:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, args=(self._path,), daemon=True)
+            self._thread.start()
+        self._queue.put((fact, self._now()))
+
+    # In the thread
+
+    def _write_all(self, path: Path) -> None:
+        try:
+            from toolspeak.store import RunStore
+
+            with RunStore(path) as store:
+                while (item := self._queue.get()) is not None:
+                    self._write(store, *item)
+        except UsageError as error:
+            self._failure = str(error)
+
+    def _write(self, store: "RunStore", fact: Fact, at: float) -> None:
+        from toolspeak.store import StoredFact
+
+        if isinstance(fact, RunStarted):
+            store.start(fact, at, self._link(fact))
+            self._run_id, self._state = fact.run_id, initial_state(fact.tools)
+        else:
+            store.append(self._run_id, [StoredFact(fact, at)])
+        if self._state is not None:
+            self._state = reduce(self._state, fact)
+            self._messages = self._state.history
+
+    def _link(self, started: RunStarted) -> "RunLink":
+        from toolspeak.store import RunLink, count_shared
+
+        options = {} if self._config is None else remember_options(self._config)
+        is_prompt_alone = sum(message.role != "system" for message in started.messages) <= 1
+        if is_prompt_alone or not count_shared(started.messages, self._messages):
+            self._conversation = started.run_id
+            return RunLink(conversation=started.run_id, options=options)
+        return RunLink(conversation=self._conversation, parent=self._run_id, messages=self._messages, options=options)

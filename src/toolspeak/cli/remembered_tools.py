@@ -1,0 +1,90 @@
+"""The tools of a conversation, remembered so that they can be loaded again when it is continued.
+
+Tools are code, and a remembered target must not become other code than the user named. So a file or a folder is
+remembered by its full path and its fingerprint, as the settings of a trusted project are, and is loaded again only if
+it is unchanged and nobody else could have written it. A module is loaded again only from where it is installed.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from toolspeak.errors import UsageError
+from toolspeak.settings.fingerprint import compute_fingerprint, find_tool_files
+from toolspeak.settings.ownership import find_other_writer
+from toolspeak.tools.discovery import is_importable
+
+
+def encode_tools(targets: Sequence[str]) -> list[dict[str, str]]:
+    """Return targets that the user named as JSON data: with their full paths and their fingerprints."""
+    return [_encode(_make_absolute(target)) for target in targets]
+
+
+def select_tools(saved: Sequence[Any], warn: Callable[[str], None]) -> tuple[str, ...]:
+    """Return the targets that may be loaded again.
+
+    Args:
+        saved: What `encode_tools` returned.
+        warn: Called with a sentence about each target that may not.
+    """
+    selected: list[str] = []
+    for each in saved:
+        if not isinstance(each, dict):
+            continue
+        fields = cast("dict[str, Any]", each)
+        target, fingerprint = str(fields.get("target", "")), str(fields.get("fingerprint", ""))
+        reason = _find_objection(target, fingerprint)
+        if reason is None:
+            selected.append(target)
+        else:
+            warn(f"the tools in {target} {reason}; name them with --tools to use them")
+    return tuple(selected)
+
+
+def _encode(target: str) -> dict[str, str]:
+    try:
+        return {"target": target, "fingerprint": _compute(target)}
+    except UsageError:  # too many files to tell later whether one of them has changed
+        return {"target": target, "fingerprint": "unknown"}
+
+
+def _compute(target: str) -> str:
+    files = find_tool_files([target], target)
+    return compute_fingerprint(b"", files) if files else ""
+
+
+def _find_objection(target: str, fingerprint: str) -> str | None:
+    """Return why a target is not loaded again, in words; None if it is."""
+    name = _split_function(target)[0]
+    if not Path(name).is_absolute():
+        return None if is_importable(name.partition(".")[0]) else "are gone: no such module is installed"
+    if not Path(name).exists():
+        return "are gone"
+    try:
+        for file in find_tool_files([target], target):
+            if (reason := find_other_writer(file)) is not None:
+                return f"are not loaded: {reason}"
+        is_same = _compute(target) == fingerprint
+    except UsageError as error:
+        return f"are not loaded: {error}"
+    return None if is_same else "have changed since this conversation used them"
+
+
+def _make_absolute(target: str) -> str:
+    """Return a target with its full path. A module that only the working directory has becomes that file or folder."""
+    name, function = _split_function(target)
+    path = Path(name)
+    if "/" in name or path.suffix == ".py" or path.is_file():
+        return f"{path.absolute()}{function}"
+    if is_importable(name):
+        return target
+    place = Path.cwd().joinpath(*name.split("."))
+    for candidate in (place, place.with_suffix(".py"), path.absolute()):
+        if candidate.exists():
+            return f"{candidate}{function}"
+    return target
+
+
+def _split_function(target: str) -> tuple[str, str]:
+    before, colon, after = target.rpartition(":")
+    return (before, f":{after}") if colon and after.isidentifier() and len(before) > 1 else (target, "")
