@@ -12,6 +12,7 @@ import typer
 from toolspeak._version import __version__
 from toolspeak.cli.conversation_commands import chat_command, run_command
 from toolspeak.cli.eval_commands import calibrate_command, eval_command
+from toolspeak.cli.local_commands import local_app
 from toolspeak.cli.model_commands import pull_command, serve_command
 from toolspeak.cli.settings_commands import config_command, trust_command
 from toolspeak.cli.tool_commands import call_command, graph_command, parse_command, tools_command
@@ -77,5 +78,6 @@ app.command("eval")(eval_command)
 app.command("calibrate")(calibrate_command)
 app.command("serve")(serve_command)
 app.command("pull")(pull_command)
+app.add_typer(local_app, name="local")
 app.command("trust")(trust_command)
 app.command("config")(config_command)

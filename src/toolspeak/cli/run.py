@@ -131,6 +131,8 @@ class _TranscriptRunner:
             self._transcript.show_wait(f"loading {self._agent.model.name}")
         try:
             loader.wait()
+            if loader.report:
+                self._transcript.write_line(loader.report, "dim")
             with self._transcript.capture_prints():
                 record_both = _record_with_timer(self._timer, record)
                 return run_live(

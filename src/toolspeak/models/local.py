@@ -48,6 +48,9 @@ class LocalServer:
         key: The API key that clients must send: every program and web page on this machine can reach the loopback.
     """
 
+    was_started = True
+    """Whether this program started it: of a warm server, another program may have."""
+
     def __init__(self, child: Child, options: ServerOptions, address: str, key: str) -> None:
         self._child = child
         self.weights = options.weights

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any
 
 PARENT_CHECK_SECONDS = 2.0
@@ -72,7 +73,7 @@ def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
     """Serve until no program has held the lock of `warm["use"]` for `warm["idle_seconds"]`."""
     import fcntl  # not on Windows, where there are no warm servers
 
-    running = open(warm["running"], "r+b")  # noqa: SIM115 (held until the process ends)
+    running = Path(warm["running"]).open("r+b")  # noqa: SIM115 (held until the process ends)
     if not any(_try_lock(running) or time.sleep(LOCK_WAIT_SECONDS) for _ in range(LOCK_ATTEMPTS)):
         sys.exit("another server is running for the same model")
     if os.fork():
@@ -82,10 +83,14 @@ def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
     running.flush()
     server = _start_server(options)
     state = Path(warm["state"])
-    signal.signal(signal.SIGTERM, lambda *_: _end_warm(state))
+
+    def end(number: int, frame: FrameType | None) -> None:
+        _end_warm(state)
+
+    signal.signal(signal.SIGTERM, end)
     _write_state(state, {"address": server.listening_address, "key": options["key"], "pid": os.getpid()})
     idle_since = time.monotonic()
-    with open(warm["use"], "r+b") as use:
+    with Path(warm["use"]).open("r+b") as use:
         while time.monotonic() - idle_since < warm["idle_seconds"] or not _try_lock(use):
             time.sleep(min(USE_CHECK_SECONDS, warm["idle_seconds"]))
             if _try_lock(use):

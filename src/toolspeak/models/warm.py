@@ -22,9 +22,10 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from toolspeak._frozen import frozen
 from toolspeak._version import __version__
@@ -89,15 +90,19 @@ class WarmServer:
         base_url: Its address, with `/v1`.
         key: The API key that clients must send.
         pid: Its process id.
+        idle_seconds: The time after its last use at which it ends.
+        was_started: Whether this program started it.
     """
 
-    def __init__(self, weights: Path, files: "_Files", use: IO[bytes], state: dict[str, Any]) -> None:
+    def __init__(self, weights: Path, files: "_Files", use: int, state: dict[str, Any], *, was_started: bool) -> None:
         self.weights = weights
+        self.idle_seconds: float = files.read_options()["idle_seconds"]
+        self.was_started = was_started
         self.base_url = f"{state['address']}/v1"
         self.key: str = state["key"]
         self.pid: int = state["pid"]
         self._files = files
-        self._use = use
+        self._close_use = weakref.finalize(self, os.close, use)
 
     def __repr__(self) -> str:
         return f"WarmServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
@@ -109,7 +114,7 @@ class WarmServer:
 
     def release(self) -> None:
         """Declare that this program does not use the server any more."""
-        self._use.close()
+        self._close_use()
 
 
 def get_warm_server(
@@ -149,13 +154,14 @@ def get_warm_server(
     use = files.lock_use()
     try:
         with exclusive_lock(files.start, report, interval=POLL_SECONDS):
-            if not files.is_running():
+            was_started = not files.is_running()
+            if was_started:
                 _launch(files, options, warm, command)
             state = _wait_until_loaded(files, report)
     except BaseException:
-        use.close()
+        os.close(use)
         raise
-    return WarmServer(options.weights, files, use, state)
+    return WarmServer(options.weights, files, use, state, was_started=was_started)
 
 
 def list_warm_servers(folder: Path) -> list[WarmStatus]:
@@ -221,11 +227,11 @@ class _Files:
     def log(self) -> Path:
         return self.folder / f"{self.name}.log"
 
-    def lock_use(self) -> IO[bytes]:
-        """Take the shared lock of a program that uses the server; closing the file releases it."""
+    def lock_use(self) -> int:
+        """Take the shared lock of a program that uses the server; closing the file descriptor releases it."""
         import fcntl
 
-        file = self.use.open("r+b")
+        file = os.open(self.use, os.O_RDWR)
         fcntl.flock(file, fcntl.LOCK_SH)
         return file
 
@@ -245,6 +251,10 @@ class _Files:
         except FileNotFoundError:
             return None
 
+    def read_options(self) -> dict[str, Any]:
+        """Return the weights and the time at which the server ends without use."""
+        return json.loads(self.options.read_text())
+
     def read_log(self) -> str:
         """Return the last lines of the log."""
         with contextlib.suppress(OSError):
@@ -253,7 +263,7 @@ class _Files:
 
     def status(self) -> WarmStatus:
         """Return what is known of the server, which must be running."""
-        options = json.loads(self.options.read_text())
+        options = self.read_options()
         loaded = self.state.exists()
         return WarmStatus(
             weights=Path(options["weights"]),

@@ -12,9 +12,7 @@ from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.settings import EndpointSettings, Settings, cache_folder, load_calibrated_dialect
 
 
-def find_model(
-    name: str | None = None, *, configured: Settings | None = None, keep_warm: bool = False
-) -> Model:
+def find_model(name: str | None = None, *, configured: Settings | None = None, keep_warm: bool = False) -> Model:
     """Return the model of that name; without a name, the one in the settings.
 
     An endpoint in the settings wins over a known one of the same name.

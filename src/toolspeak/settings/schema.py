@@ -93,7 +93,9 @@ TARGETS = SettingType(
 )
 COUNT = SettingType(takes="a whole number, at least 1", check=_check_count, from_text=int)
 COUNT_OR_NONE = SettingType(takes='a whole number, at least 1, or "none"', check=_or_none(_check_count), from_text=int)
-NUMBER_OR_NONE = SettingType(takes='a number above 0, or "none"', check=_or_none(_check_positive_number), from_text=float)
+NUMBER_OR_NONE = SettingType(
+    takes='a number above 0, or "none"', check=_or_none(_check_positive_number), from_text=float
+)
 BASE_URL = SettingType(
     takes='an address such as "http://127.0.0.1:8000/v1", without user, password or query', check=_check_base_url
 )
