@@ -8,6 +8,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+# No test leaves the embedded model loaded, except those of warm servers, which end theirs.
+os.environ["TOOLSPEAK_LOCAL_KEEP_MINUTES"] = "none"
+
 # No deadline for one example: each test has a time limit of its own, and a busy machine is not a bug.
 settings.register_profile(
     "toolspeak",

@@ -15,9 +15,7 @@ WEATHER = str(ROOT / "examples" / "weather.py")
 GIVEN = ROOT / "tests" / "reading" / "spoken" / "given.jsonl"
 
 
-def run(
-    *arguments: str, given: str = "", cwd: Path = ROOT, timeout_s: float = 25
-) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, given: str = "", cwd: Path = ROOT, timeout_s: float = 25) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "toolspeak.cli", *arguments]
     return subprocess.run(
         command, input=given, capture_output=True, text=True, cwd=cwd, timeout=timeout_s, encoding="utf-8"

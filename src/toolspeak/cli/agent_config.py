@@ -59,7 +59,7 @@ class AgentConfig:
     def build_agent(self, approvals: ApprovalBridge | None) -> Agent:
         """Build the agent. Without `approvals`, a run pauses when a call needs approval by the user."""
         return Agent(
-            find_model(self.model, configured=self.settings),
+            find_model(self.model, configured=self.settings, keep_warm=True),
             self.toolbox,
             dialect=self.dialect or "auto",
             system=self.system,

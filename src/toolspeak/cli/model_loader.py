@@ -1,8 +1,10 @@
 """Loads the embedded model in the background."""
 
 import threading
+import time
 
 from toolspeak.models import EmbeddedModel, Model
+from toolspeak.models.warm import WarmServer
 
 
 class ModelLoader:
@@ -14,6 +16,7 @@ class ModelLoader:
     def __init__(self, model: Model) -> None:
         self._done = threading.Event()
         self._error: BaseException | None = None
+        self._report: str | None = None
         if isinstance(model, EmbeddedModel) and not model.is_ready:
             threading.Thread(target=self._load, args=(model,), daemon=True).start()
         else:
@@ -35,10 +38,26 @@ class ModelLoader:
         if self._error is not None:
             raise self._error
 
+    @property
+    def report(self) -> str | None:
+        """A line that says how long loading took; None if nothing was loaded."""
+        return self._report
+
     def _load(self, model: EmbeddedModel) -> None:
+        started = time.monotonic()
         try:
-            model.load()
+            server = model.load()
+            if server.was_started:
+                self._report = f"loaded {model.name} in {time.monotonic() - started:.1f} s"
+                if isinstance(server, WarmServer):
+                    self._report += f"; it stays loaded {format_idle(server.idle_seconds)}: toolspeak local stop"
         except BaseException as error:
             self._error = error
         finally:
             self._done.set()
+
+
+def format_idle(seconds: float) -> str:
+    """Return for how long a warm server is kept, in words."""
+    minutes = seconds / 60
+    return f"for {minutes:g} minute{'' if minutes == 1 else 's'} after its last use"

@@ -177,6 +177,8 @@ class _TranscriptRunner:
             self._transcript.show_wait(f"loading {self._agent.model.name}")
         try:
             loader.wait()
+            if loader.report:
+                self._transcript.write_line(loader.report, "dim")
             with self._transcript.capture_prints():
                 return run_live(
                     self._agent,

@@ -11,13 +11,15 @@ from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, get_shared_server
 from toolspeak.models.model import Request
 from toolspeak.models.profiles import SERVERS, choose_dialect
+from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
 from toolspeak.pieces import Piece
 
 
 class EmbeddedModel:
     """A model from a GGUF file, in a child process that is started with the first request.
 
-    The temperature is 0 unless the request has another.
+    With `warm`, the process is one that all programs of the user share, and it goes on after this program ends. The
+    temperature is 0 unless the request has another.
 
     Attributes:
         weights: The GGUF file.
@@ -32,6 +34,7 @@ class EmbeddedModel:
         threads: int | None = None,
         context: int = CONTEXT_TOKENS,
         slots: int = SLOTS,
+        warm: WarmOptions | None = None,
     ) -> None:
         self.weights = weights
         self._name = name or f"local:{weights.name}"
@@ -39,7 +42,8 @@ class EmbeddedModel:
         self._threads = threads
         self._context = context
         self._slots = slots
-        self._server: LocalServer | None = None
+        self._warm = warm
+        self._server: LocalServer | WarmServer | None = None
 
     @property
     def name(self) -> str:
@@ -57,18 +61,29 @@ class EmbeddedModel:
         """Whether its weights are loaded."""
         return self._server is not None and self._server.is_alive
 
-    def load(self, on_progress: Callable[[float], None] | None = None) -> LocalServer:
-        """Start the child process unless it runs, and wait until its weights are loaded."""
+    def load(self, on_progress: Callable[[float], None] | None = None) -> LocalServer | WarmServer:
+        """Start the process unless it runs, and wait until its weights are loaded."""
         server = self._server
-        if server is None or not server.is_alive:
-            server = self._server = get_shared_server(
+        if server is not None and server.is_alive:
+            return server
+        if isinstance(server, WarmServer):
+            server.release()
+        server = self._server = self._start(on_progress)
+        return server
+
+    def _start(self, on_progress: Callable[[float], None] | None) -> LocalServer | WarmServer:
+        if self._warm is not None:
+            return get_warm_server(
                 self.weights,
+                self._warm,
                 threads=self._threads,
                 context=self._context,
                 slots=self._slots,
                 on_progress=on_progress,
             )
-        return server
+        return get_shared_server(
+            self.weights, threads=self._threads, context=self._context, slots=self._slots, on_progress=on_progress
+        )
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
@@ -46,6 +47,9 @@ class LocalServer:
         base_url: Its address, with `/v1`.
         key: The API key that clients must send: every program and web page on this machine can reach the loopback.
     """
+
+    was_started = True
+    """Whether this program started it: of a warm server, another program may have."""
 
     def __init__(self, child: Child, options: ServerOptions, address: str, key: str) -> None:
         self._child = child
@@ -99,7 +103,7 @@ def start_server(
         UsageError: The file does not exist or is not GGUF, or the extra `local` is not installed.
         ModelError: The server did not start. The message has the last lines of its log.
     """
-    return _launch(_build_options(weights, threads, context, slots), on_progress, command)
+    return _launch(build_options(weights, threads, context, slots), on_progress, command)
 
 
 def get_shared_server(
@@ -115,7 +119,7 @@ def get_shared_server(
 
     Arguments and errors are those of `start_server`.
     """
-    options = _build_options(weights, threads, context, slots)
+    options = build_options(weights, threads, context, slots)
     with _registry.lock:
         shared = _registry.servers.setdefault((os.getpid(), options, tuple(command or ())), _SharedServer())
     with shared.lock:  # while one thread loads the weights, others wait here
@@ -156,7 +160,8 @@ _registry = _ServerRegistry()
 atexit.register(stop_all)
 
 
-def _build_options(weights: Path, threads: int | None, context: int, slots: int) -> ServerOptions:
+def build_options(weights: Path, threads: int | None, context: int, slots: int) -> ServerOptions:
+    """Return the options of a server, checked. Raises `UsageError`."""
     for name, value in (("threads", threads), ("context", context), ("slots", slots)):
         if value is not None and value < 1:
             raise UsageError(f"local.{name} is {value}; it takes a whole number, at least 1")
@@ -185,22 +190,25 @@ def _launch(
     options: ServerOptions, on_progress: Callable[[float], None] | None, command: Sequence[str] | None
 ) -> LocalServer:
     key = secrets.token_urlsafe(24)
-    child = Child(
-        _server_command() if command is None else command,
-        {
-            "weights": str(options.weights),
-            "threads": options.threads,
-            "context": options.context,
-            "slots": options.slots,
-            "cache_mib": CACHE_MIB,
-            "key": key,
-        },
-    )
+    child = Child(server_command() if command is None else command, child_options(options, key))
     ready = child.wait_until_ready(timeout=STARTUP_TIMEOUT_SECONDS, on_progress=on_progress)
     return LocalServer(child, options, ready["address"], key)
 
 
-def _server_command() -> list[str]:
+def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
+    """Return the options as the process of the server reads them."""
+    return {
+        "weights": str(options.weights),
+        "threads": options.threads,
+        "context": options.context,
+        "slots": options.slots,
+        "cache_mib": CACHE_MIB,
+        "key": key,
+    }
+
+
+def server_command() -> list[str]:
+    """Return the command that starts the process. Raises `UsageError` if the extra `local` is not installed."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise UsageError("the embedded model needs xllamacpp; install it with: pip install 'toolspeak[local]'")
     # By path and isolated: toolspeak is not imported, and neither files beside the program nor variables of the

@@ -1,36 +1,57 @@
-"""The program of the child process that runs llama.cpp. `local.py` starts it by its path; it imports no toolspeak.
+"""The program of the process that runs llama.cpp. It is started by its path, and imports no toolspeak.
 
-It reads its options as one line of JSON from standard input, and writes its address as one line of JSON to standard
-output. It ends when standard input is closed, and so with its parent, however that ends.
+It reads its options as one line of JSON from standard input. There are two ways to run it:
+
+- As a child of a program (`local.py`): it writes its address as one line of JSON to standard output, and ends when
+  standard input is closed, and so with its parent, however that ends.
+- As a warm server (`warm.py`), if the options have `warm`: it leaves its parent, writes its address to a file, and ends
+  by itself when no program has used it for a while.
 """
 
+import contextlib
 import importlib
 import json
 import os
 import signal
 import sys
 import threading
-from typing import Any
+import time
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any
 
 PARENT_CHECK_SECONDS = 2.0
 """Time between two checks whether the parent still runs."""
 
+LOCK_ATTEMPTS = 40
+LOCK_WAIT_SECONDS = 0.05
+"""A program that looks whether a server runs holds its lock for a moment."""
+
+USE_CHECK_SECONDS = 1.0
+"""Time between two checks whether a program uses a warm server."""
+
 
 def main() -> None:
-    """Serve until the parent ends."""
+    """Serve until the parent ends, or until a warm server is idle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the answer, not the server
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what llama.cpp prints goes to the log
-    parent = os.getppid()
     line = sys.stdin.readline()
     if not line:
         return
+    options = json.loads(line)
+    if "warm" in options:
+        output.close()
+        _serve_warm(options, options["warm"])
+    else:
+        _serve_parent(options, output)
+
+
+def _serve_parent(options: dict[str, Any], output: IO[str]) -> None:
+    parent = os.getppid()
     closed = threading.Event()
     threading.Thread(target=_wait_for_close, args=(closed,), daemon=True).start()
-    try:
-        server = _start_server(json.loads(line))
-    except Exception as error:  # llama.cpp has logged the cause; a traceback would only hide it
-        sys.exit(f"{type(error).__name__}: {error}")
+    server = _start_server(options)
     output.write(json.dumps({"address": server.listening_address}) + "\n")
     output.close()
     # The pipe outlives the parent if another process inherited its other end.
@@ -48,7 +69,71 @@ def _wait_for_close(closed: threading.Event) -> None:
         os._exit(0)  # also while weights are being loaded
 
 
+def _serve_warm(options: dict[str, Any], warm: dict[str, Any]) -> None:
+    """Serve until no program has held the lock of `warm["use"]` for `warm["idle_seconds"]`."""
+    import fcntl  # not on Windows, where there are no warm servers
+
+    running = Path(warm["running"]).open("r+b")  # noqa: SIM115 (held until the process ends)
+    if not any(_try_lock(running) or time.sleep(LOCK_WAIT_SECONDS) for _ in range(LOCK_ATTEMPTS)):
+        sys.exit("another server is running for the same model")
+    if os.fork():
+        os._exit(0)  # the lock stays with the fork
+    running.truncate(0)
+    running.write(str(os.getpid()).encode())
+    running.flush()
+    server = _start_server(options)
+    state = Path(warm["state"])
+
+    def end(number: int, frame: FrameType | None) -> None:
+        _end_warm(state)
+
+    signal.signal(signal.SIGTERM, end)
+    _write_state(state, {"address": server.listening_address, "key": options["key"], "pid": os.getpid()})
+    idle_since = time.monotonic()
+    with Path(warm["use"]).open("r+b") as use:
+        while time.monotonic() - idle_since < warm["idle_seconds"] or not _try_lock(use):
+            time.sleep(min(USE_CHECK_SECONDS, warm["idle_seconds"]))
+            if _try_lock(use):
+                fcntl.flock(use, fcntl.LOCK_UN)
+            else:  # programs that use the server hold a shared lock
+                idle_since = time.monotonic()
+                os.utime(use.fileno())
+        _end_warm(state)  # with the lock: whoever comes now waits, and then finds no server
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_state(path: Path, state: dict[str, Any]) -> None:
+    """Write the address and the key, readable by this user alone, in one step."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump(state, file)
+    new.replace(path)
+
+
+def _end_warm(state: Path) -> None:
+    with contextlib.suppress(OSError):
+        state.unlink()
+    os._exit(0)
+
+
 def _start_server(options: dict[str, Any]) -> Any:
+    try:
+        return _start_llama(options)
+    except Exception as error:  # llama.cpp has logged the cause; a traceback would only hide it
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+def _start_llama(options: dict[str, Any]) -> Any:
     xllamacpp: Any = importlib.import_module("xllamacpp")  # it has no types
     params = xllamacpp.CommonParams()
     params.model.path = options["weights"]

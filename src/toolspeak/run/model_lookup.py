@@ -7,11 +7,12 @@ from toolspeak import settings
 from toolspeak.errors import UsageError
 from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
+from toolspeak.models.warm import WarmOptions, is_supported
 from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.settings import EndpointSettings, Settings, cache_folder, load_calibrated_dialect
 
 
-def find_model(name: str | None = None, *, configured: Settings | None = None) -> Model:
+def find_model(name: str | None = None, *, configured: Settings | None = None, keep_warm: bool = False) -> Model:
     """Return the model of that name; without a name, the one in the settings.
 
     An endpoint in the settings wins over a known one of the same name.
@@ -19,6 +20,7 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
     Args:
         name: The name, in one of the forms of `Agent`.
         configured: The settings; by default those of the user's file and the environment, without any project.
+        keep_warm: Whether the embedded model stays loaded after the program ends, as long as the settings say.
     """
     if name is not None and name.startswith(("http://", "https://")):
         return _with_measured_dialect(resolve_model(name))  # an address needs no settings
@@ -26,13 +28,13 @@ def find_model(name: str | None = None, *, configured: Settings | None = None) -
     name = configured.model if name is None else name
     where, _, rest = name.partition(":")
     if where == "local":
-        return _embedded_model(rest, configured)
+        return _embedded_model(rest, configured, keep_warm=keep_warm)
     if where in configured.endpoints:
         return _http_model(configured.endpoints[where], rest)
     return _with_measured_dialect(resolve_model(name, other_endpoints=configured.endpoints))
 
 
-def _embedded_model(path: str, configured: Settings) -> EmbeddedModel:
+def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> EmbeddedModel:
     local = configured.local
     if path:
         weights, name = Path(path).expanduser(), None
@@ -44,14 +46,28 @@ def _embedded_model(path: str, configured: Settings) -> EmbeddedModel:
             raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
         weights, name = downloaded, "local"
     calibrated = load_calibrated_dialect("local", weights.name)
+    warm: WarmOptions | None = None
+    if keep_warm and is_supported and local.keep_minutes is not None:
+        warm = WarmOptions(folder=warm_folder(), idle_seconds=60 * local.keep_minutes)
     return EmbeddedModel(
-        weights, name=name, dialect=calibrated, threads=local.threads, context=local.context, slots=local.slots
+        weights,
+        name=name,
+        dialect=calibrated,
+        threads=local.threads,
+        context=local.context,
+        slots=local.slots,
+        warm=warm,
     )
 
 
 def weights_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder in which weights are kept."""
     return cache_folder(environ) / "models"
+
+
+def warm_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder with the files of warm servers."""
+    return cache_folder(environ) / "servers"
 
 
 def _http_model(configured: EndpointSettings, model: str) -> HttpModel:

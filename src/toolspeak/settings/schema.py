@@ -50,7 +50,7 @@ def _check_count(value: Any) -> int:
     return value
 
 
-def _check_seconds(value: Any) -> float:
+def _check_positive_number(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
         raise ValueError
     return float(value)
@@ -107,7 +107,9 @@ TARGETS = SettingType(
 SWITCH = SettingType(takes="true or false", check=_check_switch, from_text=_read_switch)
 COUNT = SettingType(takes="a whole number, at least 1", check=_check_count, from_text=int)
 COUNT_OR_NONE = SettingType(takes='a whole number, at least 1, or "none"', check=_or_none(_check_count), from_text=int)
-SECONDS_OR_NONE = SettingType(takes='a number above 0, or "none"', check=_or_none(_check_seconds), from_text=float)
+NUMBER_OR_NONE = SettingType(
+    takes='a number above 0, or "none"', check=_or_none(_check_positive_number), from_text=float
+)
 BASE_URL = SettingType(
     takes='an address such as "http://127.0.0.1:8000/v1", without user, password or query', check=_check_base_url
 )
@@ -124,12 +126,13 @@ SETTINGS: Mapping[str, SettingType] = {
     "limits.turns": COUNT_OR_NONE,
     "limits.calls": COUNT_OR_NONE,
     "limits.tokens": COUNT_OR_NONE,
-    "limits.seconds": SECONDS_OR_NONE,
+    "limits.seconds": NUMBER_OR_NONE,
     "limits.repeats": COUNT_OR_NONE,
     "limits.concurrent": COUNT,
     "local.threads": COUNT,
     "local.context": COUNT,
     "local.slots": COUNT,
+    "local.keep_minutes": NUMBER_OR_NONE,
 }
 """Every setting but those of endpoints, whose names the user chooses."""
 

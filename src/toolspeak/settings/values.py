@@ -76,11 +76,13 @@ class LocalSettings:
         threads: The number of threads that compute; None for about one for each usable core.
         context: The most tokens in one conversation.
         slots: How many conversations are answered at the same time.
+        keep_minutes: How long commands keep the model loaded after its last use; None to load it for each command.
     """
 
     threads: int | None = None
     context: int = 8192
     slots: int = 1
+    keep_minutes: float | None = 5.0
 
 
 @frozen
@@ -142,6 +144,7 @@ class Settings:
         yield "local.threads", str(self.local.threads or "about one per core")
         yield "local.context", str(self.local.context)
         yield "local.slots", str(self.local.slots)
+        yield "local.keep_minutes", "none" if self.local.keep_minutes is None else f"{self.local.keep_minutes:g}"
         for name, endpoint in self.endpoints.items():
             yield f"endpoints.{name}", _format_endpoint(endpoint)
 

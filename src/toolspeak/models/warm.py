@@ -1,0 +1,347 @@
+"""`WarmServer`: the server of an embedded model that outlives the program that started it.
+
+A command that lasts seconds should not load weights for seconds. A warm server belongs to the user: there is one for
+each model and set of options, every program of the user may use it, and it ends by itself when it is idle. Three files
+in a folder of the user's describe it:
+
+- `NAME.running`: locked by the server while it runs; holds its process id. The system releases the lock when the server
+  dies, however that happens, so a process id that was given to another program is never mistaken for a server.
+- `NAME.use`: locked, shared, by each program that uses the server. The server is idle while nobody holds the lock, so a
+  program that crashes cannot keep it alive.
+- `NAME.json`: its address and key, mode 0600, written when the weights are loaded.
+
+It needs locks of POSIX systems; `is_supported` tells.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from toolspeak._frozen import frozen
+from toolspeak._version import __version__
+from toolspeak.errors import ModelError
+from toolspeak.models.local import (
+    STARTUP_TIMEOUT_SECONDS,
+    ServerOptions,
+    build_options,
+    child_options,
+    server_command,
+)
+from toolspeak.models.weights.lock import exclusive_lock
+
+STOP_TIMEOUT_SECONDS = 5.0
+"""Time that a server has to end after it was asked to, before it is killed."""
+
+POLL_SECONDS = 0.1
+MAX_LOG_LINES = 12
+
+is_supported = sys.platform != "win32"
+
+
+@frozen
+class WarmOptions:
+    """How long a server is kept warm, and where its files are.
+
+    Attributes:
+        folder: The folder of the files. It is created for this user alone.
+        idle_seconds: The time after the last use at which the server ends.
+    """
+
+    folder: Path
+    idle_seconds: float = 300.0
+
+
+@frozen
+class WarmStatus:
+    """What is known of a warm server.
+
+    Attributes:
+        weights: The GGUF file.
+        pid: The process id.
+        phase: Whether its weights are being loaded, a program uses it, or nobody does.
+        idle_seconds: The time since its last use.
+        ends_after: The time without use at which it ends.
+        started: When it was started, in seconds since 1970.
+    """
+
+    weights: Path
+    pid: int
+    phase: Literal["loading", "in use", "idle"]
+    idle_seconds: float
+    ends_after: float
+    started: float
+
+
+class WarmServer:
+    """A running warm server, from `get_warm_server`. The server is in use as long as this object exists.
+
+    Attributes:
+        weights: The GGUF file that it serves.
+        base_url: Its address, with `/v1`.
+        key: The API key that clients must send.
+        pid: Its process id.
+        idle_seconds: The time after its last use at which it ends.
+        was_started: Whether this program started it.
+    """
+
+    def __init__(self, weights: Path, files: "_Files", use: int, state: dict[str, Any], *, was_started: bool) -> None:
+        self.weights = weights
+        self.idle_seconds: float = files.read_options()["idle_seconds"]
+        self.was_started = was_started
+        self.base_url = f"{state['address']}/v1"
+        self.key: str = state["key"]
+        self.pid: int = state["pid"]
+        self._files = files
+        self._close_use = weakref.finalize(self, os.close, use)
+
+    def __repr__(self) -> str:
+        return f"WarmServer({self.weights.name!r}, {self.base_url!r}, alive={self.is_alive})"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process is running."""
+        return self._files.is_running()
+
+    def release(self) -> None:
+        """Declare that this program does not use the server any more."""
+        self._close_use()
+
+
+def get_warm_server(
+    weights: Path,
+    warm: WarmOptions,
+    *,
+    threads: int | None = None,
+    context: int,
+    slots: int,
+    on_progress: Callable[[float], None] | None = None,
+    command: Sequence[str] | None = None,
+) -> WarmServer:
+    """Return the warm server for a GGUF file, or start one and wait until its weights are loaded.
+
+    Args:
+        weights: The file.
+        warm: How long the server is kept, if it must be started, and where its files are.
+        threads: Threads that compute; by default about one for each usable core.
+        context: The most tokens of one conversation.
+        slots: The most conversations that are answered at the same time.
+        on_progress: Called a few times a second while weights load, with the seconds so far. If it raises, the server
+            goes on loading.
+        command: Another program to start in place of the server, for tests.
+
+    Raises:
+        UsageError: The file does not exist or is not GGUF, or the extra `local` is not installed.
+        ModelError: The server did not start. The message has the last lines of its log.
+    """
+    options = build_options(weights, threads, context, slots)
+    files = _Files.create(warm.folder, options, command)
+    started = time.monotonic()
+
+    def report() -> None:
+        if on_progress is not None:
+            on_progress(time.monotonic() - started)
+
+    use = files.lock_use()
+    try:
+        with exclusive_lock(files.start, report, interval=POLL_SECONDS):
+            was_started = not files.is_running()
+            if was_started:
+                _launch(files, options, warm, command)
+            state = _wait_until_loaded(files, report)
+    except BaseException:
+        os.close(use)
+        raise
+    return WarmServer(options.weights, files, use, state, was_started=was_started)
+
+
+def list_warm_servers(folder: Path) -> list[WarmStatus]:
+    """Return the warm servers that run."""
+    return [files.status() for files in _Files.find_all(folder) if files.is_running()]
+
+
+def stop_warm_servers(folder: Path) -> list[WarmStatus]:
+    """End all warm servers, wait until they have ended, and return what they were."""
+    stopped: list[WarmStatus] = []
+    for files in _Files.find_all(folder):
+        if files.is_running():
+            stopped.append(files.status())
+            _stop(files)
+    return stopped
+
+
+@frozen
+class _Files:
+    """The files of one warm server."""
+
+    folder: Path
+    name: str
+
+    @staticmethod
+    def create(folder: Path, options: ServerOptions, command: Sequence[str] | None) -> "_Files":
+        """Return the files of the server with these options. The lock files are created."""
+        # Another version of toolspeak may serve in another way.
+        identity = [str(options.weights), options.threads, options.context, options.slots, list(command or ())]
+        digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity]).encode()).hexdigest()
+        files = _Files(folder=folder, name=digest[:16])
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in (files.running, files.use, files.start):
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        return files
+
+    @staticmethod
+    def find_all(folder: Path) -> "Iterator[_Files]":
+        for path in sorted(folder.glob("*.running")):
+            yield _Files(folder=folder, name=path.stem)
+
+    @property
+    def running(self) -> Path:
+        return self.folder / f"{self.name}.running"
+
+    @property
+    def use(self) -> Path:
+        return self.folder / f"{self.name}.use"
+
+    @property
+    def start(self) -> Path:
+        return self.folder / f"{self.name}.start"
+
+    @property
+    def state(self) -> Path:
+        return self.folder / f"{self.name}.json"
+
+    @property
+    def options(self) -> Path:
+        return self.folder / f"{self.name}.options"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"{self.name}.log"
+
+    def lock_use(self) -> int:
+        """Take the shared lock of a program that uses the server; closing the file descriptor releases it."""
+        import fcntl
+
+        file = os.open(self.use, os.O_RDWR)
+        fcntl.flock(file, fcntl.LOCK_SH)
+        return file
+
+    def is_running(self) -> bool:
+        """Whether a server holds its lock."""
+        return _is_locked(self.running)
+
+    def pid(self) -> int | None:
+        """Return the process id that the server wrote; None before it has."""
+        text = self.running.read_text()
+        return int(text) if text.isdigit() else None
+
+    def read_state(self) -> dict[str, Any] | None:
+        """Return the address and the key; None before the weights are loaded."""
+        try:
+            return json.loads(self.state.read_text())
+        except FileNotFoundError:
+            return None
+
+    def read_options(self) -> dict[str, Any]:
+        """Return the weights and the time at which the server ends without use."""
+        return json.loads(self.options.read_text())
+
+    def read_log(self) -> str:
+        """Return the last lines of the log."""
+        with contextlib.suppress(OSError):
+            return "\n".join(self.log.read_text(errors="replace").splitlines()[-MAX_LOG_LINES:])
+        return ""
+
+    def status(self) -> WarmStatus:
+        """Return what is known of the server, which must be running."""
+        options = self.read_options()
+        loaded = self.state.exists()
+        return WarmStatus(
+            weights=Path(options["weights"]),
+            pid=self.pid() or 0,
+            phase="loading" if not loaded else "in use" if _is_locked(self.use) else "idle",
+            idle_seconds=max(0.0, time.time() - self.use.stat().st_mtime),
+            ends_after=options["idle_seconds"],
+            started=self.options.stat().st_mtime,
+        )
+
+
+def _is_locked(path: Path) -> bool:
+    import fcntl
+
+    with path.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _launch(files: _Files, options: ServerOptions, warm: WarmOptions, command: Sequence[str] | None) -> None:
+    files.state.unlink(missing_ok=True)  # of a server that was killed
+    files.options.write_text(json.dumps({"weights": str(options.weights), "idle_seconds": warm.idle_seconds}))
+    files.use.touch()
+    line = child_options(options, secrets.token_urlsafe(24)) | {
+        "warm": {
+            "running": str(files.running),
+            "use": str(files.use),
+            "state": str(files.state),
+            "idle_seconds": warm.idle_seconds,
+        }
+    }
+    with files.log.open("wb") as log:
+        # In a session of its own, so that closing the terminal does not end it. In the root folder: libraries that it
+        # loads may look for others in the current folder, and no folder should be kept from being removed.
+        finished = subprocess.run(  # noqa: S603 (no shell, and the command is ours)
+            server_command() if command is None else command,
+            cwd=os.sep,
+            input=json.dumps(line).encode() + b"\n",
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            check=False,
+        )
+    if finished.returncode != 0:
+        raise ModelError(_describe_failure(files))
+
+
+def _wait_until_loaded(files: _Files, report: Callable[[], None]) -> dict[str, Any]:
+    end = time.monotonic() + STARTUP_TIMEOUT_SECONDS
+    while (state := files.read_state()) is None:
+        if not files.is_running():
+            raise ModelError(_describe_failure(files))
+        if time.monotonic() > end:
+            _stop(files)
+            raise ModelError(
+                f"the embedded model was not ready within {STARTUP_TIMEOUT_SECONDS:g} seconds, and was stopped"
+            )
+        time.sleep(POLL_SECONDS)
+        report()
+    return state
+
+
+def _describe_failure(files: _Files) -> str:
+    log = files.read_log()
+    return "the embedded model did not start" + (f"; the last lines of its log:\n{log}" if log else "")
+
+
+def _stop(files: _Files) -> None:
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        pid = files.pid()
+        if pid is None or not files.is_running():
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal_number)
+        end = time.monotonic() + STOP_TIMEOUT_SECONDS
+        while files.is_running() and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+    files.state.unlink(missing_ok=True)

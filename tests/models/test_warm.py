@@ -1,0 +1,181 @@
+"""Warm servers: one for each user and model, shared by programs, gone when idle.
+
+The real program of the server runs, with a module that stands in for llama.cpp; `tests/local/` has the real one.
+"""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from toolspeak.errors import ModelError
+from toolspeak.models import local_server, warm
+from toolspeak.models.warm import (
+    WarmOptions,
+    WarmServer,
+    get_warm_server,
+    list_warm_servers,
+    stop_warm_servers,
+)
+
+if not warm.is_supported:
+    pytest.skip("there are no warm servers on Windows", allow_module_level=True)
+
+STAND_IN = """
+import time
+class _Any:
+    pass
+class CommonParams:
+    def __init__(self):
+        self.model, self.cpuparams, self.cpuparams_batch = _Any(), _Any(), _Any()
+class Server:
+    def __init__(self, params):
+        weights = open(params.model.path).read()
+        if "slow" in weights:
+            time.sleep(1.0)
+        if "bad" in weights:
+            raise ValueError("these weights are bad")
+        self.listening_address = "http://127.0.0.1:1"
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "xllamacpp.py").write_text(STAND_IN)
+    start = f"import sys; sys.path.insert(0, {str(modules)!r}); import runpy; "
+    return [sys.executable, "-c", start + f"runpy.run_path({local_server.__file__!r}, run_name='__main__')"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Generator[Path]:
+    path = tmp_path / "servers"
+    yield path
+    stop_warm_servers(path)
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    path = tmp_path / "some.gguf"
+    path.write_text("GGUF")
+    return path
+
+
+def get(weights: Path, folder: Path, command: list[str], *, idle_seconds: float = 60.0) -> WarmServer:
+    return get_warm_server(
+        weights, WarmOptions(folder=folder, idle_seconds=idle_seconds), context=512, slots=1, command=command
+    )
+
+
+def wait_for(condition: Callable[[], bool], within: float = 30.0) -> bool:
+    end = time.monotonic() + within
+    while not (met := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return met
+
+
+def test_a_second_program_finds_the_server_of_the_first(weights: Path, folder: Path, command: list[str]) -> None:
+    one, two = get(weights, folder, command), get(weights, folder, command)
+    assert one.was_started
+    assert not two.was_started
+    assert (one.pid, one.base_url, one.key) == (two.pid, two.base_url, two.key)
+    assert one.pid != os.getpid()
+
+
+def test_other_options_have_a_server_of_their_own(weights: Path, folder: Path, command: list[str]) -> None:
+    one = get(weights, folder, command)
+    two = get_warm_server(weights, WarmOptions(folder=folder), context=1024, slots=1, command=command)
+    assert one.pid != two.pid
+    assert len(list_warm_servers(folder)) == 2
+
+
+def test_programs_that_start_at_once_share_one_server(weights: Path, folder: Path, command: list[str]) -> None:
+    weights.write_text("GGUF slow")
+    code = (
+        "import json, sys; from pathlib import Path; from toolspeak.models.warm import WarmOptions, get_warm_server\n"
+        "server = get_warm_server(Path(sys.argv[1]), WarmOptions(folder=Path(sys.argv[2]), idle_seconds=60.0), "
+        "context=512, slots=1, command=json.loads(sys.argv[3]))\n"
+        "print(server.pid, server.was_started)"
+    )
+    arguments = [sys.executable, "-c", code, str(weights), str(folder), json.dumps(command)]
+    programs = [subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    lines = [program.communicate(timeout=80)[0].split() for program in programs]
+    assert len({pid for pid, _ in lines}) == 1
+    assert sorted(started for _, started in lines) == ["False", "False", "False", "True"]
+
+
+def test_it_ends_by_itself_when_idle_and_not_before(weights: Path, folder: Path, command: list[str]) -> None:
+    server = get(weights, folder, command, idle_seconds=0.5)
+    time.sleep(2.0)  # longer than the server may be idle
+    assert server.is_alive
+    assert [each.phase for each in list_warm_servers(folder)] == ["in use"]
+    server.release()
+    assert wait_for(lambda: not server.is_alive)
+    assert list_warm_servers(folder) == []
+    assert get(weights, folder, command).pid != server.pid
+
+
+def test_it_survives_the_program_that_started_it(weights: Path, folder: Path, command: list[str]) -> None:
+    code = (
+        "import json, os, signal, sys; from pathlib import Path\n"
+        "from toolspeak.models.warm import WarmOptions, get_warm_server\n"
+        "server = get_warm_server(Path(sys.argv[1]), WarmOptions(folder=Path(sys.argv[2]), idle_seconds=2.0), "
+        "context=512, slots=1, command=json.loads(sys.argv[3]))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    crashed = subprocess.run(
+        [sys.executable, "-c", code, str(weights), str(folder), json.dumps(command)], timeout=80, check=False
+    )
+    assert crashed.returncode == -signal.SIGKILL
+    (running,) = list_warm_servers(folder)
+    server = get(weights, folder, command)
+    assert (server.pid, server.was_started) == (running.pid, False)
+    server.release()
+    assert wait_for(lambda: not server.is_alive)  # the program that crashed does not count as a user
+
+
+def test_a_server_that_was_killed_is_replaced(weights: Path, folder: Path, command: list[str]) -> None:
+    server = get(weights, folder, command)
+    os.kill(server.pid, signal.SIGKILL)
+    assert wait_for(lambda: not server.is_alive)
+    again = get(weights, folder, command)
+    assert again.was_started
+    assert again.pid != server.pid
+
+
+def test_a_failure_to_start_has_the_log(weights: Path, folder: Path, command: list[str]) -> None:
+    weights.write_text("GGUF bad")
+    with pytest.raises(ModelError, match=r"did not start.*\n.*these weights are bad"):
+        get(weights, folder, command)
+    assert list_warm_servers(folder) == []
+
+
+def test_stopping_ends_it_also_while_it_loads(weights: Path, folder: Path, command: list[str]) -> None:
+    server = get(weights, folder, command)
+    assert [each.pid for each in stop_warm_servers(folder)] == [server.pid]
+    assert not server.is_alive
+    assert stop_warm_servers(folder) == []
+
+
+def test_no_other_user_can_read_the_key(weights: Path, folder: Path, command: list[str]) -> None:
+    server = get(weights, folder, command)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    holders = [path for path in folder.iterdir() if server.key in path.read_text(errors="replace")]
+    assert [path.suffix for path in holders] == [".json"]
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in holders)
+
+
+def test_the_status_says_what_the_server_does(weights: Path, folder: Path, command: list[str]) -> None:
+    server = get(weights, folder, command)
+    (used,) = list_warm_servers(folder)
+    assert (used.weights, used.pid, used.phase, used.ends_after) == (weights, server.pid, "in use", 60.0)
+    server.release()
+    assert wait_for(lambda: [each.phase for each in list_warm_servers(folder)] == ["idle"])
