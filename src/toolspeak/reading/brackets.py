@@ -14,6 +14,7 @@ from toolspeak.reading.rules import SyntaxRules
 from toolspeak.reading.source import Reading
 from toolspeak.reading.space import SpaceReader
 from toolspeak.reading.strings import StringReader
+from toolspeak.reading.tokens import next_token
 
 BARE_KEY = re.compile(r"[\w$.\-]*")
 
@@ -64,7 +65,9 @@ class BracketReader:
                 commas += 1
                 after_comma = True
                 continue
-            if (yield from self._can_supply_closer(char, after_comma=after_comma and some)):
+            if (yield from self._can_supply_closer(char, wants_item=after_comma, has_items=some)):
+                if closer == "]" and not some:
+                    raise Truncated  # an empty list would be a guess
                 break
             if not after_comma:
                 self._rules.check_missing_comma(char)
@@ -73,10 +76,16 @@ class BracketReader:
         cursor.open.pop()
         return commas
 
-    def _can_supply_closer(self, char: str, *, after_comma: bool) -> Reading[bool]:
-        """Whether the closer is missing before `char` and may be supplied: at the end, or where the whole call ends."""
+    def _can_supply_closer(self, char: str, *, wants_item: bool, has_items: bool) -> Reading[bool]:
+        """Whether the closer is missing before `char` and may be supplied: at the end, or where the whole call ends.
+
+        Args:
+            char: The next character.
+            wants_item: Whether an item was to come: after a comma, or first.
+            has_items: Whether items were read.
+        """
         if char == "":
-            if after_comma or not self._source.ended_well:
+            if (wants_item and has_items) or not self._source.ended_well:
                 raise Truncated
         elif char in ("`", "~") and not (yield from self._is_fence()):
             return False
@@ -85,6 +94,12 @@ class BracketReader:
                 return False
             if (yield from self._source.has_cut_tag()):
                 raise Truncated
+            if (
+                wants_item
+                and (yield from self._source.peek(2)) != "</"
+                and (yield from next_token(self._source)) is None
+            ):
+                return False  # it begins an item that cannot be read, and not the end of the call
         elif char not in ("`", "~", "]", ")", "}"):
             return False
         elif char in "])}" and char not in self._cursor.open:

@@ -37,8 +37,22 @@ FULL_WIDTH = dict(zip("｛｝［］（）：，；＝", "{}[]():,;=", strict=Tru
 QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "＂": "＂", "`": "`", "„": "“”", "「": "」"}
 """The quotes that open a string, each with the quotes that may close it."""
 
-TOKENS_AS_QUOTES = ('<|"|>', "<escape>", "&quot;", "&#34;", "&#x22;", "&apos;", "&#39;", "&#x27;")
+TOKENS_AS_QUOTES = (
+    '<|"|>',
+    '<|\\"|>',
+    "<|'|>",
+    "<escape>",
+    "&quot;",
+    "&amp;quot;",
+    "&#34;",
+    "&#x22;",
+    "&apos;",
+    "&#39;",
+    "&#x27;",
+)
 """Tokens that stand for both quotes of a string. There are no escapes between them."""
+
+MAX_QUOTE_TOKEN_CHARS = max(map(len, TOKENS_AS_QUOTES))
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}
 
@@ -109,7 +123,7 @@ class StringReader(Generic[T]):
             match = re.match(r"""\\+["']""", (yield from source.peek(8)))
             return match[0] if match else None
         if char in ("<", "&") and char:
-            following = yield from source.peek(8)
+            following = yield from source.peek(MAX_QUOTE_TOKEN_CHARS)
             return next((token for token in TOKENS_AS_QUOTES if following.startswith(token)), None)
         return None
 

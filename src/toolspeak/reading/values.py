@@ -86,10 +86,9 @@ class ValueReader:
         char = yield from self._space.skip()
         if char == "":
             raise Truncated
-        if len(self._cursor.open) > MAX_VALUE_NESTING:
-            raise ReadError("it is nested too deeply")
+        self._check_nesting()
         if char == "{":
-            return (yield from self.read_object(watch))
+            return (yield from self._read_braces(watch))
         if char in "[(":
             return (yield from self._read_array("]" if char == "[" else ")"))
         if (opener := (yield from self._strings.peek_opener())) is not None:
@@ -125,22 +124,57 @@ class ValueReader:
 
     def read_object(self, watch: Watch | None = None) -> Reading[dict[str, Any]]:
         """Read an object; the opening brace is next. `watch` is told of its pairs."""
+        value = yield from self._read_braces(watch)
+        if not isinstance(value, dict):
+            raise ReadError("it is a set and not an object", 'Write JSON: {"key": value}.')
+        return value
+
+    def _read_braces(self, watch: Watch | None) -> Reading[dict[str, Any] | list[Any]]:
+        """Read what stands between braces: an object, or a set of Python (`{"a", "b"}`), which is a list.
+
+        An object alone between two pairs of braces (`{{"a": 1}}`) is that object: templates double their braces.
+        """
         items: dict[str, Any] = {}
+        members: list[Any] = []
+        is_doubled = False
 
-        def read_pair(char: str) -> Reading[None]:
+        def read_entry(char: str) -> Reading[None]:
+            nonlocal is_doubled
+            if is_doubled:
+                raise ReadError("there is more than an object between double braces", "Write single braces.")
+            if char == "{" and not items and not members:
+                is_doubled = True
+                self._check_nesting()
+                self._cursor.note_repair("syntax")
+                items.update((yield from self.read_object(watch)))
+                return
             key = yield from self._brackets.read_key()
-            yield from self._brackets.read_colon(key)
-            if watch is not None:
-                watch.on_key(key)
-            value = yield from self.read_value(watch.watch_inside(key) if watch is not None else None)
-            if key in items and items[key] != value:
-                raise ReadError(f"the key {key!r} is given twice", "Give each key once.")
-            items[key] = value
-            if watch is not None:
-                watch.on_item(key, value)
+            if watch is None and not items and (yield from self._space.skip()) in (",", "}"):
+                self._cursor.note_repair("syntax")
+                members.append(_read_member(key, is_bare=char.isalnum() or char in "+-._$"))
+                return
+            if members:
+                raise ReadError("it is half a set and half an object", 'Write JSON: ["a", "b"] or {"key": value}.')
+            yield from self._read_item(key, items, watch)
 
-        yield from self._brackets.read_items("}", read_pair)
-        return items
+        yield from self._brackets.read_items("}", read_entry)
+        return members or items
+
+    def _read_item(self, key: str, items: dict[str, Any], watch: Watch | None) -> Reading[None]:
+        """Read the colon and the value of `key`, and add both to `items`."""
+        yield from self._brackets.read_colon(key)
+        if watch is not None:
+            watch.on_key(key)
+        value = yield from self.read_value(watch.watch_inside(key) if watch is not None else None)
+        if key in items and items[key] != value:
+            raise ReadError(f"the key {key!r} is given twice", "Give each key once.")
+        items[key] = value
+        if watch is not None:
+            watch.on_item(key, value)
+
+    def _check_nesting(self) -> None:
+        if len(self._cursor.open) > MAX_VALUE_NESTING:
+            raise ReadError("it is nested too deeply")
 
     def _read_bare(self) -> Reading[Any]:
         """Read a number, a literal, or words that should have been quoted."""
@@ -177,6 +211,17 @@ class ValueReader:
                 self._cursor.note_repair("syntax")
                 token += groups[0].replace(",", "")
         return parse_number(token)
+
+
+def _read_member(key: str, *, is_bare: bool) -> Any:
+    """Return the member of a set that was read like a key. Bare words are none: they may be anything."""
+    if not is_bare:
+        return key
+    if key in LITERALS:
+        return LITERALS[key]
+    if NUMBER.fullmatch(key):
+        return parse_number(key)
+    raise ReadError(f"there is no colon after the key {key!r}", 'Write JSON: {"key": value}.')
 
 
 def parse_number(token: str) -> int | float:

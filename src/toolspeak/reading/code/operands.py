@@ -81,7 +81,7 @@ class OperandReader:
         if char == "[":
             return (yield from self._read_list())
         if char == "{":
-            return (yield from self._read_object())
+            return (yield from self._read_braces())
         if char.isdecimal() or char == ".":
             return Constant(value=(yield from self._read_number()))
         if (opener := (yield from self.strings.plain.peek_opener())) is not None:
@@ -175,18 +175,28 @@ class OperandReader:
             return items[0]
         return ListLiteral(items=tuple(items))
 
-    def _read_object(self) -> Reading[ObjectLiteral]:
-        """Read an object or a dict; the brace is next."""
+    def _read_braces(self) -> Reading[ObjectLiteral | ListLiteral]:
+        """Read an object, a dict, or a set (`{"a", "b"}`), which is a list; the brace is next."""
         pairs: list[tuple[str | None, Expression]] = []
+        members: list[Expression] = []
 
-        def read_pair(char: str) -> Reading[None]:
-            pairs.append((yield from self._read_pair(char)))
+        def read_entry(char: str) -> Reading[None]:
+            entry = yield from self._read_entry(char)
+            if isinstance(entry, Constant):
+                members.append(entry)
+            else:
+                pairs.append(entry)
+            if pairs and members:
+                raise ReadError("it is half a set and half an object", HINT)
 
-        yield from self.brackets.read_items("}", read_pair)
-        return ObjectLiteral(items=tuple(pairs))
+        yield from self.brackets.read_items("}", read_entry)
+        return ListLiteral(items=tuple(members)) if members else ObjectLiteral(items=tuple(pairs))
 
-    def _read_pair(self, char: str) -> Reading[tuple[str | None, Expression]]:
-        """Read a key and its value, a key that is also the name of its value, or an object that is unpacked."""
+    def _read_entry(self, char: str) -> Reading[tuple[str | None, Expression] | Constant]:
+        """Read a key and its value, a key that is also the name of its value, or an object that is unpacked.
+
+        A text or a number without a value is a member of a set.
+        """
         source = self._source
         if char in "*.":
             dots = yield from source.peek(3)
@@ -200,6 +210,11 @@ class OperandReader:
         key = yield from self.brackets.read_key()
         self._cursor.forget_repairs(tier)  # keys without quotes are right in code
         following = yield from self._space.skip_all()
+        is_bare = char.isalnum() or char in "_$-"
+        if following in (",", "}") and not is_bare:
+            return Constant(value=key)
+        if following in (",", "}") and char.isdecimal():
+            return Constant(value=parse_number(key))
         if following in (",", "}", "") and key.isidentifier():
             return key, Name(name=key)
         yield from self.brackets.read_colon(key)
