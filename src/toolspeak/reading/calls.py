@@ -221,30 +221,59 @@ class CallReader:
         return len(found)
 
     def _read_list(self, explicit: bool) -> Reading[int]:
-        """Read a list of calls, and emit each as soon as it is complete; their number."""
+        """Read a list of calls, and emit each as soon as it is complete; their number, with malformed calls.
+
+        An item that is whole and no call is malformed, and its neighbours count. If a text or a bracket in an item is
+        broken, nobody knows where the item ends: then the list ends with it.
+        """
         source = self.source
         source.pos += 1
         total = 0
+        refused: list[str] = []  # items before the first call: without a call, the list is data
         while True:
             char = yield from self.values.skip_space()
             if char == "]":
                 source.pos += 1
-                if not total and not explicit:
+                if not total and (refused or not explicit):
                     raise NotACall
                 return total
             if char == ",":
                 source.pos += 1
                 continue
+            item = source.mark()
             count = 0
             if char.isalpha() or char == "_":
                 count = yield from self.code.read_item(total)
             elif char and char in "{[":
-                count = yield from self._read_one(char, explicit=explicit)
-            if not count and not total:
-                raise NotACall
-            if not count:
+                count = yield from self._read_one(char, explicit=explicit or total > 0)
+            is_refused = not count and explicit and (yield from self._skip_item(item))
+            if is_refused:
+                refused.append(source.since(item))
+            source.unmark()
+            if not count and not is_refused:
+                if not total:
+                    raise NotACall
                 return total
             total += count
+            if total:
+                total += self._refuse_items(refused)
+                refused = []
+
+    def _skip_item(self, start: int) -> Reading[bool]:
+        """Skip an item of a list that is no call, from `start`; whether it is a whole value that ends at a comma."""
+        source = self.source
+        source.rewind(start)
+        try:
+            yield from self.values.read_value()
+            return (yield from self.values.skip_space()) in (",", "]")
+        except ReadError:
+            return False
+
+    def _refuse_items(self, items: list[str]) -> int:
+        """Emit items of a list as malformed calls; their number."""
+        for raw in items:
+            self.emitter.emit_malformed(None, raw, "it is no call", 'Write {"name": …, "arguments": {…}}.')
+        return len(items)
 
     def _emit_encoded(self, text: str) -> int:
         """Emit the calls that are written as JSON within a string; their number."""

@@ -43,6 +43,9 @@ class TokenFamily:
 CLAUDE = "ant" + "ml:"
 """The prefix of Claude's own tags, written in two halves so that no tool takes this file for a message."""
 
+SPACE_MARK, LINE_MARK = "\u0120", "\u010a"
+"""What the tokenizers of GPT-2's kind have for a blank and a line end. Models leak the marks into tags."""
+
 FAMILIES = (
     TokenFamily(
         name="hermes, qwen",
@@ -60,7 +63,11 @@ FAMILIES = (
         results=("<tool_response>", "<tool_responses>", "<tool_result>", "<tool_results>", "<tool_output>"),
         thinking=(("<think>", "</think>"), ("<scratch_pad>", "</scratch_pad>"), ("<scratchpad>", "</scratchpad>")),
     ),
-    TokenFamily(name="qwen coder, minicpm", openers=("<function=", "<function "), closers=("</function>",)),
+    TokenFamily(
+        name="qwen coder, minicpm",
+        openers=("<function=", "<function ", "<functionname=", f"<function{SPACE_MARK}name="),
+        closers=("</function>",),
+    ),
     TokenFamily(
         name="qwen agent",
         openers=("✿FUNCTION✿:", "✿FUNCTION✿："),

@@ -4,20 +4,41 @@ A tag is at most one line long. The text of a parameter ends at its own closing 
 end of the message follows: all other tags in that text are data.
 """
 
+import json
 import re
+import string
+from collections.abc import Set
 from typing import Any
 
+from toolspeak.coercion import coerce
 from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.emitter import EventEmitter
+from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
 from toolspeak.reading.shapes import NotACall
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.values import ValueReader
+from toolspeak.validation import is_valid
 
-TAG = re.compile(r"<(?:[｜|]DSML[｜|]|\w+:)?(\w+)(?:=([^<>\n]*)|[ \t]([^<>\n]*))?>")
-NAMING_TAGS = ("function", "invoke", "tool_call", "tool", "function_call")
+NAMESPACE = r"(?:[｜|]DSML[｜|]|\w+:)?"
+TAG = re.compile(rf"<{NAMESPACE}(\w+)(?:[ \t]*=([^<>\n]*)|[ \t]([^<>\n]*))?\s*>")
+NAMING_TAGS = (
+    *("function", "invoke", "tool_call", "tool", "function_call"),
+    *("functionname", f"function{SPACE_MARK}name".lower()),
+)
 NAME_ATTRIBUTE = re.compile(r"""\bname\s*=\s*["']?([^"'>]*)["']?""")
-PARAMETER = re.compile(r"<((?:[｜|]DSML[｜|]|\w+:)?(?:parameter|param|arg))(?:=([^<>\n]*)|[ \t]([^<>\n]*))>")
+PARAMETER = re.compile(
+    rf"<({NAMESPACE}(?:parameter|param|arg))(?:{SPACE_MARK}?name)?(?:[ \t]*=([^<>\n]*)|[ \t]([^<>\n]*))\s*>"
+)
 CLOSING_TAG = re.compile(r"</[^<>\n]{1,60}>")
+OPEN_TAG = re.compile(r"<[^<>\n]*\s*")
+"""A tag whose `>` may still come."""
+
+BLANKS_AND_MARKS = f"{string.whitespace}{SPACE_MARK}{LINE_MARK}"
+BLANKS_AND_QUOTES = f'{string.whitespace}"'
+NOT_A_TAG = re.compile(r"[^<]*")
+NEXT_PAIR = re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>")
+CALL_END = re.compile(r"(?:</tool_calls?>\s*)+", re.I)
+MARKS_OR_BLANKS = re.compile(rf"[\s{SPACE_MARK}{LINE_MARK}]*")
 
 MAX_TAG_CHARS = 200
 """Characters after which a tag that is still open is no tag."""
@@ -57,15 +78,78 @@ class TagReader:
         arguments: dict[str, Any] = {}
         while (yield from self.values.skip_space()) == "<" and (yield from source.starts_with("<arg_key>")):
             source.pos += len("<arg_key>")
-            key = yield from source.read_until("</arg_key>")
+            key = yield from self._read_key()
             yield from self.values.skip_space()
-            if key is None or not (yield from source.starts_with("<arg_value>")):
-                raise Truncated if (yield from source.is_at_end()) else ReadError("an <arg_key> has no <arg_value>")
-            source.pos += len("<arg_value>")
-            arguments[key.strip()] = yield from self._read_text("arg_value")
+            if (yield from source.starts_with("<arg_value>")):
+                source.pos += len("<arg_value>")
+                value = yield from self._read_pair_text(tool, arguments.keys() | {key})
+            elif (yield from source.is_at_end()):
+                raise Truncated
+            elif (yield from source.peek(1)) == "<":
+                raise ReadError("an <arg_key> has no <arg_value>")
+            else:
+                self.cursor.note_repair("closers")
+                value = yield from self._read_text("arg_value")
+            self._add(arguments, key, value)
         if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
             raise Truncated
         return self._finish_texts(name, tool, arguments)
+
+    def _read_key(self) -> Reading[str]:
+        """Read the text of an `<arg_key>`, with its closing tag."""
+        source = self.source
+        key = yield from source.read_while(NOT_A_TAG)
+        if (yield from source.starts_with("</arg_key>")):
+            source.pos += len("</arg_key>")
+        elif (yield from source.starts_with("<arg_value>")):
+            self.cursor.note_repair("closers")
+        else:
+            raise Truncated if (yield from source.is_at_end()) else ReadError("an <arg_key> is not closed")
+        return key.strip()
+
+    def _read_pair_text(self, tool: str | None, given: Set[str]) -> Reading[str]:
+        """Read the text of an `<arg_value>`. If its closing tag never comes, the text must end in one place only.
+
+        Args:
+            tool: The tool, if it is known.
+            given: The parameters that have been read, with this one.
+        """
+        source = self.source
+        mark = source.mark()
+        tier = self.cursor.tier
+        try:
+            return (yield from self._read_text("arg_value"))
+        except Truncated:
+            if not source.ended_well or not source.may_rewind:
+                raise
+            end = self._find_end(source.since(mark), tool, given)
+            if end is None:
+                raise
+            source.rewind(mark)
+            self.cursor.forget_repairs(tier)
+            self.cursor.note_repair("closers")
+            text = source.text[source.pos : source.pos + end]
+            source.pos += end
+            return _trim(text, is_closed=False)
+        finally:
+            source.unmark()
+
+    def _find_end(self, rest: str, tool: str | None, given: Set[str]) -> int | None:
+        """Return where a text ends whose closing tag is missing: before the next pair, or where the call ends.
+
+        The text ends before a pair only if that pair is for a parameter which has not been given. It ends with the
+        call only if calls end once in the rest of the message. None if neither is certain.
+        """
+        following = NEXT_PAIR.search(rest)
+        ends = [found.start() for found in CALL_END.finditer(rest)]
+        if len(ends) > 1:
+            return None
+        end = ends[0] if ends else None
+        if following is not None:
+            key = following[1].strip()
+            is_next = tool is not None and key in self.emitter.specs[tool].parameters.get("properties", {})
+            end = following.start() if is_next and key not in given else None
+        return None if end is None or "</arg_value>" in rest[:end] else end
 
     def read_tagged(self) -> Reading[int]:
         """Read a call in a tag that names the tool: `<function=name>`, `<invoke name="name">`, `<name>`; returns 1."""
@@ -80,24 +164,15 @@ class TagReader:
         elif kind == "invoke" or self.emitter.names.resolve(kind) != kind:
             raise NotACall
         else:
-            source.pos += tag.end() - tag.start()
+            source.pos += tag.end()
             return (yield from self._read_children(kind))
-        source.pos += tag.end() - tag.start()
+        source.pos += tag.end()
         tool = self.emitter.names.resolve(name)
-        arguments: dict[str, Any] = {}
-        char = yield from self.values.skip_space()
-        if char == "{":
+        if (yield from self.values.skip_space()) == "{":
             count = yield from self.read_arguments(name, tool)
             yield from self._read_closing_tag()
             return count
-        while (parameter := (yield from self.match_tag(PARAMETER))) is not None:
-            source.pos += parameter.end() - parameter.start()
-            attributes = parameter[3] or ""
-            named = NAME_ATTRIBUTE.search(attributes)
-            key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
-            text = yield from self._read_text(parameter[1])
-            arguments[key] = read_whole(text, self.cursor.keys, text) if 'string="false"' in attributes else text
-            yield from self.values.skip_space()
+        arguments = yield from self._read_named_parameters(marked=SPACE_MARK in tag[0])
         if not arguments and tool is not None:
             arguments = yield from self._read_parameters(tool)
         if not (yield from self._read_closing_tag()):
@@ -106,12 +181,43 @@ class TagReader:
             self.cursor.note_repair("closers")
         return self._finish_texts(name, tool, arguments)
 
+    def _read_named_parameters(self, *, marked: bool) -> Reading[dict[str, Any]]:
+        """Read `<parameter=key>` and `<param name="key">` with their texts, as many as come.
+
+        Args:
+            marked: Whether the marks of a tokenizer stand for blanks and line ends.
+        """
+        source = self.source
+        arguments: dict[str, Any] = {}
+        if marked:
+            yield from source.read_while(MARKS_OR_BLANKS)
+        while (parameter := (yield from self.match_tag(PARAMETER))) is not None:
+            source.pos += parameter.end()
+            marked = marked or SPACE_MARK in parameter[0]
+            attributes = parameter[3] or ""
+            named = NAME_ATTRIBUTE.search(attributes)
+            key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
+            text = yield from self._read_text(parameter[1], marked=marked)
+            self._add(
+                arguments, key, read_whole(text, self.cursor.keys, text) if 'string="false"' in attributes else text
+            )
+            yield from self.values.skip_space()
+            if marked:
+                yield from source.read_while(MARKS_OR_BLANKS)
+        return arguments
+
+    def _add(self, arguments: dict[str, Any], key: str, value: Any) -> None:
+        """Add an argument. As in an object, a key may not have two values."""
+        if key in arguments and arguments[key] != value:
+            raise ReadError(f"the parameter {key!r} is given twice", "Give each parameter once.")
+        arguments[key] = value
+
     def match_tag(self, pattern: re.Pattern[str]) -> Reading[re.Match[str] | None]:
         """Match a tag that comes next, of at most `MAX_TAG_CHARS`. The tag is not read."""
         source = self.source
         while True:
             text = source.text[source.pos : source.pos + MAX_TAG_CHARS]
-            if text[:1] not in ("", "<") or ">" in text or len(text) >= MAX_TAG_CHARS or source.ended or "\n" in text:
+            if (text and not OPEN_TAG.fullmatch(text)) or len(text) >= MAX_TAG_CHARS or source.ended:
                 return pattern.match(text)
             yield
 
@@ -149,13 +255,18 @@ class TagReader:
             arguments[tag[1]] = _trim(text)
         return arguments
 
-    def _read_text(self, tag: str) -> Reading[str]:
-        """Read the text of a parameter with its closing tag, which counts only where a tag or the end follows."""
+    def _read_text(self, tag: str, *, marked: bool = False) -> Reading[str]:
+        """Read the text of a parameter with its closing tag, which counts only where a tag or the end follows.
+
+        Args:
+            tag: The name of the tag.
+            marked: Whether the marks of a tokenizer stand for blanks and line ends.
+        """
         source = self.source
         closing, nested = f"</{tag}>", 0
         pieces: list[str] = []
         while True:
-            pieces.append((yield from source.read_while(re.compile(r"[^<]*"))))
+            pieces.append((yield from source.read_while(NOT_A_TAG)))
             if (yield from source.is_at_end()):
                 raise Truncated
             if (yield from source.starts_with(f"<{tag}>")):
@@ -164,11 +275,12 @@ class TagReader:
                 nested -= 1
             elif (yield from source.starts_with(closing)) and (yield from self._is_tag_at(len(closing))):
                 source.pos += len(closing)
-                return _trim("".join(pieces))
+                text = "".join(pieces)
+                return _trim(text.replace(SPACE_MARK, " ").replace(LINE_MARK, "\n") if marked else text)
             following = PARAMETER.match((yield from source.peek(len(tag) + 64)))
             if following is not None and following[1] == tag and pieces[-1].endswith("\n"):
                 self.cursor.note_repair("closers")
-                return _trim("".join(pieces))
+                return _trim("".join(pieces), is_closed=False)
             pieces.append("<")
             source.pos += 1
 
@@ -176,7 +288,7 @@ class TagReader:
         """Whether a tag or the end of the message comes at `offset` from here, after any blanks."""
         source = self.source
         while True:
-            rest = source.text[source.pos + offset :].lstrip()
+            rest = source.text[source.pos + offset :].lstrip(BLANKS_AND_MARKS)
             if rest or source.ended:
                 return not rest or rest[0] == "<"
             yield
@@ -186,12 +298,16 @@ class TagReader:
         if tool is None:
             self.emitter.emit_unknown_tool(name, name)
             return 1
-        spec = self.emitter.specs[tool]
-        properties = spec.parameters.get("properties", {})
+        schema = self.emitter.specs[tool].parameters
+        properties = schema.get("properties", {})
         for key, text in arguments.items():
-            wanted = properties.get(key, {}).get("type")
-            if isinstance(text, str) and (wanted in ("array", "object") or key not in properties):
+            if not isinstance(text, str):
+                continue
+            wanted = properties.get(key, {})
+            if wanted.get("type") in ("array", "object") or key not in properties:
                 arguments[key] = read_whole(text, self.cursor.keys, text)
+            elif text != text.strip(BLANKS_AND_QUOTES) and not is_valid(coerce(text, wanted, schema), wanted, schema):
+                arguments[key] = _unquote(text)
         self.emitter.start_call(tool).finish(arguments, self.cursor.tier)
         return 1
 
@@ -223,9 +339,27 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
     return otherwise
 
 
-def _trim(text: str) -> str:
-    """Remove `<![CDATA[…]]>`, or else the one line end on each side that belongs to the tags."""
-    if text.strip().startswith("<![CDATA[") and text.strip().endswith("]]>"):
-        return text.strip()[len("<![CDATA[") : -len("]]>")]
+def _unquote(text: str) -> str:
+    """Return a text without the blanks around it, and without the quotes of a JSON string."""
+    stripped = text.strip()
+    try:
+        value = json.loads(stripped) if stripped[:1] == '"' else stripped
+    except ValueError:
+        return stripped
+    return value if isinstance(value, str) else stripped
+
+
+def _trim(text: str, *, is_closed: bool = True) -> str:
+    """Remove `<![CDATA[…]]>`, or else the line ends that belong to the tags.
+
+    The line end after the opening tag belongs to the tags, and with it the one before the closing tag. A text that
+    begins on the line of its tag keeps its last line end: it is the end of a file's text. A tag that was not closed
+    stands on its own line.
+    """
+    stripped = text.strip()
+    if stripped.startswith("<![CDATA[") and stripped.endswith("]]>"):
+        return stripped[len("<![CDATA[") : -len("]]>")]
+    if is_closed and not text.startswith(("\n", "\r\n")):
+        return text
     text = text.removeprefix("\r").removeprefix("\n")
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
