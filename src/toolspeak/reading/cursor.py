@@ -38,10 +38,11 @@ class Cursor:
         keys: Names that are known to be keys, which settles some doubtful quotes.
         open: The closers of the brackets that are open, innermost last.
         tier: The gravest repair so far.
+        has_words: Whether a text without quotes was read, so that a lone quote may belong to that text.
         trace: Where repairs are noted with their places; None if nobody asks.
     """
 
-    __slots__ = ("_depth", "keys", "open", "source", "tier", "trace")
+    __slots__ = ("_depth", "has_words", "keys", "open", "source", "tier", "trace")
 
     def __init__(self, source: Source, keys: frozenset[str] = frozenset(), trace: Trace | None = None) -> None:
         self.source = source
@@ -49,12 +50,14 @@ class Cursor:
         self.open: list[str] = []
         self.tier: Repair = "none"
         self.trace = trace
+        self.has_words = False
         self._depth = 0
 
     def reset(self) -> None:
         """Forget brackets, repairs and nesting: a call or a piece of code begins here."""
         self.open = []
         self.tier = "none"
+        self.has_words = False
         self._depth = 0
         if self.trace is not None:
             self.trace.begin()

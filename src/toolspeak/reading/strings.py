@@ -52,6 +52,13 @@ TOKENS_AS_QUOTES = (
 )
 """Tokens that stand for both quotes of a string. There are no escapes between them."""
 
+END_WITHOUT_TOKEN = re.compile(
+    r"([^{}\[\]<]*)([}\]]+)\s*<(?:tool_call\||end_function_call)>(?:(?!<tool_call\||<end_function_call>).)*", re.S
+)
+"""The rest of a message after a token that opens a string and has no partner: the text, closers, the call's one end."""
+
+PAIR_IN_TEXT = re.compile(r",\s*[\w\"']+\s*:")
+
 MAX_QUOTE_TOKEN_CHARS = max(map(len, TOKENS_AS_QUOTES))
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}
@@ -136,9 +143,7 @@ class StringReader(Generic[T]):
                 self._cursor.note_repair("syntax")
             return (yield from self.read_long(opener, raw=False, template=""))
         if opener in TOKENS_AS_QUOTES or opener[0] == "\\":
-            content = yield from source.read_until(opener)
-            if content is None:
-                raise Truncated
+            content = yield from self._read_between_tokens(opener)
             if opener[0] != "\\":
                 if opener[0] == "&":
                     self._cursor.note_repair("quotes")
@@ -152,6 +157,25 @@ class StringReader(Generic[T]):
         if opener != '"' and not self._in_code:
             self._cursor.note_repair("syntax")
         return (yield from self.read_quoted(opener, role, raw=False, template=""))
+
+    def _read_between_tokens(self, opener: str) -> Reading[str]:
+        """Read the text up to the second `opener`. If it is missing, the text must end in one place only."""
+        source = self._source
+        mark = source.mark()
+        try:
+            content = yield from source.read_until(opener)
+            if content is not None:
+                return content
+            found = END_WITHOUT_TOKEN.fullmatch(source.since(mark)) if source.ended_well else None
+            closers = "".join(reversed(self._cursor.open))
+            if found is None or found[2] != closers or PAIR_IN_TEXT.search(found[1]) or opener[0] != "<":
+                raise Truncated
+            source.rewind(mark)
+            source.pos += len(found[1])
+            self._cursor.note_repair("quotes")
+            return found[1]
+        finally:
+            source.unmark()
 
     def read_quoted(self, opener: str, role: Role, *, raw: bool, template: str) -> Reading[str | T]:
         """Read a string between quotes of one character each, whose opener has been read.

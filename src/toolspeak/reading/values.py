@@ -14,7 +14,7 @@ from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.rules import DataRules
 from toolspeak.reading.source import Reading
 from toolspeak.reading.space import SpaceReader
-from toolspeak.reading.strings import NoTemplates, StringReader
+from toolspeak.reading.strings import TOKENS_AS_QUOTES, NoTemplates, StringReader
 
 MAX_VALUE_NESTING = 100
 """How deeply values may be nested."""
@@ -199,7 +199,20 @@ class ValueReader:
         if not words or words.strip(".…") == "" or words.startswith("<"):
             raise ReadError("a value is missing", "Write real values.")
         self._cursor.note_repair("syntax")
+        if (yield from source.starts_with(TOKENS_AS_QUOTES[0])):
+            yield from self._read_lone_quote_token()
+        self._cursor.has_words = True
         return words
+
+    def _read_lone_quote_token(self) -> Reading[None]:
+        """Read a token that closes a string after words, where the token that opens the string is missing."""
+        self._source.pos += len(TOKENS_AS_QUOTES[0])
+        following = yield from self._space.skip()
+        if following == "":
+            raise Truncated
+        if self._cursor.has_words or following not in (",", *self._cursor.open):
+            raise ReadError("a quote has no partner", "Write a quote on both sides of each text.")
+        self._cursor.note_repair("quotes")
 
     def _read_grouped(self, token: str) -> Reading[int | float]:
         """Read the rest of a number; `1,500` is one number where a key would have to follow the comma."""
