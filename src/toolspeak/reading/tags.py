@@ -35,6 +35,7 @@ OPEN_TAG = re.compile(r"<[^<>\n]*\s*")
 
 BLANKS_AND_MARKS = f"{string.whitespace}{SPACE_MARK}{LINE_MARK}"
 BLANKS_AND_QUOTES = f'{string.whitespace}"'
+ALL = re.compile(r"[\s\S]*")
 NOT_A_TAG = re.compile(r"[^<]*")
 NEXT_PAIR = re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>")
 CALL_END = re.compile(r"(?:</tool_calls?>\s*)+", re.I)
@@ -86,6 +87,7 @@ class TagReader:
             elif (yield from source.is_at_end()):
                 raise Truncated
             elif (yield from source.peek(1)) == "<":
+                yield from source.read_while(ALL)
                 raise ReadError("an <arg_key> has no <arg_value>")
             else:
                 self.cursor.note_repair("closers")
@@ -104,7 +106,9 @@ class TagReader:
         elif (yield from source.starts_with("<arg_value>")):
             self.cursor.note_repair("closers")
         else:
-            raise Truncated if (yield from source.is_at_end()) else ReadError("an <arg_key> is not closed")
+            # What follows may be the text of a value, in which nothing is a call.
+            yield from source.read_while(ALL)
+            raise Truncated
         return key.strip()
 
     def _read_pair_text(self, tool: str | None, given: Set[str]) -> Reading[str]:
@@ -149,7 +153,7 @@ class TagReader:
             key = following[1].strip()
             is_next = tool is not None and key in self.emitter.specs[tool].parameters.get("properties", {})
             end = following.start() if is_next and key not in given else None
-        return None if end is None or "</arg_value>" in rest[:end] else end
+        return None if end is None or "<" in rest[:end] else end
 
     def read_tagged(self) -> Reading[int]:
         """Read a call in a tag that names the tool: `<function=name>`, `<invoke name="name">`, `<name>`; returns 1."""

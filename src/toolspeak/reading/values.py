@@ -158,6 +158,8 @@ class ValueReader:
             yield from self._read_item(key, items, watch)
 
         yield from self._brackets.read_items("}", read_entry)
+        if members and self._source.text[self._source.pos - 1] not in "}｝":
+            raise ReadError("a set is not closed", 'Write a list: ["a", "b"].')
         return members or items
 
     def _read_item(self, key: str, items: dict[str, Any], watch: Watch | None) -> Reading[None]:

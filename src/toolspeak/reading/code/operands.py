@@ -190,6 +190,8 @@ class OperandReader:
                 raise ReadError("it is half a set and half an object", HINT)
 
         yield from self.brackets.read_items("}", read_entry)
+        if members and self._source.text[self._source.pos - 1] not in "}｝":
+            raise ReadError("a set is not closed", HINT)
         return ListLiteral(items=tuple(members)) if members else ObjectLiteral(items=tuple(pairs))
 
     def _read_entry(self, char: str) -> Reading[tuple[str | None, Expression] | Constant]:
