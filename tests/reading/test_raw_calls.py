@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, fold
+from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, explain, fold
 from toolspeak.dialects.native import LeakReader
 from toolspeak.messages import Call, Message, Text, ToolCall
 from toolspeak.reading.emitter import is_placeholder
@@ -274,3 +274,17 @@ def test_of_leaked_blocks_only_a_message_of_nothing_else_counts(text, calls):
         content = fold([event for chunk in chunks for event in reader.feed(chunk)] + reader.close())
         assert len(content.calls) == calls
         assert content.text == ("" if calls else text)
+
+
+def test_the_whole_block_is_explained_as_the_call():
+    text = "So:\n```apply_patch\na\n```\n```ApplyPatch\nb\n```\nand\n~~~apply_patch x\nc\n~~~\nend"
+    spans = explain(text, TOOLS).spans
+    told = [
+        (span.kind, text[span.start : span.end], span.rule) for span in spans if span.rule or span.kind == "skipped"
+    ]
+    assert told == [
+        ("call", "```apply_patch\na\n```", "fence"),
+        ("call", "```ApplyPatch\nb\n```", "fence"),
+        ("malformed", "~~~apply_patch x\n", "fence"),
+        ("skipped", "c\n~~~", None),
+    ]

@@ -45,7 +45,7 @@ class CallReader:
         self.values = ValueReader(self.cursor)
         self.tags = TagReader(self.cursor, emitter, self.values)
         self.code = CodeCallReader(self.cursor, emitter)
-        self.raw = RawCallReader(source, emitter)
+        self.raw = RawCallReader(self.cursor, emitter)
         self._nesting = 0
         self._after_opener = False  # whether a token has announced calls and none of them was read yet
 

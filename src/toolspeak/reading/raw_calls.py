@@ -22,9 +22,10 @@ from collections.abc import Callable, Iterable
 
 from toolspeak._frozen import frozen
 from toolspeak.events import Repair
+from toolspeak.reading.cursor import Cursor
 from toolspeak.reading.emitter import EventEmitter, StartedCall, is_placeholder
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading
 from toolspeak.spec import ToolSpec
 
 LABEL = re.compile(r"[\w.$:/-]*")
@@ -74,8 +75,9 @@ class RawFence:
 class RawCallReader:
     """Reads blocks that are calls of tools with a raw text."""
 
-    def __init__(self, source: Source, emitter: EventEmitter) -> None:
-        self._source = source
+    def __init__(self, cursor: Cursor, emitter: EventEmitter) -> None:
+        self._cursor = cursor
+        self._source = cursor.source
         self._emitter = emitter
         self._parameters = find_raw_parameters(emitter.specs.values())
 
@@ -126,6 +128,10 @@ class RawCallReader:
                 source.rewind(mark)
                 return None
             opening = source.since(mark)
+            source.rewind(mark)
+            self._emitter.enter("fence", label)
+            self._cursor.reset()  # the call begins at its fence
+            source.pos += len(opening)
         finally:
             source.unmark()
         source.pos += len((yield from source.peek(1)))
