@@ -81,6 +81,8 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
         return st.sampled_from(args)
     if dataclasses.is_dataclass(hint):
         hints = get_type_hints(hint, include_extras=True)
+        if hint is ToolSpec:
+            hints["raw"] = NoneType  # it must name a parameter, and the schemas here have none
         return st.builds(hint, **{field.name: strategy(hints[field.name]) for field in dataclasses.fields(hint)})
     plain = {
         str: TEXTS,
@@ -234,9 +236,20 @@ def test_a_run_is_written_with_the_specs_of_its_tools():
             "sequential": False,
             "timeout": 2,
             "max_output": None,
+            "raw": None,
         }
     ]
     assert load_facts(dump_facts([started])) == (started,)
+
+
+def test_a_spec_with_a_raw_text_is_saved_and_one_from_before_there_were_raw_texts_is_read():
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    spec = ToolSpec(name="write", description="Write.", parameters=schema, raw="text")
+    started = RunStarted(run_id="r", model="m", dialect="json", messages=(), tools=(spec,))
+    assert load_facts(dump_facts([started])) == (started,)
+    saved = encode(started)
+    del saved["tools"][0]["raw"]
+    assert decode(saved) == dataclasses.replace(started, tools=(dataclasses.replace(spec, raw=None),))
 
 
 def test_a_run_that_was_saved_without_the_specs_of_its_tools_is_read():

@@ -55,3 +55,41 @@ def test_what_is_no_definition_is_refused(definition: Any, complaint: str):
     with pytest.raises(UsageError) as caught:
         read_definition(definition, "file.json")
     assert str(caught.value) == complaint
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        {"type": "custom", "name": "f", "description": "d"},
+        {"type": "custom", "name": "f", "description": "d", "format": {"type": "text"}},
+        {"type": "custom", "custom": {"name": "f", "description": "d"}},
+    ],
+)
+def test_a_custom_tool_takes_one_raw_text(definition: dict[str, Any]):
+    spec = read_definition(definition)
+    assert (spec.name, spec.description, spec.raw) == ("f", "d", "input")
+    assert (list(spec.parameters["properties"]), spec.parameters["required"]) == (["input"], ["input"])
+
+
+def test_a_definition_names_the_parameter_for_its_raw_text():
+    assert read_definition({"name": "f", "parameters": SCHEMA, "raw": "city"}).raw == "city"
+    assert read_definition({"type": "function", "function": {"name": "f", "parameters": SCHEMA, "raw": "city"}}).raw
+    assert read_definition({"name": "f", "parameters": SCHEMA}).raw is None
+
+
+def test_a_custom_tool_of_anthropic_has_a_schema_and_no_raw_text():
+    spec = read_definition({"type": "custom", "name": "f", "input_schema": SCHEMA})
+    assert (spec.raw, spec.parameters) == (None, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("raw", "complaint"),
+    [
+        ("town", "file.json: f: raw='town' names no parameter; the parameters are: city"),
+        (3, "file.json: raw of f is the name of a parameter, as a text"),
+    ],
+)
+def test_a_wrong_name_for_the_raw_text_is_refused(raw: Any, complaint: str):
+    with pytest.raises(UsageError) as caught:
+        read_definition({"name": "f", "parameters": SCHEMA, "raw": raw}, "file.json")
+    assert str(caught.value) == complaint

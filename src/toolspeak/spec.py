@@ -31,6 +31,11 @@ class ToolSpec:
         sequential: Whether a call must run alone.
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that a model is shown.
+        raw: The parameter that takes one raw text, such as a patch or a program. In the text dialects, a model may
+            write that text as it is, in a fenced block labelled with the name of the tool.
+
+    Raises:
+        ValueError: `raw` names no string parameter, or not the only required one.
     """
 
     name: str
@@ -42,9 +47,33 @@ class ToolSpec:
     sequential: bool = False
     timeout: float | None = None
     max_output: int | None = None
+    raw: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", object_schema(self.parameters))
+        if self.raw is not None:
+            _check_raw(self.name, self.raw, self.parameters)
+
+
+NOT_RAW_KEYWORDS = frozenset({"enum", "const", "format"})
+"""Keywords of a string that is not any text: a choice, a date, a path."""
+
+
+def _check_raw(tool: str, raw: str, parameters: Schema) -> None:
+    """Raise `ValueError` unless a tool can take its arguments as the raw text `raw`."""
+    properties = cast("Mapping[str, Schema]", parameters["properties"])
+    if raw not in properties:
+        known = ", ".join(properties) or "none"
+        raise ValueError(f"{tool}: raw={raw!r} names no parameter; the parameters are: {known}")
+    schema = resolve_reference(properties[raw], parameters)
+    if schema.get("type") != "string" or NOT_RAW_KEYWORDS & schema.keys():
+        raise ValueError(f"{tool}: raw={raw!r} names a parameter that is not a str; annotate it with str")
+    others = [name for name in parameters.get("required", ()) if name != raw]
+    if others:
+        cure = "give the others defaults, or do without raw"
+        raise ValueError(f"{tool}: raw={raw!r} must be the only required parameter, beside {', '.join(others)}; {cure}")
+    if raw not in parameters.get("required", ()):
+        raise ValueError(f"{tool}: raw={raw!r} names a parameter with a default; raw is for the required one")
 
 
 MAX_REFERENCES = 32

@@ -1,5 +1,7 @@
 """What a model is shown: tools, history, and what is asked for."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -230,3 +232,126 @@ def test_a_dialect_is_had_by_name_and_a_wrong_name_is_told():
     assert set(DIALECTS) == {"native", "json", "typescript", "python"}
     with pytest.raises(UsageError, match="there is no dialect 'klingon'; the dialects are: native, json"):
         dialect("klingon")
+
+
+# Tools that take a raw text
+
+PATCH = ToolSpec(
+    name="apply_patch",
+    description="Apply a patch.",
+    parameters={
+        "type": "object",
+        "properties": {"patch": {"type": "string"}, "check": {"type": "boolean"}},
+        "required": ["patch"],
+    },
+    raw="patch",
+)
+PATCH_TEXT = '+say "hi"\n```\n+C:\\temp'
+RAW_HISTORY = [
+    user("Change it."),
+    Message(
+        role="assistant",
+        parts=(
+            Text(text="So:"),
+            Call(call=ToolCall(id="call_9", name="apply_patch", arguments={"patch": PATCH_TEXT})),
+            Call(call=CALL),
+        ),
+    ),
+    Message(role="tool", parts=(Result(call_id="call_9", content=(Text(text="done"),)),)),
+]
+RAW_INSTRUCTIONS = """
+Call apply_patch in a different way: write the text as it is, without quotes or escapes, in a block labelled with the name:
+
+```apply_patch
+...
+```
+
+If the text holds ``` itself, use a longer fence around it, such as ````apply_patch and ````.
+""".strip()
+
+
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+def test_only_with_such_a_tool_the_prompt_tells_how_to_write_a_raw_text(text_dialect):
+    plain = ToolSpec(name=PATCH.name, description=PATCH.description, parameters=PATCH.parameters)
+    without = text_dialect.prompt([WEATHER, plain])
+    assert text_dialect.prompt([WEATHER, PATCH]) == f"{without}\n\n{RAW_INSTRUCTIONS}"
+    assert "different way" not in without
+
+
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+def test_a_tool_with_the_name_of_a_language_is_called_as_all_others(text_dialect):
+    python = ToolSpec(name="python", description="", parameters=PATCH.parameters, raw="patch")
+    assert "different way" not in text_dialect.prompt([python])
+
+
+def test_several_raw_tools_are_named_together():
+    other = ToolSpec(name="run_sql", description="", parameters=PATCH.parameters, raw="patch")
+    assert "Call apply_patch and run_sql in a different way" in JSON.prompt([PATCH, WEATHER, other])
+
+
+def test_the_example_of_a_call_is_one_of_another_tool():
+    now = ToolSpec(name="now", description="", parameters={})
+    assert '{"name": "get_weather"' in JSON.prompt([PATCH, now, WEATHER])
+    assert '{"name": "now"' in JSON.prompt([PATCH, now])
+
+
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+def test_an_earlier_raw_text_is_shown_as_a_block(text_dialect):
+    shown = text_dialect.render([PATCH, WEATHER], RAW_HISTORY).messages
+    block = f"````apply_patch\n{PATCH_TEXT}\n````"
+    assert shown[-2].text == f"So:\n{block}\n{text_dialect.format_calls([CALL])}"
+    assert shown[-1].text == "Results of your calls:\napply_patch → done"
+    parser = text_dialect.parser([PATCH, WEATHER])
+    content = fold(parser.feed(shown[-2].text) + parser.close())
+    assert [ready.call.arguments for ready in content.calls] == [{"patch": PATCH_TEXT}, CALL.arguments]
+
+
+@pytest.mark.parametrize("text_dialect", [TYPESCRIPT, PYTHON], ids=ids)
+@pytest.mark.parametrize(
+    "arguments", [{"patch": "+a", "check": True}, {"patch": Ref(call="call_1")}, {"patch": Concat(parts=("a", "b"))}]
+)
+def test_a_call_that_holds_more_than_a_text_is_written_as_all_others(text_dialect, arguments):
+    said = (CALL, ToolCall(id="call_2", name="apply_patch", arguments=arguments))
+    history = [Message(role="assistant", parts=tuple(Call(call=call) for call in said))]
+    shown = text_dialect.render([PATCH, WEATHER], history).messages[-1]
+    assert shown.text == text_dialect.format_calls(said)
+
+
+def raw_rule(grammar: str) -> re.Pattern[str]:
+    """The first call of a grammar as a regular expression: its rules for raw texts are nearly one."""
+    rules = dict(line.split(" ::= ", 1) for line in grammar.split("\n"))
+    pattern = rules["call-1"]
+    for name in re.findall(r"raw-\d", pattern):
+        pattern = pattern.replace(name, f"(?:{rules[name]})")
+    return re.compile(pattern.replace(" ", "").replace('"', ""))
+
+
+@pytest.mark.parametrize("text_dialect", TEXT, ids=ids)
+@pytest.mark.parametrize("parallel", [True, False])
+def test_a_forced_raw_text_is_held_to_its_block(text_dialect, parallel):
+    choice = ToolChoice(mode="required")
+    held = text_dialect.render([PATCH, WEATHER], RAW_HISTORY[:1], choice=choice, parallel=parallel).constraint
+    assert held is not None
+    assert held.json_schema is None  # it would forbid the block
+    assert held.grammar is not None
+    root = held.grammar.split("\n")[0]
+    opened = '"<tool_call>\\n"' if text_dialect is JSON else f'"```{text_dialect.name}\\n"'
+    assert root.startswith(f"root ::=  (call-1 | {opened} call-2 ")
+    block = raw_rule(held.grammar)
+    for text in ("", "+a\n\n+b", "``\n ```\n```x\n~~~", '"\\'):
+        assert block.fullmatch(f"```apply_patch\n{text}\n```")
+    assert block.fullmatch("````apply_patch\n+a\n```\n+b\n````")
+    assert not block.fullmatch("```apply_patch\n+a\n```\n+b\n```")
+    assert not block.fullmatch("```apply_patch\n+a\n````\n+b\n```")
+    assert not block.fullmatch("```apply_patch\n+a")
+
+
+def test_a_forced_call_of_another_tool_is_held_to_as_ever():
+    choice = ToolChoice(mode="named", names=("get_weather",))
+    for text_dialect in TEXT:
+        alone = text_dialect.render([WEATHER], HISTORY, choice=choice).constraint
+        assert text_dialect.render([PATCH, WEATHER], HISTORY, choice=choice).constraint == alone
+
+
+def test_for_an_api_a_raw_text_is_a_string():
+    assert NATIVE.render([PATCH], RAW_HISTORY).messages == tuple(RAW_HISTORY)

@@ -30,7 +30,9 @@ def tools_of(record: dict[str, Any]) -> list[ToolSpec]:
 
 def as_record(specs: list[ToolSpec], text: str) -> str:
     """A text as a line for `own.jsonl`; hypothesis prints it for an example that fails. `expected` is left to fill in."""
-    tools = [{"name": spec.name, "parameters": spec.parameters} for spec in specs]
+    tools = [
+        {"name": spec.name, "parameters": spec.parameters, **({"raw": spec.raw} if spec.raw else {})} for spec in specs
+    ]
     return f"record: {json.dumps({'id': '', 'tools': tools, 'text': text, 'expected': []}, ensure_ascii=False)}"
 
 

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
@@ -119,6 +120,45 @@ def test_a_wrong_option_is_refused_with_the_right_ones(options: dict[str, Any], 
     with pytest.raises(UsageError) as caught:
         tool(**options)(lambda: None)
     assert message in str(caught.value)
+
+
+def write_page(text: str, title: str = "", day: date = date.min, size: Annotated[int, Field(alias="Size")] = 1) -> None:
+    """Write a page."""
+
+
+@pytest.mark.parametrize(
+    ("function", "raw", "message"),
+    [
+        (write_page, "page", "write_page: raw='page' names no parameter; the parameters are: text, title, day, Size"),
+        (write_page, "day", "write_page: raw='day' names a parameter that is not a str; annotate it with str"),
+        (write_page, "size", "write_page: raw='Size' names a parameter that is not a str; annotate it with str"),
+        (write_page, "title", "write_page: raw='title' must be the only required parameter, beside text; give"),
+        (lambda: None, "text", "names no parameter; the parameters are: none"),
+    ],
+)
+def test_a_parameter_that_cannot_take_a_raw_text_is_refused(function: Any, raw: str, message: str):
+    with pytest.raises(UsageError) as caught:
+        Tool(function, name=None if function is write_page else "f", raw=raw)
+    assert message in str(caught.value)
+
+
+def test_a_raw_text_with_a_default_is_refused():
+    def search(text: str = "") -> None: ...
+
+    with pytest.raises(UsageError, match="search: raw='text' names a parameter with a default"):
+        Tool(search, raw="text")
+
+
+def test_a_raw_text_is_named_as_the_model_is_shown_it():
+    @tool(raw="text")
+    def run(text: Annotated[str, Field(alias="Program", min_length=1)], context: Context[None]) -> str:
+        """Run a program."""
+        return text
+
+    assert run.spec.raw == "Program"
+    assert Tool(run, effect="read").spec.raw == "Program"
+    assert Tool(run, raw=None).spec.raw is None
+    assert run.bind({"Program": "x"}).kwargs["text"] == "x"
 
 
 def test_options_reach_the_spec():

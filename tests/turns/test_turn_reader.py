@@ -355,3 +355,40 @@ def test_usage_is_the_endpoints_or_estimated():
     assert ended(read([Answer(parts=(Text(text="12345"),), finish="stop")])).usage == Usage(
         output_tokens=2, estimated=True
     )
+
+
+# Raw texts
+
+RUN_SQL = ToolSpec(
+    name="run_sql",
+    description="Run a query.",
+    parameters={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+    raw="query",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        pytest.param("```run_sqll\nSELECT '```'\n```", "run_sqll", id="alone"),
+        pytest.param("~~~~exec_run_sql\n~~~\n~~~~\n", "exec_run_sql", id="tildes"),
+        pytest.param("Look:\n```run_sqll\nSELECT 1\n```", None, id="with words"),
+        pytest.param("```sql\nSELECT 1\n```", None, id="a language"),
+        pytest.param("```run_sqll\nSELECT 1\n", None, id="never closed"),
+        pytest.param("```open_file\nSELECT 1\n```", None, id="another name"),
+    ],
+)
+def test_a_block_with_nearly_the_name_of_a_raw_tool_is_told_the_right_one(text: str, name: str | None):
+    reader = TurnReader(DIALECTS["json"], [RUN_SQL])
+    events = reader.feed([Answer(parts=(Text(text=text),), finish="stop")])
+    malformed = [event for event in events if isinstance(event, CallMalformed)]
+    assert [(event.name, event.hint) for event in malformed] == ([(name, "Did you mean run_sql?")] if name else [])
+    assert not any(isinstance(event, CallReady) for event in events)
+
+
+def test_a_raw_text_is_a_call_of_the_turn_and_its_words_are_kept():
+    text = 'Now:\n```run_sql\nSELECT "a"\n```'
+    reader = TurnReader(DIALECTS["json"], [RUN_SQL])
+    last = ended(reader.feed([Answer(parts=(Text(text=text),), finish="stop")]))
+    assert [call.arguments for call in last.message.calls] == [{"query": 'SELECT "a"'}]
+    assert (last.message.text, last.message.raw) == ("Now:", Raw(dialect="json", text=text))

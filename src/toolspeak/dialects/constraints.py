@@ -2,6 +2,10 @@
 
 A grammar fixes the form of the call and the names of tools and keys. Whether values fit is checked when the answer is
 read, as for every answer.
+
+A tool with a raw text is called by a block with its name (`raw_notation.py`), so that its text needs no escapes under a
+grammar either. No JSON schema describes such a block: where one of the forced tools has a raw text, there is only a
+grammar, and a server that honours schemas alone is asked in words.
 """
 
 import json
@@ -11,6 +15,7 @@ from typing import Any
 from toolspeak.dialects.dialect import Constraint
 from toolspeak.dialects.notation import identifier, parameters_of
 from toolspeak.events import ToolChoice
+from toolspeak.reading.raw_calls import has_raw_form
 from toolspeak.spec import Schema, ToolSpec
 
 JSON_RULES = r"""
@@ -22,6 +27,9 @@ string ::= "\"" ([^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\"
 number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
 space ::= " "?
 """.strip()
+
+RAW_FENCES = ("```", "````", "``````")
+"""Fences among which a model may choose, so that its text may hold a shorter one."""
 
 PYTHON_RULES = JSON_RULES.replace('"true" | "false" | "null"', '"True" | "False" | "None"')
 
@@ -35,8 +43,9 @@ def forced_tools(specs: Sequence[ToolSpec], choice: ToolChoice) -> list[ToolSpec
 
 def constrain_json(specs: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> Constraint:
     """Constrain an answer to calls as JSON objects."""
+    has_raw = any(map(has_raw_form, forced_tools(specs, choice)))
     return Constraint(
-        json_schema=_json_schema(specs, choice, parallel=parallel),
+        json_schema=None if has_raw else _json_schema(specs, choice, parallel=parallel),
         grammar=_json_grammar(specs, choice, parallel=parallel),
     )
 
@@ -71,32 +80,60 @@ def _call_schema(spec: ToolSpec) -> dict[str, Any]:
 def _json_grammar(specs: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> str:
     """Return the grammar of calls as JSON in tags."""
     tools = forced_tools(specs, choice)
-    heads = {
-        rule: f'{json.dumps({"name": spec.name}, ensure_ascii=False)[:-1]}, "arguments": '
-        for rule, spec in _name_rules(tools)
-    }
-    rules = [f'{rule} ::= {_terminal(head)} object "}}"' for rule, head in heads.items()]
     before, after = _terminal("<tool_call>\n"), _terminal("\n</tool_call>")
-    calls = [f"{before} {rule} {after}" for rule, _ in _name_rules(tools)]
-    return _grammar(
-        calls, rules, choice, parallel=parallel, between=_terminal("\n"), around=("", ""), values=JSON_RULES
-    )
+    rules: list[str] = []
+    calls: list[str] = []
+    for rule, spec in _name_rules(tools):
+        head = f'{json.dumps({"name": spec.name}, ensure_ascii=False)[:-1]}, "arguments": '
+        is_raw = has_raw_form(spec)
+        rules.append(_raw_rule(rule, spec) if is_raw else f'{rule} ::= {_terminal(head)} object "}}"')
+        calls.append(rule if is_raw else f"{before} {rule} {after}")
+    values = _with_raw_lines(JSON_RULES, tools)
+    return _grammar(calls, rules, choice, parallel=parallel, between=_terminal("\n"), around=("", ""), values=values)
 
 
 def _code_grammar(specs: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool, python: bool) -> str:
-    """Return the grammar of calls in a block of code."""
+    """Return the grammar of calls in a block of code. Beside raw texts, each call is in a block of its own."""
     tools = forced_tools(specs, choice)
-    rules: list[str] = []
-    for rule, spec in _name_rules(tools):
-        keys = [_terminal(f"{name}=" if python else f"{name}: ") for name, _ in parameters_of(spec.parameters)]
-        pair = f"({' | '.join(keys)}) value" if keys else ""
-        pairs = f'({pair} (", " {pair})*)?' if keys else ""
-        opened, closed = ("(", ")") if python else ("({", "})")
-        rules.append(f"{rule} ::= {_terminal(identifier(spec.name) + opened)} {pairs} {_terminal(closed)}")
+    has_raw = any(map(has_raw_form, tools))
     fence = ("```python\n" if python else "```typescript\n", "\n```")
-    values = PYTHON_RULES if python else JSON_RULES
-    calls = [rule for rule, _ in _name_rules(tools)]
-    return _grammar(calls, rules, choice, parallel=parallel, between=_terminal("\n"), around=fence, values=values)
+    before, after = map(_terminal, fence)
+    rules: list[str] = []
+    calls: list[str] = []
+    for rule, spec in _name_rules(tools):
+        is_raw = has_raw_form(spec)
+        rules.append(_raw_rule(rule, spec) if is_raw else _code_rule(rule, spec, python=python))
+        calls.append(rule if is_raw or not has_raw else f"{before} {rule} {after}")
+    around = ("", "") if has_raw else fence
+    values = _with_raw_lines(PYTHON_RULES if python else JSON_RULES, tools)
+    return _grammar(calls, rules, choice, parallel=parallel, between=_terminal("\n"), around=around, values=values)
+
+
+def _code_rule(rule: str, spec: ToolSpec, *, python: bool) -> str:
+    keys = [_terminal(f"{name}=" if python else f"{name}: ") for name, _ in parameters_of(spec.parameters)]
+    pair = f"({' | '.join(keys)}) value" if keys else ""
+    pairs = f'({pair} (", " {pair})*)?' if keys else ""
+    opened, closed = ("(", ")") if python else ("({", "})")
+    return f"{rule} ::= {_terminal(identifier(spec.name) + opened)} {pairs} {_terminal(closed)}"
+
+
+def _raw_rule(rule: str, spec: ToolSpec) -> str:
+    """Return the rule for a block with a raw text, in any of the fences."""
+    newline = _terminal("\n")
+    blocks = [
+        f"{_terminal(f'{fence}{spec.name}')} {newline} (raw-{len(fence)} {newline})* {_terminal(fence)}"
+        for fence in RAW_FENCES
+    ]
+    return f"{rule} ::= {' | '.join(blocks)}"
+
+
+def _with_raw_lines(rules: str, tools: list[ToolSpec]) -> str:
+    """Add the rules for a line of raw text within each of the fences, if a tool needs them: no line is the fence."""
+    lines = [
+        f'raw-{len(fence)} ::= "`"{{0,{len(fence) - 1}}} ([^`\\n] [^\\n]*)? | "`"{{{len(fence)},}} [^`\\n] [^\\n]*'
+        for fence in RAW_FENCES
+    ]
+    return "\n".join([rules, *lines]) if any(map(has_raw_form, tools)) else rules
 
 
 def _grammar(

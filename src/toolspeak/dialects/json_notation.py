@@ -7,6 +7,7 @@ from typing import Any, cast
 from toolspeak.codec import encode_argument
 from toolspeak.dialects.notation import parameters_of
 from toolspeak.messages import ToolCall
+from toolspeak.reading.raw_calls import has_raw_form
 from toolspeak.spec import Schema, ToolSpec
 
 
@@ -14,7 +15,8 @@ def format_example(specs: Sequence[ToolSpec]) -> str:
     """Write an example of a call with values: shown no values, small models copy the types as arguments."""
     if not specs:
         return _format_object("name", {"key": "value"})
-    spec = next((spec for spec in specs if spec.parameters.get("properties")), specs[0])
+    # A tool with a raw text is called in another way, so it is the example only where there is no other tool.
+    spec = min(specs, key=lambda spec: (has_raw_form(spec), not spec.parameters.get("properties")))
     required = spec.parameters.get("required") or list(spec.parameters.get("properties", {}))[:1]
     arguments = {name: sample_value(sub) for name, sub in parameters_of(spec.parameters) if name in required}
     return _format_object(spec.name, arguments)

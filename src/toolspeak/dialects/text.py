@@ -1,13 +1,12 @@
 """The text dialects: tools are described in the system prompt, and calls are written in the text of messages."""
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Protocol
 
 from toolspeak._frozen import frozen
-from toolspeak.dialects import json_notation, python_notation, typescript_notation
+from toolspeak.dialects import json_notation, python_notation, raw_notation, typescript_notation
 from toolspeak.dialects.constraints import (
     constrain_json,
     constrain_python,
@@ -17,6 +16,7 @@ from toolspeak.dialects.constraints import (
 from toolspeak.dialects.dialect import Constraint, Parser, Shown
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Media, Message, Part, Result, Role, Text, ToolCall
+from toolspeak.reading.raw_calls import find_raw_parameters
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
@@ -61,6 +61,7 @@ class TextDialect:
     ) -> Shown:
         """Return the conversation with the tools in its system message, and the choice of this turn at its end."""
         calls: dict[str, ToolCall] = {}
+        raw = find_raw_parameters(specs)
         messages: list[Message] = []
         has_prompt = False
         for message in history:
@@ -69,7 +70,7 @@ class TextDialect:
                 has_prompt = True
                 continue
             calls |= {call.id: call for call in message.calls}
-            messages.append(self._render_message(message, calls))
+            messages.append(self._render_message(message, calls, raw))
         if specs and not has_prompt:
             messages.insert(0, _text_message("system", self.prompt(specs)))
         if specs and (note := choice_note(choice, parallel=parallel)) and messages:
@@ -80,11 +81,12 @@ class TextDialect:
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
         """Return the part of the system message that shows the tools and says how to call them."""
-        return (
+        prompt = (
             _template(self.name)
             .replace("{tools}", self.format_tools(specs))
             .replace("{example}", json_notation.format_example(specs))
         )
+        return "\n\n".join(filter(None, (prompt, raw_notation.format_instructions(specs))))
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
@@ -99,25 +101,32 @@ class TextDialect:
         """
         return Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
 
-    def _render_message(self, message: Message, calls: dict[str, ToolCall]) -> Message:
-        """Render one message of the history. `calls` holds all calls so far, by id."""
+    def _render_message(self, message: Message, calls: dict[str, ToolCall], raw: Mapping[str, str]) -> Message:
+        """Render one message of the history.
+
+        Args:
+            message: The message.
+            calls: All calls so far, by id.
+            raw: The parameter for the raw text of each tool that takes one, by the name of the tool.
+        """
         if message.role == "assistant":
             if message.raw is not None and message.raw.dialect == self.name:
                 return _text_message("assistant", message.raw.text)
-            written = self.format_calls(message.calls) if message.calls else ""
+            has_calls = bool(message.calls)
+            written = raw_notation.format_mixed_calls(message.calls, raw, self.format_calls) if has_calls else ""
             return _text_message("assistant", "\n".join(filter(None, (message.text, written))))
         if message.role == "tool":
-            return self._render_results(message, calls)
+            return self._render_results(message, calls, raw)
         kept = tuple(part for part in message.parts if isinstance(part, Text | Media))
         return Message(role=message.role, parts=kept)
 
-    def _render_results(self, message: Message, calls: dict[str, ToolCall]) -> Message:
+    def _render_results(self, message: Message, calls: dict[str, ToolCall], raw: Mapping[str, str]) -> Message:
         """Render results as a message of the user, since a model of text knows no other role for them."""
         parts: list[Part] = []
         texts: list[str] = []
         for part in message.parts:
             if isinstance(part, Result):
-                texts.append(self._format_result(part, calls.get(part.call_id)))
+                texts.append(self._format_result(part, calls.get(part.call_id), raw))
                 parts += [each for each in part.content if isinstance(each, Media)]
             elif isinstance(part, Text):
                 texts.append(part.text)
@@ -126,16 +135,20 @@ class TextDialect:
         head = "Results of your calls:\n"
         return Message(role="user", parts=(Text(text=head + "\n".join(texts)), *parts))
 
-    def _format_result(self, result: Result, call: ToolCall | None) -> str:
+    def _format_result(self, result: Result, call: ToolCall | None, raw: Mapping[str, str]) -> str:
         text = "".join(part.text for part in result.content if isinstance(part, Text))
         if result.is_error:
             text = f"Error: {text}"
-        source = self.format_call(call) if call else result.call_id
+        source = self._format_source(call, raw) if call else result.call_id
         source = source if len(source) <= MAX_INLINE_CHARS else f"{source[:MAX_INLINE_CHARS]}…"
         if len(text) <= MAX_INLINE_CHARS and "\n" not in text:
             return f"{source} → {text}"
-        fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
+        fence = raw_notation.fence_around(text)
         return f"{source} →\n{fence}output\n{text}\n{fence}"
+
+    def _format_source(self, call: ToolCall, raw: Mapping[str, str]) -> str:
+        """Write the call before its result. A raw text is left out: quotes would show another form of it."""
+        return call.name if raw_notation.find_raw_text(call, raw) is not None else self.format_call(call)
 
 
 JSON = TextDialect(

@@ -4,6 +4,7 @@
     name(…), x = name(…)           code
     name{…}, name⟨separator⟩{…}    a name, then its arguments
     <function=name> … </function>  tags within tags
+    ```name … ```                  a raw text, for a tool that takes one (`raw_calls.py`); here within tags only
 
 The caller says whether a call was announced, for example by a tag (`explicit`). What was announced and cannot be read
 is a malformed call; what was not announced is left to be read as text.
@@ -15,6 +16,7 @@ from typing import Any
 from toolspeak.reading.code_calls import CodeCallReader
 from toolspeak.reading.cursor import Cursor, ReadError
 from toolspeak.reading.emitter import EventEmitter, StartedCall
+from toolspeak.reading.raw_calls import RawCallReader
 from toolspeak.reading.shapes import CallDetector, NotACall, find_calls
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.strings import BLANKS
@@ -43,6 +45,7 @@ class CallReader:
         self.values = ValueReader(self.cursor)
         self.tags = TagReader(self.cursor, emitter, self.values)
         self.code = CodeCallReader(self.cursor, emitter)
+        self.raw = RawCallReader(self.cursor, emitter)
         self._nesting = 0
         self._after_opener = False  # whether a token has announced calls and none of them was read yet
 
@@ -63,7 +66,10 @@ class CallReader:
             if char in "`~" and (yield from source.peek(3)) in ("```", "~~~"):
                 if not explicit:
                     return total
-                yield from self._skip_fence()
+                if (yield from self.raw.read_block()):
+                    total += 1
+                else:
+                    yield from self._skip_fence()
                 continue
             token = (yield from next_token(source)) if source.text[source.pos].lower() in FIRST_CHARS else None
             if token is not None:

@@ -1,4 +1,7 @@
-"""Calls in fenced blocks: every block may hold calls, unless its label says that it is text."""
+"""Calls in fenced blocks: every block may hold calls, unless its label says that it is text.
+
+A block that is labelled with the name of a tool for raw texts is itself a call (`raw_calls.py`).
+"""
 
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.fences import FenceScanner
@@ -20,6 +23,10 @@ class FencedCallReader:
 
     def read_block(self) -> Reading[None]:
         """Read the fenced block that opens here. Its fence is shown only if the block holds no call."""
+        if (yield from self._calls.raw.read_block()):
+            self._prose.after_call = True
+            self._prose.start_line()
+            return
         fence = yield from self._fences.read_opening()
         if fence.label in RESULT_LABELS and self._emitter.has_call:
             self._emitter.muted = True

@@ -87,6 +87,7 @@ class Tool(Generic[P, R]):
         sequential: bool | Unset = UNSET,
         timeout: float | Unset | None = UNSET,
         max_output: int | Unset | None = UNSET,
+        raw: str | Unset | None = UNSET,
     ) -> None:
         base: ToolSpec | None = None
         if isinstance(function, Tool):
@@ -108,6 +109,10 @@ class Tool(Generic[P, R]):
         if max_output is not None and not max_output > 0:
             raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
         signature = read_signature(function, name)
+        if not isinstance(raw, Unset):
+            # `raw` is the name in the function, and `spec.raw` the name that the model is shown.
+            raw = next((each.key for each in signature.parameters if each.name == raw), raw)
+        raw = _choose(raw, base.raw if base else None)
         documented = read_docstring(signature.docstring)
         full, validators = _build_parameters(signature, documented.parameters)
         self.function = function
@@ -120,17 +125,21 @@ class Tool(Generic[P, R]):
             schema=full,
             is_recursive=is_recursive(full.get("$defs", {})),
         )
-        self.spec = ToolSpec(
-            name=signature.name,
-            description=documented.description if description is None else description,
-            parameters=drop_enum_names(full),
-            returns=_build_return_schema(signature.returns, documented.returns),
-            effect=effect,
-            approve=approve,
-            sequential=sequential,
-            timeout=timeout,
-            max_output=max_output,
-        )
+        try:
+            self.spec = ToolSpec(
+                name=signature.name,
+                description=documented.description if description is None else description,
+                parameters=drop_enum_names(full),
+                returns=_build_return_schema(signature.returns, documented.returns),
+                effect=effect,
+                approve=approve,
+                sequential=sequential,
+                timeout=timeout,
+                max_output=max_output,
+                raw=raw,
+            )
+        except ValueError as error:  # `raw` names a parameter that cannot take a raw text
+            raise UsageError(str(error)) from None
         if inspect.isroutine(function):
             update_wrapper(self, function)
 
@@ -231,6 +240,7 @@ def tool(
     sequential: bool = ...,
     timeout: float | None = ...,
     max_output: int | None = ...,
+    raw: str | None = ...,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 @overload
 def tool(
@@ -244,6 +254,7 @@ def tool(
     sequential: bool = ...,
     timeout: float | None = ...,
     max_output: int | None = ...,
+    raw: str | None = ...,
 ) -> Tool[P, R]: ...
 def tool(
     function: Callable[..., Any] | None = None,
@@ -256,6 +267,7 @@ def tool(
     sequential: bool | Unset = UNSET,
     timeout: float | Unset | None = UNSET,
     max_output: int | Unset | None = UNSET,
+    raw: str | Unset | None = UNSET,
 ) -> Any:
     """Make a tool with options that a signature cannot express. A plain function can be used as a tool without it.
 
@@ -268,6 +280,8 @@ def tool(
         sequential: Run a call alone, not beside other calls.
         timeout: Seconds after which a call is given up.
         max_output: Characters of the result that the model is shown.
+        raw: The `str` parameter, the only required one, that takes a raw text such as a patch or a program. In the
+            text dialects the model may write the text as it is, in a fenced block labelled with the tool's name.
 
     Examples:
         >>> @tool(effect="read", timeout=5)
@@ -288,6 +302,7 @@ def tool(
             sequential=sequential,
             timeout=timeout,
             max_output=max_output,
+            raw=raw,
         )
 
     return make if function is None else make(function)

@@ -8,6 +8,9 @@ A text is searched in two ways. It is read as a whole, by the reader that reads 
 place where the tool is named in the shape of a call, since what stands before such a place (reasoning, an open fence, a
 string without its end) may hide the call from a reader of the whole, and a model may leave it out.
 
+For a raw text in a block with the name of its tool, it is enough that its words follow such a label: the block in the
+result may be indented, quoted or never closed, and the model may write it without those faults.
+
 Texts are searched only for a call that was read from text, and only those that name its tool. What was read is kept for
 the whole run.
 """
@@ -19,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.dialects.dialect import Dialect, Parser
@@ -27,6 +30,7 @@ from toolspeak.dialects.native import NativeDialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.events import CallReady
 from toolspeak.messages import Concat, Media, Message, Ref, Result, Text, ToolCall
+from toolspeak.reading.raw_calls import find_raw_parameters
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.tokens import ROLES
 from toolspeak.spec import ToolSpec
@@ -59,6 +63,7 @@ OPENERS = re.compile("|".join(re.escape(token) for token, role in ROLES.items() 
 MAX_INLINE_CLOSERS = 8
 """Brackets after the name of a tool in a sentence at which its call may end."""
 
+WORD = re.compile(r"\S+")
 CLOSERS = re.compile(r"[)}]")
 BRACES = re.compile(r"[{}]")
 CODED_CHARS = re.compile(r"\\[ux]|&[#\w]")
@@ -66,6 +71,13 @@ CODED_CHARS = re.compile(r"\\[ux]|&[#\w]")
 
 ESCAPES = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt\"'/\\]))")
 ESCAPED_CHARS = {"n": "\n", "r": "\r", "t": "\t"}
+FENCE_END = re.compile(r"(?:`{3}|~{3})[ \t]{0,8}\Z")
+"""The end of a fence, before its label."""
+
+MAX_LABEL_LINE_CHARS = 200
+QUOTE_MARKS = re.compile(r"^[ \t]*(?:[>|][ \t]*)+", re.MULTILINE)
+"""Marks of a quotation at the beginning of a line."""
+
 TEXT_MEDIA = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml|javascript))")
 
 Key: TypeAlias = str
@@ -110,6 +122,7 @@ class QuotationFinder:
         if not isinstance(dialect, TextDialect | NativeDialect):
             self._parsers.append(lambda: dialect.parser(specs))
         self._names: dict[str, _ToolName] = {}
+        self._raw_parameters = find_raw_parameters(specs)
         self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
         self._history: Sequence[Message] = ()
 
@@ -127,14 +140,24 @@ class QuotationFinder:
         key = keys[call.id] = make_key(call, keys)
         name, words = self._name(call.name), _words(call.arguments)
         size = 2 * len(repr(call.arguments)) + 200
+        raw = self._raw_words(call)
+
+        def holds(source: _SourceText, *, inline: bool) -> bool:
+            if not source.names(name):
+                return False
+            is_raw = raw is not None and source.holds_raw(name, raw, inline=inline)
+            return is_raw or source.holds(key, name, words, size, inline=inline)
+
         for quotation, source in self._foreign_sources():
-            if source.names(name) and source.holds(key, name, words, size):
-                is_own = key in self._allowed_keys() or any(
-                    each.names(name) and each.holds(key, name, words, size, inline=True)
-                    for each in self._user_sources()
-                )
+            if holds(source, inline=False):
+                is_own = key in self._allowed_keys() or any(holds(each, inline=True) for each in self._user_sources())
                 return None if is_own else quotation
         return None
+
+    def _raw_words(self, call: ToolCall) -> list[str] | None:
+        """Return the words of a call's raw text; None if its tool takes no raw text."""
+        text = call.arguments.get(self._raw_parameters.get(call.name, ""))
+        return QUOTE_MARKS.sub("", text).split() if isinstance(text, str) else None
 
     def find_program(self, call: ToolCall, program: str) -> Quotation | None:
         """Return where a program is quoted from that stands in the message instead of a call; None if from nowhere."""
@@ -231,6 +254,30 @@ class _SourceText:
         if any(key in self._read_whole(text) for text in texts):
             return True
         return words <= self._vocabulary and any(self._holds_at_place(text, key, tool, size, inline) for text in texts)
+
+    def holds_raw(self, tool: _ToolName, words: Sequence[str], *, inline: bool) -> bool:
+        """Whether the words of a raw text follow a fence with the name of a tool.
+
+        Args:
+            tool: The name of the tool.
+            words: The words of the text.
+            inline: What a text counts as that names the tool too often to be searched: one without the call, if set.
+        """
+        for variant in self.names(tool):
+            text = QUOTE_MARKS.sub("", variant)
+            words_left = SEARCHED_CHARS_PER_CHAR * len(text) + MIN_SEARCHED_CHARS
+            for place in tool.pattern.finditer(text):
+                label_end = text.find("\n", place.end(), place.end() + MAX_LABEL_LINE_CHARS)
+                if label_end < 0 or not FENCE_END.search(text[max(place.start() - 16, 0) : place.start()]):
+                    continue
+                found = (word[0] for word in WORD.finditer(text, label_end))
+                count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, found, strict=False)))
+                if count == len(words):
+                    return True
+                words_left -= count
+                if words_left < 0:
+                    return not inline
+        return False
 
     @cached_property
     def _variants(self) -> tuple[str, ...]:

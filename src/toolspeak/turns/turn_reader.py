@@ -31,6 +31,7 @@ from toolspeak.events import (
 from toolspeak.messages import Call, Extra, Message, Part, Raw, Text, Thinking, ToolCall
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.reading.content import ContentBuilder
+from toolspeak.reading.raw_calls import find_raw_parameters
 from toolspeak.spec import ToolSpec
 from toolspeak.turns.native_calls import NativeCalls
 from toolspeak.turns.near_miss import find_near_miss
@@ -234,7 +235,8 @@ class TurnReader:
         return [started, arguments, ready, *self._report_quotation(ready, quotation)]
 
     def _report_near_miss(self) -> list[Event]:
-        miss = find_near_miss(self._content.text, [spec.name for spec in self._specs])
+        names = [spec.name for spec in self._specs]
+        miss = find_near_miss(self._content.text, names, find_raw_parameters(self._specs))
         if miss is None:
             return []
         reason, hint = f"there is no tool {miss.name!r}", f"Did you mean {miss.tool}?"

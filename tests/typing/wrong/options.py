@@ -18,3 +18,4 @@ agent.resume([], approvals={"call_1": 3})  # error:
 Agent(ScriptedModel([]), tool_choise="auto")  # error:
 Agent(3)  # error:
 toolspeak.Tol  # error:
+toolspeak.tool(raw=3)  # error:
