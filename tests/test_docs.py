@@ -73,6 +73,9 @@ def test_a_command_line_is_right(command: Command):
     words = shlex.split(command.text, comments=True)
     if called := subcommand(command):
         name, arguments = called
+        if name.startswith("--"):
+            assert name in {option for each in CLI.params for option in each.opts}
+            return
         CLI.commands[name].make_context(name, arguments)  # raises for an option that does not exist
     elif words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M)
@@ -112,8 +115,9 @@ def test_shown_settings_are_accepted(page: Path, block, tmp_path: Path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_named_options_exist(page: Path):
-    known = {name for command in CLI.commands.values() for each in command.params for name in each.opts}
-    known |= {name for command in CLI.commands.values() for each in command.params for name in each.secondary_opts}
+    commands = [CLI, *CLI.commands.values()]
+    commands += [each for group in CLI.commands.values() for each in getattr(group, "commands", {}).values()]
+    known = {name for command in commands for each in command.params for name in (*each.opts, *each.secondary_opts)}
     spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M))
     named = {word for span in spans if span.startswith(("--", "toolspeak ")) for word in re.findall(r"--[a-z-]+", span)}
     assert named <= known | {"--help", "--version"}

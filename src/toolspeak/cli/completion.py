@@ -42,7 +42,7 @@ def complete_model(incomplete: str) -> Completions:
 @_quietly
 def complete_template(incomplete: str) -> Completions:
     """Complete the name of a template."""
-    from toolspeak.cli.templates import list_templates
+    from toolspeak.cli.user_files import list_templates
 
     return [(name, "") for name in list_templates()]
 
@@ -50,8 +50,8 @@ def complete_template(incomplete: str) -> Completions:
 @_quietly
 def complete_conversation(incomplete: str) -> Completions:
     """Complete the id of one of the last conversations."""
-    from toolspeak.cli.conversation_log import log_path
     from toolspeak.cli.safe_text import escape_line
+    from toolspeak.cli.user_files import log_path
     from toolspeak.store import ConversationStore
 
     path = log_path()

@@ -175,7 +175,7 @@ def _choose_log(settings: "Settings", *, no_log: bool) -> Path | None:
     """Return the path of the log; None if the user wants none."""
     if no_log or not settings.log:
         return None
-    from toolspeak.cli.conversation_log import log_path
+    from toolspeak.cli.user_files import log_path
 
     return log_path()
 

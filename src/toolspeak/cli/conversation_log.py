@@ -20,22 +20,15 @@ from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import AgentConfig, AgentOptions
 from toolspeak.cli.remembered_tools import encode_tools, select_tools
 from toolspeak.cli.safe_text import print_error
+from toolspeak.cli.user_files import log_path
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact, RunStarted
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.messages import Message
 from toolspeak.messages import system as system_message
-from toolspeak.settings import data_folder
 
 if TYPE_CHECKING:
     from toolspeak.store import RunLink, RunStore
-
-LOG_FILE = "log.sqlite"
-
-
-def log_path() -> Path:
-    """Return the path of the log, which need not exist."""
-    return data_folder() / LOG_FILE
 
 
 @frozen

@@ -44,7 +44,7 @@ def log_show_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one a line.")] = False,
 ) -> None:
     """Show a conversation."""
-    from toolspeak.cli.log import show_conversation
+    from toolspeak.cli.log_transcript import show_conversation
 
     show_conversation(conversation, as_json=as_json)
 
@@ -93,8 +93,8 @@ def log_delete_command(
 @log_app.command("path")
 def log_path_command() -> None:
     """Print the path of the log."""
-    from toolspeak.cli.conversation_log import log_path
     from toolspeak.cli.safe_text import write_output
+    from toolspeak.cli.user_files import log_path
 
     write_output(f"{log_path()}\n")
 
@@ -109,7 +109,7 @@ def templates_command(context: typer.Context) -> None:
     """
     if context.invoked_subcommand is None:
         from toolspeak.cli.safe_text import write_output
-        from toolspeak.cli.templates import list_templates
+        from toolspeak.cli.user_files import list_templates
 
         write_output("".join(f"{name}\n" for name in list_templates()))
 
@@ -131,6 +131,6 @@ def templates_show_command(
 def templates_path_command() -> None:
     """Print the folder of the templates."""
     from toolspeak.cli.safe_text import write_output
-    from toolspeak.cli.templates import templates_folder
+    from toolspeak.cli.user_files import templates_folder
 
     write_output(f"{templates_folder()}\n")

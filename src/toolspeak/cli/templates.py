@@ -15,8 +15,8 @@ from typing import Any, cast
 from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import AgentOptions
 from toolspeak.cli.sampling_options import parse_sampling
+from toolspeak.cli.user_files import list_templates, templates_folder
 from toolspeak.errors import UsageError
-from toolspeak.settings import config_folder
 from toolspeak.settings.project_file import parse_toml, read_text, resolve_target
 from toolspeak.validation import nearest
 
@@ -95,16 +95,6 @@ class PromptTemplate:
             dialect=options.dialect or self.dialect,
             tools=options.tools or self.tools,
         )
-
-
-def templates_folder() -> Path:
-    """Return the folder of the templates, which need not exist."""
-    return config_folder() / "templates"
-
-
-def list_templates() -> list[str]:
-    """Return the names of the templates."""
-    return sorted(file.stem for file in templates_folder().glob("*.toml"))
 
 
 def find_file(name: str) -> Path:

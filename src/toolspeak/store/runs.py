@@ -19,7 +19,6 @@ from toolspeak import codec
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact, RunEnded, RunResumed, RunStarted, TurnEnded
-from toolspeak.loop import initial_state, reduce
 from toolspeak.messages import Message
 from toolspeak.store.schema import name_errors, open_database, transaction
 
@@ -228,6 +227,8 @@ def _read_fact(data: str, run_id: str, seq: int) -> Fact:
 
 def _restore(facts: list[StoredFact], inherited: int, before: tuple[Message, ...]) -> _LoadedRun:
     """Give a run back the messages that it shares with the run before it."""
+    from toolspeak.loop import initial_state, reduce  # with pydantic, which a list of conversations does not need
+
     first = facts[0].fact if facts else None
     if not isinstance(first, RunStarted):
         raise UsageError("a run in the log has no beginning")

@@ -1,0 +1,124 @@
+"""Templates, `-o` and `-x`: what they mean, and that they reach the model."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import environment
+from tests.models.server import Server, plays
+from toolspeak.cli.code_block import extract_code
+from toolspeak.cli.sampling_options import parse_sampling
+from toolspeak.errors import UsageError
+from toolspeak.models import Sampling
+from toolspeak.testing import says
+
+
+def run(folder: Path, server: Server, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "toolspeak.cli", "run", *arguments, "--model", f"{server.url}/v1#scripted"]
+    env = environment(folder)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, input=stdin)
+
+
+def write_template(folder: Path, name: str, text: str) -> None:
+    file = folder / ".config" / "toolspeak" / "templates" / f"{name}.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("no code", None),
+        ("```\na\n```", "a\n"),
+        ("one:\n```js\na\n```\ntwo:\n~~~\nb\n\nc\n~~~\nend", "b\n\nc\n"),
+        ("````\n```\ninner\n```\n````", "```\ninner\n```\n"),
+        ("- item\n  ```py\n  if x:\n      y\n  ```", "if x:\n    y\n"),
+        ("cut off:\n```\na\nb", "a\nb\n"),
+        ("```not a fence``` in a line", None),
+        ("```\n```", ""),
+    ],
+)
+def test_the_last_code_block_is_found(text: str, code: str | None):
+    assert extract_code(text) == code
+
+
+def test_options_of_sampling_are_read():
+    pairs = ["temperature=0", "max_tokens=5", "top_p=0.5", "seed=-1", "stop=a=b", "stop=c", "extra.k=[1]", "extra.t=x"]
+    assert parse_sampling(pairs) == Sampling(
+        temperature=0, max_tokens=5, top_p=0.5, seed=-1, stop=("a=b", "c"), extra={"k": [1], "t": "x"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (
+            "temprature=0",
+            r"-o temprature: there is no such option; did you mean temperature\? there are temperature, max",
+        ),
+        ("temperature=warm", "-o temperature takes a number from 0, not 'warm'"),
+        ("temperature=nan", "-o temperature takes a number from 0"),
+        ("top_p=2", "-o top_p takes a number from 0 to 1"),
+        ("max_tokens=0", "-o max_tokens takes a whole number, at least 1"),
+        ("seed", "-o takes NAME=VALUE, such as temperature=0, not 'seed'"),
+    ],
+)
+def test_wrong_options_of_sampling_are_refused(pair: str, message: str):
+    with pytest.raises(UsageError, match=message):
+        parse_sampling([pair])
+
+
+def test_only_the_code_is_printed_and_options_reach_the_model(folder: Path, server: Server):
+    server.plays(plays([says("Here:\n```python\nprint(1)\n```\nEnjoy.")]))
+    done = run(folder, server, "Write code", "-x", "-o", "temperature=0", "-o", "extra.top_k=3")
+    assert (done.returncode, done.stdout) == (0, "print(1)\n")
+    body = server.posts[-1].body
+    assert (body["temperature"], body["top_k"]) == (0, 3)
+
+
+def test_an_answer_without_code_is_printed_whole(folder: Path, server: Server):
+    server.plays(plays([says("I cannot.")]))
+    done = run(folder, server, "Write code", "-x")
+    assert (done.returncode, done.stdout) == (0, "I cannot.\n")
+    assert "the answer has no code block, so all of it is printed" in done.stderr
+
+
+def test_a_template_brings_its_prompt_and_its_options(folder: Path, server: Server):
+    write_template(
+        folder,
+        "review",
+        'system = "You review $language."\nprompt = "Review for $$5:\\n$input"\ntools = ["../../../sky.py:weather"]\n'
+        'dialect = "native"\n[options]\ntemperature = 0\nextra.top_k = 3\n[defaults]\nlanguage = "Python"\n',
+    )
+    server.plays(plays([says("Fine.")]))
+    done = run(folder, server, "-t", "review", "-p", "language=Rust $input", stdin="fn main() {}")
+    assert (done.returncode, done.stdout) == (0, "Fine.\n"), done.stderr
+    body = server.posts[-1].body
+    assert body["messages"] == [
+        {"role": "system", "content": "You review Rust $input."},
+        {"role": "user", "content": "Review for $5:\nfn main() {}"},
+    ]
+    assert (body["temperature"], body["top_k"]) == (0, 3)
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["weather"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-t", "absent"], "there is no template 'absent'; there are: needy, wrong"),
+        (["-t", "../config"], "there is no template '../config'"),
+        (["-t", "needy"], "the template needy needs who; write -p who=…"),
+        (["-t", "needy", "-p", "x=1"], "the template needy has no parameter 'x'; its parameters: who"),
+        (["-t", "wrong"], "a template has no 'sistem'; did you mean system?"),
+        (["-p", "x=1"], "-p is for a template; name it with -t"),
+    ],
+)
+def test_wrong_templates_are_refused(folder: Path, server: Server, arguments: list[str], message: str):
+    write_template(folder, "needy", 'prompt = "Greet $who."')
+    write_template(folder, "wrong", 'sistem = "x"')
+    done = run(folder, server, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert server.posts == []
