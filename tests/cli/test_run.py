@@ -116,7 +116,47 @@ def test_the_prompt_can_come_from_standard_input(folder: Path, server: Server, a
     server.plays(plays([says("Yes.")]))
     done = run(folder, server, *arguments, stdin="Is it\ncold?\n")
     assert (done.returncode, done.stdout) == (0, "Yes.\n")
-    assert server.posts[0].body["messages"][-1]["content"] == "Is it\ncold?\n"
+    assert server.posts[0].body["messages"][-1]["content"] == "Is it\ncold?"
+
+
+@pytest.mark.parametrize(
+    ("piped", "sent"),
+    [
+        ("first note\nsecond note\n", "Summarise this.\n\nfirst note\nsecond note"),
+        ("  indented\n\n", "Summarise this.\n\n  indented"),
+        ("", "Summarise this."),
+        ("\n \n", "Summarise this."),
+    ],
+)
+def test_piped_text_follows_the_prompt(folder: Path, server: Server, piped: str, sent: str):
+    server.plays(plays([says("Yes.")]))
+    assert run(folder, server, "Summarise this.", stdin=piped).returncode == 0
+    assert server.posts[0].body["messages"][-1]["content"] == sent
+
+
+def test_a_pipe_that_stays_silent_does_not_hold_up_the_run(folder: Path, server: Server):
+    server.plays(plays([says("Yes.")]))
+    read_end, write_end = os.pipe()
+    command = [sys.executable, "-m", "toolspeak.cli", "run", "Is it cold?", *at(server)]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25, stdin=read_end
+        )
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+    assert (done.returncode, done.stdout) == (0, "Yes.\n")
+    assert "nothing arrived on standard input" in done.stderr
+    assert server.posts[0].body["messages"][-1]["content"] == "Is it cold?"
+
+
+def test_a_pipe_without_text_is_told(folder: Path, server: Server):
+    done = subprocess.run(
+        [sys.executable, "-m", "toolspeak.cli", "run", "What is this?", *at(server)],
+        cwd=folder, env=environment(folder), capture_output=True, timeout=25, input=b"GIF89a\xff\x00",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert b"standard input is not UTF-8 text (byte 6)" in done.stderr
 
 
 # Exit codes

@@ -109,7 +109,9 @@ def chat_command(
 def run_command(
     prompt: Annotated[
         str | None,
-        typer.Argument(metavar="PROMPT", help="The prompt; - or none reads it from standard input."),
+        typer.Argument(
+            metavar="PROMPT", help="The prompt. Piped text follows it, or is the prompt if this is - or left out."
+        ),
     ] = None,
     tools: ToolsOption = None,
     model: ModelOption = None,
@@ -133,7 +135,7 @@ def run_command(
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
     """
     from toolspeak.cli.agent_config import AgentOptions
-    from toolspeak.cli.run import read_prompt
+    from toolspeak.cli.prompt import read_prompt
     from toolspeak.cli.run import run as run_once
     from toolspeak.cli.settings_loader import load_settings
 

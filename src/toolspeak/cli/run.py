@@ -27,7 +27,7 @@ from toolspeak.cli.safe_text import print_error
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
-from toolspeak.errors import ModelError, RunPaused, UsageError
+from toolspeak.errors import ModelError, RunPaused
 from toolspeak.events import ArgsDelta, Event, Fact, TextDelta, ThinkingDelta
 from toolspeak.messages import ToolCall
 from toolspeak.run import Agent, Outcome, Recorder
@@ -65,18 +65,6 @@ def run(prompt: str, options: AgentOptions, settings: Settings, *, as_json: bool
     if outcome.stop_reason == "answered":
         return ExitCode.ANSWERED
     return ExitCode.INTERRUPTED if outcome.stop_reason == "cancelled" else ExitCode.STOPPED
-
-
-def read_prompt(argument: str | None) -> str:
-    """Return the prompt: the argument, or standard input if the argument is missing or `-`."""
-    if argument is None and sys.stdin.isatty():
-        raise UsageError(
-            'there is no prompt; write toolspeak run "PROMPT", or - to read the prompt from standard input'
-        )
-    prompt = sys.stdin.read() if argument is None or argument == "-" else argument
-    if not prompt.strip():
-        raise UsageError("the prompt is empty")
-    return prompt
 
 
 class _JsonRunner:
