@@ -5,9 +5,10 @@ name of the vendor, and is sent back to that vendor only; `Opaque` holds blocks 
 message per turn holds all results in the order of the calls, and may end with a note to the model.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 
 from toolspeak._frozen import frozen
+from toolspeak.errors import UsageError
 
 Json: TypeAlias = Annotated[Any, "JSON"]
 """A plain JSON value. The codec never looks for references or kinds in it."""
@@ -76,6 +77,17 @@ class Media:
     data: bytes | None = None
     url: str | None = None
     extra: Extra | None = None
+
+    def __post_init__(self) -> None:
+        is_text = self.data is not None and self.mime.startswith("text/")  # an empty text is a text
+        if not self.data and not self.url and not is_text:
+            raise UsageError(
+                f"Media(mime={self.mime!r}) is empty; give its bytes with data=… or its address with url=…"
+            )
+        if self.data is not None and not isinstance(cast("object", self.data), bytes):
+            raise UsageError(
+                f"Media(data=…) takes bytes, not {type(self.data).__name__}; for a file: Path(…).read_bytes()"
+            )
 
 
 @frozen

@@ -314,7 +314,7 @@ def test_a_pipe_gets_plain_lines(folder: Path, server: Server):
 def test_commands_through_a_pipe(folder: Path, server: Server):
     server.plays(plays([says("one.")]))
     (folder / "broken.jsonl").write_text("{}\n")
-    text = "/help\n/tools\n/model\n/system\n/sav x\n/save\n/load nowhere\n/load broken.jsonl\n/why\n/clear now\n/etc/hosts is what?\n/quit\nno more\n"
+    text = "/help\n/tools\n/model\n/system\n/sav x\n/save\n/save missing/talk.jsonl\n/load nowhere\n/load broken.jsonl\n/why\n/clear now\n/etc/hosts is what?\n/quit\nno more\n"
     done = piped(folder, server, text, "--tools", "sky.py")
     assert done.returncode == 0
     expected = [
@@ -323,6 +323,7 @@ def test_commands_through_a_pipe(folder: Path, server: Server):
         "there is no system prompt",
         "there is no command /sav; did you mean /save? /help lists them",
         "/save takes a file, such as /save talk.jsonl",
+        "cannot write missing/talk.jsonl: there is no folder missing",
         "cannot read nowhere: No such file or directory",
         'broken.jsonl, line 1: a saved item has the number of its format as "v"',
         "there was no call in the last answer",
@@ -332,6 +333,7 @@ def test_commands_through_a_pipe(folder: Path, server: Server):
     for line in expected:
         assert line in done.stdout
     assert len(server.posts) == 1
+    assert not (folder / "missing").exists()
 
 
 def test_calls_that_need_approval_are_refused_in_a_pipe(folder: Path, server: Server):

@@ -71,6 +71,7 @@ def test_events_as_json_can_be_read_back(folder: Path, server: Server):
         "".join(event["text"] for event in events if event["kind"] == "text_delta").strip() == "It is **cold** in Oslo."
     )
     said = [event for event in events if event["kind"] == "args_delta"]
+    assert {event["v"] for event in events} == {codec.FORMAT}
     assert json.loads("".join(each["text"] for each in said if each["call_id"] == said[0]["call_id"])) == {
         "city": "Oslo"
     }

@@ -86,7 +86,7 @@ class _JsonRunner:
 def encode_event(event: Event) -> dict[str, object]:
     """Encode an event as JSON data: facts as the codec writes them, so that they can be read back."""
     if isinstance(event, TextDelta | ThinkingDelta | ArgsDelta):
-        return {"kind": event.kind, **asdict(event)}
+        return {"v": codec.FORMAT, "kind": event.kind, **asdict(event)}
     return codec.encode(event)
 
 

@@ -17,6 +17,9 @@ NAME_FORMS = (
     "openai:NAME, anthropic:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, vllm:NAME, https://…/v1#NAME, or local"
 )
 
+ENDPOINT_LIKENESS = 0.7
+"""How much like a known endpoint a name must be, for an error to suggest that endpoint."""
+
 CLIENT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (nothing listens here)
 """The host to connect to, where a variable has the one that the server listens on."""
 
@@ -53,9 +56,19 @@ def resolve_model(
         return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
         raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
-    similar = nearest(where, (*SERVERS, *other_endpoints)) if colon else None
-    cure = f"did you mean {similar}:{model or 'NAME'}?" if similar else f"write {NAME_FORMS}"
-    raise UsageError(f"{name!r} names no endpoint that is known; {cure}")
+    raise UsageError(
+        f"{name!r} names no endpoint that is known; {_cure(where, model if colon else None, other_endpoints)}"
+    )
+
+
+def _cure(where: str, model: str | None, other_endpoints: Iterable[str]) -> str:
+    """Return what to write instead of a name whose endpoint is not known; `model` is None if it names no endpoint."""
+    if model is None:
+        return f"write {NAME_FORMS}"
+    known = (*SERVERS, *other_endpoints)
+    if similar := nearest(where, known, likeness=ENDPOINT_LIKENESS):
+        return f"did you mean {similar}:{model or 'NAME'}?"
+    return f"there are {', '.join(known)}; write openai:NAME for example, https://…/v1#NAME, or local"
 
 
 def connect(
