@@ -11,7 +11,7 @@ from toolspeak.messages import Media
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({}, "Media(mime='image/png') is empty; give its bytes with data=… or its address with url=…"),
+        ({}, "Media(mime='image/png') is empty; give bytes with data=… or an address with url=…"),
         ({"data": b""}, "Media(mime='image/png') is empty"),
         ({"url": ""}, "Media(mime='image/png') is empty"),
         ({"data": "cat.png"}, "Media(data=…) takes bytes, not str; for a file: Path(…).read_bytes()"),

@@ -81,9 +81,7 @@ class Media:
     def __post_init__(self) -> None:
         is_text = self.data is not None and self.mime.startswith("text/")  # an empty text is a text
         if not self.data and not self.url and not is_text:
-            raise UsageError(
-                f"Media(mime={self.mime!r}) is empty; give its bytes with data=… or its address with url=…"
-            )
+            raise UsageError(f"Media(mime={self.mime!r}) is empty; give bytes with data=… or an address with url=…")
         if self.data is not None and not isinstance(cast("object", self.data), bytes):
             raise UsageError(
                 f"Media(data=…) takes bytes, not {type(self.data).__name__}; for a file: Path(…).read_bytes()"

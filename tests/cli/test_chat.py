@@ -349,6 +349,19 @@ def test_the_conversation_continues_after_an_endpoint_failed(folder: Path, serve
     done = piped(folder, server, "Hello?\nHello!\n")
     assert done.returncode == 0
     assert "no such key" in done.stdout
+    assert "your message is not kept: it was not answered\n" in done.stdout
     assert done.stdout.endswith("assistant: one.\n")
     assert sent_texts(server)[-1] == "Hello!"
     assert "Hello?" not in sent_texts(server)
+
+
+def test_a_message_that_failed_after_a_call_is_not_sent_twice(folder: Path, server: Server):
+    server.plays(
+        plays([calls(("weather", {"city": "Oslo"}))], "python"),
+        answers(401, {"error": {"message": "no such key"}}),
+        plays([says("Cold.")]),
+    )
+    done = piped(folder, server, "How is Oslo?\nHow is Oslo?\n", "--tools", "sky.py")
+    assert "your message is not kept, nor 1 call after it: it was not answered\n" in done.stdout
+    users = [each["content"] for each in server.posts[-1].body["messages"] if each["role"] == "user"]
+    assert users == ["How is Oslo?"]
