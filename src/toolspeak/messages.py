@@ -165,14 +165,22 @@ class Message:
 
 def system(text: str) -> Message:
     """Return a system message of one text."""
-    return Message(role="system", parts=(Text(text=text),))
+    return Message(role="system", parts=(Text(text=_check_text(text, "system")),))
 
 
 def user(text: str) -> Message:
     """Return a user message of one text."""
-    return Message(role="user", parts=(Text(text=text),))
+    return Message(role="user", parts=(Text(text=_check_text(text, "user")),))
 
 
 def assistant(text: str) -> Message:
     """Return an assistant message of one text."""
-    return Message(role="assistant", parts=(Text(text=text),))
+    return Message(role="assistant", parts=(Text(text=_check_text(text, "assistant")),))
+
+
+def _check_text(text: object, role: str) -> str:
+    if not isinstance(text, str):
+        raise UsageError(
+            f"{role}(…) takes a text, not {type(text).__name__}; for other parts: Message(role={role!r}, parts=(…))"
+        )
+    return text

@@ -96,6 +96,12 @@ def connect(
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")
         HttpModel('127.0.0.1:9000:gemma3', 'http://127.0.0.1:9000/v1')
     """
+    if not isinstance(cast("object", name), str):
+        raise UsageError(f"the name of a model is a text, not {type(name).__name__}")
+    if key is not None and not isinstance(cast("object", key), str):
+        raise UsageError(f"key is a text, not {type(key).__name__}")  # its value is not shown
+    if headers is not None:
+        _check_headers(headers)
     if at is None:
         found = resolve_model(name, retry=retry)
     elif isinstance(at, str):
@@ -111,6 +117,16 @@ def connect(
             headers={**endpoint.headers, **(headers or {})},
         )
     return HttpModel(endpoint, found.model, dialect or found.dialect)
+
+
+def _check_headers(headers: object) -> None:
+    if not isinstance(headers, Mapping):
+        raise UsageError(f"headers is a dict of texts, not {type(headers).__name__}")
+    for name, value in cast("Mapping[object, object]", headers).items():
+        if not isinstance(name, str) or not isinstance(value, str):  # the value may be a secret, and is not shown
+            raise UsageError(
+                f"headers: the header {name!r} is of type {type(value).__name__}; names and values are texts"
+            )
 
 
 def _on_known_server(
