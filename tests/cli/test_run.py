@@ -77,6 +77,16 @@ def test_events_as_json_can_be_read_back(folder: Path, server: Server):
     }
 
 
+def test_debug_prints_the_log(folder: Path, server: Server):
+    server.plays(plays(WEATHER))
+    done = run(folder, server, "How is Oslo?", "--tools", "sky.py", "--dialect", "native", "--debug")
+    assert (done.returncode, done.stdout) == (0, "It is **cold** in Oslo.\n")
+    assert f"DEBUG POST {server.url}/v1/chat/completions: 200 after " in done.stderr
+    assert "WARNING tool weather failed" in done.stderr
+    assert "TEMPERATURES[city]" in done.stderr
+    assert "KeyError: 'Bergen'" in done.stderr
+
+
 def test_options_reach_the_model(folder: Path, server: Server):
     server.plays(plays([calls(("weather", {"city": "Oslo"})), says("Cold.")]))
     done = run(

@@ -11,6 +11,7 @@ from toolspeak._version import __version__
 from toolspeak.cli.eval_commands import calibrate_command, eval_command
 from toolspeak.cli.options import (
     ApproveOption,
+    DebugOption,
     DialectOption,
     Form,
     MaxTurnsOption,
@@ -61,6 +62,12 @@ def _fail(message: str, *, code: int = 2) -> int:
     return code
 
 
+def _print_log() -> None:
+    from toolspeak.cli.debug import print_log
+
+    print_log()
+
+
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
@@ -82,6 +89,7 @@ def chat_command(
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
     approve: ApproveOption = None,
+    debug: DebugOption = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Chat with a model that can call your functions.
@@ -102,6 +110,8 @@ def chat_command(
         max_turns=max_turns,
         approve=approve,
     )
+    if debug:
+        _print_log()
     raise typer.Exit(chat(options, load_settings(trust_project=trust_project)))
 
 
@@ -124,6 +134,7 @@ def run_command(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="FILE", help="Record the run in a file, for toolspeak graph.")
     ] = None,
+    debug: DebugOption = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Answer one prompt with a model that can call your functions.
@@ -148,6 +159,8 @@ def run_command(
         max_turns=max_turns,
         approve=approve,
     )
+    if debug:
+        _print_log()
     text = read_prompt(prompt)
     settings = load_settings(trust_project=trust_project)
     raise typer.Exit(run_once(text, options, settings, as_json=as_json, record=record))
