@@ -5,9 +5,10 @@ name of the vendor, and is sent back to that vendor only; `Opaque` holds blocks 
 message per turn holds all results in the order of the calls, and may end with a note to the model.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 
 from toolspeak._frozen import frozen
+from toolspeak.errors import UsageError
 
 Json: TypeAlias = Annotated[Any, "JSON"]
 """A plain JSON value. The codec never looks for references or kinds in it."""
@@ -76,6 +77,15 @@ class Media:
     data: bytes | None = None
     url: str | None = None
     extra: Extra | None = None
+
+    def __post_init__(self) -> None:
+        is_text = self.data is not None and self.mime.startswith("text/")  # an empty text is a text
+        if not self.data and not self.url and not is_text:
+            raise UsageError(f"Media(mime={self.mime!r}) is empty; give bytes with data=… or an address with url=…")
+        if self.data is not None and not isinstance(cast("object", self.data), bytes):
+            raise UsageError(
+                f"Media(data=…) takes bytes, not {type(self.data).__name__}; for a file: Path(…).read_bytes()"
+            )
 
 
 @frozen
@@ -155,14 +165,22 @@ class Message:
 
 def system(text: str) -> Message:
     """Return a system message of one text."""
-    return Message(role="system", parts=(Text(text=text),))
+    return Message(role="system", parts=(Text(text=_check_text(text, "system")),))
 
 
 def user(text: str) -> Message:
     """Return a user message of one text."""
-    return Message(role="user", parts=(Text(text=text),))
+    return Message(role="user", parts=(Text(text=_check_text(text, "user")),))
 
 
 def assistant(text: str) -> Message:
     """Return an assistant message of one text."""
-    return Message(role="assistant", parts=(Text(text=text),))
+    return Message(role="assistant", parts=(Text(text=_check_text(text, "assistant")),))
+
+
+def _check_text(text: object, role: str) -> str:
+    if not isinstance(text, str):
+        raise UsageError(
+            f"{role}(…) takes a text, not {type(text).__name__}; for other parts: Message(role={role!r}, parts=(…))"
+        )
+    return text

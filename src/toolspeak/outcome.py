@@ -1,5 +1,6 @@
 """The result of a run: its answer, its calls, its messages and its facts."""
 
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from toolspeak._frozen import frozen
@@ -11,10 +12,18 @@ T_co = TypeVar("T_co", covariant=True)
 
 @frozen
 class CallRecord:
-    """A call that the model made, and its result."""
+    """A call that the model made, and its result.
+
+    Attributes:
+        call: The call.
+        result: Its result.
+        exception: What the function raised, with its traceback. It is not saved: a resumed run has only those of the
+            calls that it made itself.
+    """
 
     call: ToolCall
     result: ToolResult
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:

@@ -314,7 +314,7 @@ def test_a_pipe_gets_plain_lines(folder: Path, server: Server):
 def test_commands_through_a_pipe(folder: Path, server: Server):
     server.plays(plays([says("one.")]))
     (folder / "broken.jsonl").write_text("{}\n")
-    text = "/help\n/tools\n/model\n/system\n/sav x\n/save\n/load nowhere\n/load broken.jsonl\n/why\n/clear now\n/etc/hosts is what?\n/quit\nno more\n"
+    text = "/help\n/tools\n/model\n/system\n/sav x\n/save\n/save missing/talk.jsonl\n/load nowhere\n/load broken.jsonl\n/why\n/clear now\n/etc/hosts is what?\n/quit\nno more\n"
     done = piped(folder, server, text, "--tools", "sky.py")
     assert done.returncode == 0
     expected = [
@@ -323,6 +323,7 @@ def test_commands_through_a_pipe(folder: Path, server: Server):
         "there is no system prompt",
         "there is no command /sav; did you mean /save? /help lists them",
         "/save takes a file, such as /save talk.jsonl",
+        "cannot write missing/talk.jsonl: there is no folder missing",
         "cannot read nowhere: No such file or directory",
         'broken.jsonl, line 1: a saved item has the number of its format as "v"',
         "there was no call in the last answer",
@@ -332,6 +333,7 @@ def test_commands_through_a_pipe(folder: Path, server: Server):
     for line in expected:
         assert line in done.stdout
     assert len(server.posts) == 1
+    assert not (folder / "missing").exists()
 
 
 def test_calls_that_need_approval_are_refused_in_a_pipe(folder: Path, server: Server):
@@ -347,6 +349,19 @@ def test_the_conversation_continues_after_an_endpoint_failed(folder: Path, serve
     done = piped(folder, server, "Hello?\nHello!\n")
     assert done.returncode == 0
     assert "no such key" in done.stdout
+    assert "your message is not kept: it was not answered\n" in done.stdout
     assert done.stdout.endswith("assistant: one.\n")
     assert sent_texts(server)[-1] == "Hello!"
     assert "Hello?" not in sent_texts(server)
+
+
+def test_a_message_that_failed_after_a_call_is_not_sent_twice(folder: Path, server: Server):
+    server.plays(
+        plays([calls(("weather", {"city": "Oslo"}))], "python"),
+        answers(401, {"error": {"message": "no such key"}}),
+        plays([says("Cold.")]),
+    )
+    done = piped(folder, server, "How is Oslo?\nHow is Oslo?\n", "--tools", "sky.py")
+    assert "your message is not kept, nor 1 call after it: it was not answered\n" in done.stdout
+    users = [each["content"] for each in server.posts[-1].body["messages"] if each["role"] == "user"]
+    assert users == ["How is Oslo?"]

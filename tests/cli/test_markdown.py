@@ -7,7 +7,8 @@ from rich.cells import cell_len
 
 from toolspeak.cli.markdown import MAX_EMPHASIS_CHARS, Span, WrappedMarkdown
 
-MARKED = st.text(st.sampled_from("ab é語 \n\n\t*_`#->~\\0123.)|"), max_size=120)
+MARKED = st.text(st.sampled_from("ab é語 \n\n\t*_`#->~\\0123.)|・、[](!:"), max_size=120)
+TABLES = st.lists(st.sampled_from(["|a|b|", "|-|-|", "|:-|-:|", "| 語 |", "b", "", "```", " |[x](y)|"])).map("\n".join)
 
 
 def render(text: str, width: int = 40, size: int | None = None) -> list[Span]:
@@ -49,7 +50,19 @@ def plain(text: str, width: int = 40) -> str:
         ("a\r\nb", "a\nb"),
         ("a\n\n\n\nb\n\n", "a\n\n\n\nb"),
         ("**" + "x" * MAX_EMPHASIS_CHARS + "**", "**" + "x" * MAX_EMPHASIS_CHARS + "**"),
-        ("|a|b|\n|-|-|", "|a|b|\n|-|-|"),
+        ("|a|b|\n|c|d|", "|a|b|\n|c|d|"),
+        ("|x| is positive\nHere.", "|x| is positive\nHere."),
+        ("|a|b|\n|-|-:|\n|one|2|\n|**three**|40|\n\nEnd.", "a     │  b\n──────┼───\none   │  2\nthree │ 40\n\nEnd."),
+        ("| 名前 | x |\n|---|---|\n| a \\| b |", "名前  │ x\n──────┼──\na | b │"),
+        ("```\n|a|\n|-|\n```", "  |a|\n  |-|"),
+        ("See [the docs](https://a.org/b_c_d), please", "See the docs (https://a.org/b_c_d), please"),
+        ("[https://a.org](https://a.org)", "https://a.org"),
+        ('![A **cat**](cat(1).png "Tom")', "A cat (cat(1).png)"),
+        ("a[0] and [b] (c) and [d](e", "a[0] and [b] (c) and [d](e"),
+        ("Hello! [x](y)!", "Hello! x (y)!"),
+        ("・りんご\n・みかん\n•pear", "• りんご\n• みかん\n• pear"),
+        ("１．一つ\n2、二つ", "１．一つ\n2、二つ"),
+        ("これは*大事*です", "これは大事です"),
     ],
 )
 def test_markdown_is_rendered(text: str, shown: str):
@@ -84,13 +97,33 @@ def test_lines_are_broken_between_words(width: int, shown: str):
 @given(MARKED, st.integers(1, 7), st.integers(3, 50))
 @example("\\ \t0", 1, 6)
 @example("```\na\tb\n```", 1, 20)
+@example("[a](b(c)d) [e]", 1, 20)
 def test_chunks_make_no_difference(text: str, size: int, width: int):
     assert characters(render(text, width, size)) == characters(render(text, width))
 
 
+@given(TABLES, st.integers(1, 7), st.integers(1, 50))
+def test_chunks_make_no_difference_to_tables(text: str, size: int, width: int):
+    assert characters(render(text, width, size)) == characters(render(text, width))
+
+
+def test_a_table_is_no_wider_than_the_window():
+    text = "|name|what it is|\n|-|-|\n|toolspeak|a library that lets any model call functions|"
+    assert plain(text, 24).split("\n") == [
+        "name      │ what it is",
+        "──────────┼─────────────",
+        "toolspeak │ a library",
+        "          │ that lets",
+        "          │ any model",
+        "          │ call",
+        "          │ functions",
+    ]
+    assert plain(text, 8).startswith("|name|wh")
+
+
 @given(MARKED, st.integers(1, 50))
 def test_no_text_is_lost(text: str, width: int):
-    unmarked = str.maketrans("", "", "*_`#->~\\+•│─ \t\n")
+    unmarked = str.maketrans("", "", "*_`#->~\\+•・│─┼|[](): \t\n")
     fences = [line for line in text.split("\n") if line.strip().startswith(("```", "~~~"))]
     if not fences:  # the text after a fence is a language, which is not drawn
         assert plain(text, width).translate(unmarked) == text.translate(unmarked)

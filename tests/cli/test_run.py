@@ -71,9 +71,20 @@ def test_events_as_json_can_be_read_back(folder: Path, server: Server):
         "".join(event["text"] for event in events if event["kind"] == "text_delta").strip() == "It is **cold** in Oslo."
     )
     said = [event for event in events if event["kind"] == "args_delta"]
+    assert {event["v"] for event in events} == {codec.FORMAT}
     assert json.loads("".join(each["text"] for each in said if each["call_id"] == said[0]["call_id"])) == {
         "city": "Oslo"
     }
+
+
+def test_debug_prints_the_log(folder: Path, server: Server):
+    server.plays(plays(WEATHER))
+    done = run(folder, server, "How is Oslo?", "--tools", "sky.py", "--dialect", "native", "--debug")
+    assert (done.returncode, done.stdout) == (0, "It is **cold** in Oslo.\n")
+    assert f"DEBUG POST {server.url}/v1/chat/completions: 200 after " in done.stderr
+    assert "WARNING tool weather failed" in done.stderr
+    assert "TEMPERATURES[city]" in done.stderr
+    assert "KeyError: 'Bergen'" in done.stderr
 
 
 def test_options_reach_the_model(folder: Path, server: Server):
@@ -116,7 +127,47 @@ def test_the_prompt_can_come_from_standard_input(folder: Path, server: Server, a
     server.plays(plays([says("Yes.")]))
     done = run(folder, server, *arguments, stdin="Is it\ncold?\n")
     assert (done.returncode, done.stdout) == (0, "Yes.\n")
-    assert server.posts[0].body["messages"][-1]["content"] == "Is it\ncold?\n"
+    assert server.posts[0].body["messages"][-1]["content"] == "Is it\ncold?"
+
+
+@pytest.mark.parametrize(
+    ("piped", "sent"),
+    [
+        ("first note\nsecond note\n", "Summarise this.\n\nfirst note\nsecond note"),
+        ("  indented\n\n", "Summarise this.\n\n  indented"),
+        ("", "Summarise this."),
+        ("\n \n", "Summarise this."),
+    ],
+)
+def test_piped_text_follows_the_prompt(folder: Path, server: Server, piped: str, sent: str):
+    server.plays(plays([says("Yes.")]))
+    assert run(folder, server, "Summarise this.", stdin=piped).returncode == 0
+    assert server.posts[0].body["messages"][-1]["content"] == sent
+
+
+def test_a_pipe_that_stays_silent_does_not_hold_up_the_run(folder: Path, server: Server):
+    server.plays(plays([says("Yes.")]))
+    read_end, write_end = os.pipe()
+    command = [sys.executable, "-m", "toolspeak.cli", "run", "Is it cold?", *at(server)]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25, stdin=read_end
+        )
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+    assert (done.returncode, done.stdout) == (0, "Yes.\n")
+    assert "nothing arrived on standard input" in done.stderr
+    assert server.posts[0].body["messages"][-1]["content"] == "Is it cold?"
+
+
+def test_a_pipe_without_text_is_told(folder: Path, server: Server):
+    done = subprocess.run(
+        [sys.executable, "-m", "toolspeak.cli", "run", "What is this?", *at(server)],
+        cwd=folder, env=environment(folder), capture_output=True, timeout=25, input=b"GIF89a\xff\x00",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert b"standard input is not UTF-8 text (byte 6)" in done.stderr
 
 
 # Exit codes

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from toolspeak.cli.calibrate import calibrate
+from toolspeak.cli.calibrate import calibrate, forget_saved, show_saved
 from toolspeak.cli.eval import EvalOptions, evaluate
 from toolspeak.errors import ProviderError, UsageError
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.models import Endpoint, HttpModel, Request
 from toolspeak.pieces import Piece
-from toolspeak.settings import load_calibrated_dialect
+from toolspeak.settings import load_calibrated_dialect, save_calibrated_dialect
 from toolspeak.testing import ScriptedModel, ScriptedReply
 
 from .scripted_models import answering, right_calls, slipping
@@ -311,19 +311,43 @@ class Behind(HttpModel):
 
 def test_calibrate_remembers_the_winner_and_says_how_sure_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     environ = {"TOOLSPEAK_CONFIG_FOLDER": str(tmp_path)}
-    wrong = [f"{name}/{each}" for name in ("json", "native") for each in IDS] + ["python/home-1", "python/home-2"]
+    wrong = [f"{name}/{each}" for name in ("json", "native") for each in IDS]
+    wrong += [f"python/{each}" for each in IDS[:4]]
     calibrate("near:small", minutes=5, find=lambda _: Behind(wrong), environ=environ)
     told = capsys.readouterr()
     assert load_calibrated_dialect("http://127.0.0.1:9/v1", "small", environ=environ) == "typescript"
     head, first, second, *_, verdict = told.out.splitlines()
     assert head.split("\t") == ["dialect", "percent right", "questions", "prompt tokens", "answer tokens", "seconds"]
     assert first.split("\t")[:5] == ["typescript", "100.0 (94–100)", "60", "100", "10"]
-    assert second.split("\t")[:3] == ["python", "96.7 (89–99)", "60"]
+    assert second.split("\t")[:3] == ["python", "93.3 (84–97)", "60"]
     assert verdict == (
-        "typescript is best: 100 percent right (95 % certain: 94 to 100). That it is better than python is 88% sure: "
-        "of the questions that both were asked, it alone was right in 2, and python alone in 0."
+        "typescript is best: 100 percent right (95 % certain: 94 to 100). That it is better than python is 97% sure: "
+        "of the questions that both were asked, it alone was right in 4, and python alone in 0."
     )
     assert "dialect='auto' is typescript for near:small from now on" in told.err
+
+
+def test_calibrate_saves_nothing_that_is_not_certain(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    environ = {"TOOLSPEAK_CONFIG_FOLDER": str(tmp_path)}
+    wrong = [f"{name}/{each}" for name in ("json", "native") for each in IDS] + ["python/home-1", "python/home-2"]
+    calibrate("near:small", minutes=5, find=lambda _: Behind(wrong), environ=environ)
+    told = capsys.readouterr()
+    assert "better than python is 88% sure" in told.out
+    assert "nothing is saved below 90% certainty" in told.err
+    assert load_calibrated_dialect("http://127.0.0.1:9/v1", "small", environ=environ) is None
+
+
+def test_a_saved_dialect_is_shown_and_forgotten(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    environ = {"TOOLSPEAK_CONFIG_FOLDER": str(tmp_path)}
+    save_calibrated_dialect("http://127.0.0.1:9/v1", "small", "json", environ=environ)
+    for command in (show_saved, forget_saved, show_saved, forget_saved):
+        command("near:small", find=lambda _: Behind([]), environ=environ)
+    assert capsys.readouterr().out.splitlines() == [
+        "near:small: json",
+        "near:small: the saved dialect is forgotten",
+        "near:small: no dialect is saved",
+        "near:small: no dialect was saved",
+    ]
 
 
 def test_calibrate_needs_a_model_that_can_be_found_again():

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.messages import Message, user
+from toolspeak.messages import Media, Message, user
+from toolspeak.models import Sampling, connect
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
@@ -181,6 +182,34 @@ def test_a_conversation_may_change_its_dialect():
         (lambda model: Agent(model, [convert]).run("Go.", tool_choice=["nothing"]), "no tool 'nothing'"),
         (lambda model: list(Agent(model).stream("Go.", output=object())), "cannot be an answer"),
         (lambda model: Agent(model).stream("Go.").outcome, "no outcome yet"),
+        (lambda _: Agent(5), "model is a name, such as 'openai:gpt-5.1', or a model object, not 5"),
+        (lambda _: Agent(ScriptedModel), "model is a name, .* not the class ScriptedModel"),
+        (lambda model: Agent(model, system=lambda: "Be brief."), "system is a text, not a function"),
+        (lambda model: Agent(model, system=5), "system is a text, not 5"),
+        (lambda model: Agent(model, sampling={"temperature": 0}), r"sampling is Sampling\(.*, not {'temperature': 0}"),
+        (lambda model: Agent(model, sampling=Sampling(temperature="0")), r"Sampling\(temperature='0'\): a number"),
+        (lambda model: Agent(model, sampling=Sampling(max_tokens=0.5)), "max_tokens=0.5.: a whole number"),
+        (lambda model: Agent(model, sampling=Sampling(stop="END")), "stop='END'.: a tuple of texts"),
+        (lambda model: Agent(model, sampling=Sampling(stop=(1,))), "a tuple of texts"),
+        (lambda model: Agent(model, sampling=Sampling(extra=[])), "a dict of further fields"),
+        (lambda model: Agent(model, limits={"turns": 3}), r"limits are Limits\("),
+        (lambda model: Agent(model, tools=5), "tools is a list of functions, or a module, file or folder, not 5"),
+        (lambda model: Agent(model, tools=[5]), "a tool is made from a function, not from int"),
+        (lambda model: Agent(model, tool_choice=5), "tool_choice is 'auto', 'none', 'required', or names of tools"),
+        (lambda model: Agent(model, dialect=5), "dialect is a name, such as 'python', or a dialect object, not 5"),
+        (lambda model: Agent(model, tool_timeout="10"), "tool_timeout is a number of seconds above 0"),
+        (lambda model: Agent(model, tool_timeout=0), "tool_timeout is a number of seconds above 0"),
+        (lambda model: Agent(model, approve=True), "approve is a function that is called with a call, not True"),
+        (lambda model: Agent(model, settings={}), r"settings are those of toolspeak.settings.load"),
+        (lambda model: Agent(model).run("Go.", record=[]), "record is a function that is called with each fact"),
+        (lambda model: Agent(model).run("Go.", messages="Hi."), "messages is a list of messages, not 'Hi.'"),
+        (lambda model: Agent(model).run("Go.", messages=user("Hi.")), "messages is a list of messages"),
+        (lambda model: Agent(model).run(5), "a prompt is text or a message, not int"),
+        (lambda _: user(Media(mime="image/png", data=b"x")), "takes .*text.*, not Media"),
+        (lambda _: connect("x", at="http://127.0.0.1:9/v1", headers=["a"]), "headers is a dict of texts, not list"),
+        (lambda _: connect("x", at="http://127.0.0.1:9/v1", headers={"a": 5}), "the header 'a' is of type int"),
+        (lambda _: connect("x", at="http://127.0.0.1:9/v1", key=5), "key is a text, not int"),
+        (lambda _: connect(5), "the name of a model is a text, not int"),
     ],
 )
 def test_what_is_wrong_is_told(wrong: Any, told: str):

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from toolspeak.errors import ModelError, ProviderError, RunPaused
 from toolspeak.events import Fact, Limits
 from toolspeak.messages import user
 from toolspeak.run import Chat, Outcome
-from toolspeak.testing import ScriptedModel, calls, says
-from toolspeak.tools import Context
+from toolspeak.testing import ScriptedModel, breaks, calls, says
+from toolspeak.tools import Context, tool
 
 from .playing import FACES, Agent, awaited, check
 
@@ -63,6 +64,54 @@ def test_messages_come_after_those_of_the_conversation(face: str):
     start(chat, face, None)
     start(chat, face, None, messages=[user("Go on.")])
     assert [message.text for message in chat.messages] == ["Before.", "Count.", "One.", "Go on.", "Two."]
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_run_that_failed_is_dropped_and_can_be_asked_again(face: str):
+    failure = breaks(ProviderError("out of order"))
+    replies = iter([failure, calls(("owner", {})), failure, says("Two.")])
+    script: list[Any] = [says("One."), *[lambda _: next(replies)] * 3]
+    chat = Agent(ScriptedModel(script), [owner], system="Count.", deps="Ann").chat()
+    start(chat, face, "Next.")
+    kept = chat.messages
+    with pytest.raises(ModelError):
+        start(chat, face, "And now?")
+    assert (chat.messages, chat.dropped) == (kept, (user("And now?"),))
+    with pytest.raises(ModelError):  # after a call
+        start(chat, face, "And now?")
+    assert (chat.messages, [message.role for message in chat.dropped]) == (kept, ["user", "assistant", "tool"])
+    assert start(chat, face, "And now?").text == "Two."
+    assert [message.text for message in chat.messages] == ["Count.", "Next.", "One.", "And now?", "Two."]
+    assert chat.dropped == ()
+
+
+def test_the_first_run_of_a_conversation_may_fail():
+    chat = Agent(ScriptedModel([breaks(ProviderError("out of order"))]), system="Count.").chat()
+    with pytest.raises(ModelError):
+        chat.run("Next.")
+    assert (chat.messages, chat.dropped) == ((), (user("Next."),))
+
+
+def test_a_run_that_stopped_at_a_limit_is_kept():
+    chat = Agent(ScriptedModel([calls(("owner", {}))]), [owner], deps="Ann", limits=Limits(turns=1)).chat()
+    assert chat.run("Whose is it?").stop_reason == "limit"
+    assert [message.role for message in chat.messages][:3] == ["user", "assistant", "tool"]
+    assert chat.dropped == ()
+
+
+def test_a_paused_run_is_not_dropped():
+    @tool(approve=True)
+    def launch() -> str:
+        "Launch it."
+        return "flying"
+
+    agent = Agent(ScriptedModel([calls(("launch", {})), says("It flies.")]), [launch])
+    chat = agent.chat()
+    with pytest.raises(RunPaused) as paused:
+        chat.run("Launch it.")
+    assert (chat.messages, chat.dropped) == ((), ())
+    resumed = agent.resume(paused.value.facts, approvals={paused.value.calls[0].id: True})
+    assert resumed.text == "It flies."
 
 
 @pytest.mark.parametrize("face", FACES)

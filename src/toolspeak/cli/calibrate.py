@@ -22,7 +22,10 @@ from toolspeak.evaluation.trial_runner import TrialRunner
 from toolspeak.evaluation.trials import Trial
 from toolspeak.models import EmbeddedModel, HttpModel, Model
 from toolspeak.run.model_lookup import find_model
-from toolspeak.settings import save_calibrated_dialect
+from toolspeak.settings import forget_calibrated_dialect, load_calibrated_dialect, save_calibrated_dialect
+
+MIN_SAVED_CONFIDENCE = 0.9
+"""A dialect whose lead is less certain is not saved: the next measurement might have another winner."""
 
 
 def calibrate(
@@ -34,7 +37,7 @@ def calibrate(
     find: Callable[[str | None], Model] = find_model,
     environ: Mapping[str, str] | None = None,
 ) -> None:
-    """Find the best dialect for a model, print how certain the result is, and save it.
+    """Find the best dialect for a model, print how certain the result is, and save it if it is certain enough.
 
     Args:
         name: The model's name.
@@ -57,9 +60,31 @@ def calibrate(
         log.print(f"{dialect} was given up: {error}")
     print_table(build_standings(comparison))
     winner = comparison.ranking[0]
-    path = save_calibrated_dialect(endpoint, model_name, winner, environ=environ)
     write_output(f"{describe_winner(comparison)}\n")
+    lead = comparison.smallest_lead
+    if lead is None or lead.confidence < MIN_SAVED_CONFIDENCE:
+        log.print(f"nothing is saved below {MIN_SAVED_CONFIDENCE:.0%} certainty; more --minutes may decide it")
+        return
+    path = save_calibrated_dialect(endpoint, model_name, winner, environ=environ)
     log.print(f"saved in {path}: dialect='auto' is {winner} for {model.name} from now on")
+
+
+def show_saved(
+    name: str, *, find: Callable[[str | None], Model] = find_model, environ: Mapping[str, str] | None = None
+) -> None:
+    """Print the dialect that is saved for a model."""
+    model = find(name)
+    saved = load_calibrated_dialect(*_calibration_key(model), environ=environ)
+    write_output(f"{model.name}: {saved or 'no dialect is saved'}\n")
+
+
+def forget_saved(
+    name: str, *, find: Callable[[str | None], Model] = find_model, environ: Mapping[str, str] | None = None
+) -> None:
+    """Delete the dialect that is saved for a model."""
+    model = find(name)
+    was_saved = forget_calibrated_dialect(*_calibration_key(model), environ=environ)
+    write_output(f"{model.name}: {'the saved dialect is forgotten' if was_saved else 'no dialect was saved'}\n")
 
 
 async def _compare(

@@ -22,6 +22,7 @@ from toolspeak.errors import ModelError, UsageError
 from toolspeak.events import Fact
 from toolspeak.messages import Message, ToolCall
 from toolspeak.run import Outcome
+from toolspeak.run.chat import extend_conversation
 from toolspeak.settings import Settings
 
 
@@ -180,13 +181,15 @@ class ChatSession:
         self._loader.wait()
 
     def _keep(self, outcome: Outcome[None] | None) -> None:
-        """Keep the messages and facts of a run for the next one."""
+        """Keep the messages of a run that was answered for the next one, and say so if they are dropped."""
         if outcome is None:
             return
         self.facts = outcome.facts
-        # When the endpoint fails before it answers, the prompt is dropped: the user will write it again.
-        if outcome.stop_reason != "error" or outcome.messages[-1].role != "user":
-            self.messages = outcome.messages
+        self.messages, dropped = extend_conversation(self.messages, outcome)
+        if dropped:
+            calls = sum(len(message.calls) for message in dropped)
+            after = f", nor {calls} call{'' if calls == 1 else 's'} after it" if calls else ""
+            self._print(f"your message is not kept{after}: it was not answered", "dim")
 
     def _ask_approval(self, call: ToolCall) -> bool | str:
         self._transcript.end_line()

@@ -9,6 +9,7 @@ from toolspeak.cli.options import (
     ApproveOption,
     ContinueOption,
     ConversationOption,
+    DebugOption,
     DialectOption,
     MaxTurnsOption,
     ModelOption,
@@ -43,6 +44,7 @@ def chat_command(
     template: TemplateOption = None,
     param: ParameterOption = None,
     no_log: NoLogOption = False,
+    debug: DebugOption = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Chat with a model that can call your functions.
@@ -56,6 +58,8 @@ def chat_command(
     from toolspeak.cli.sampling_options import parse_sampling
     from toolspeak.cli.settings_loader import load_settings
 
+    if debug:
+        _print_log()
     chosen = _load_template(template, param)
     if chosen is not None and chosen.prompt is not None:
         raise UsageError(f"the template {chosen.name} has a prompt, so it is for toolspeak run")
@@ -83,7 +87,9 @@ def chat_command(
 def run_command(
     prompt: Annotated[
         str | None,
-        typer.Argument(metavar="PROMPT", help="The prompt; - or none reads it from standard input."),
+        typer.Argument(
+            metavar="PROMPT", help="The prompt. Piped text follows it, or is the prompt if this is - or left out."
+        ),
     ] = None,
     tools: ToolsOption = None,
     model: ModelOption = None,
@@ -105,6 +111,7 @@ def run_command(
     template: TemplateOption = None,
     param: ParameterOption = None,
     no_log: NoLogOption = False,
+    debug: DebugOption = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Answer one prompt with a model that can call your functions.
@@ -124,6 +131,8 @@ def run_command(
 
     if extract and as_json:
         raise UsageError("--extract and --json do not go together")
+    if debug:
+        _print_log()
     chosen = _load_template(template, param)
     options = AgentOptions(
         tools=tuple(tools or ()),
@@ -149,6 +158,12 @@ def run_command(
     )
 
 
+def _print_log() -> None:
+    from toolspeak.cli.debug import print_log
+
+    print_log()
+
+
 def _load_template(name: str | None, parameters: list[str] | None) -> "PromptTemplate | None":
     if name is None:
         if parameters:
@@ -161,7 +176,7 @@ def _load_template(name: str | None, parameters: list[str] | None) -> "PromptTem
 
 def _compose_prompt(argument: str | None, template: "PromptTemplate | None") -> str:
     """Return the prompt: that of the user, put into the prompt of the template, or after it."""
-    from toolspeak.cli.run import read_prompt
+    from toolspeak.cli.prompt import read_prompt
 
     if template is None or template.prompt is None:
         return read_prompt(argument)

@@ -90,16 +90,21 @@ def calibrate_command(
     minutes: Annotated[float, typer.Option("--minutes", metavar="N", min=0, help="Take about N minutes at most.")] = 12,
     dialect: DialectsOption = "all",
     max_tokens: MaxTokensOption = 256,
+    show: Annotated[bool, typer.Option("--show", help="Only print the dialect that is saved for the model.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Only delete the dialect that is saved.")] = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Find the best dialect for a model and save it.
 
-    Prints how certain the result is. From then on, the model uses this dialect by default.
+    Prints how certain the result is. If it is 90 % or more, the model uses this dialect by default from then on.
     """
-    from toolspeak.cli.calibrate import calibrate
+    from toolspeak.cli.calibrate import calibrate, forget_saved, show_saved
     from toolspeak.cli.settings_loader import find_model_with_settings
 
     find = find_model_with_settings(trust_project=trust_project)
+    if show or forget:
+        (forget_saved if forget else show_saved)(model, find=find)
+        return
     calibrate(model, minutes=minutes, dialects=dialect, max_tokens=max_tokens, find=find)
 
 

@@ -1,8 +1,8 @@
 """Renders markdown as it arrives: chunks of text go in, spans with a style come out, and no span is ever taken back.
 
 So nothing flickers, and no text is lost in a narrow window. A line is held until its kind is known (heading, list item,
-…); within it, a word is held until it ends, and emphasis until it is closed. How the text is cut into chunks makes no
-difference. Markup that is not understood comes out unchanged.
+…); within it, a word is held until it ends, and emphasis or a link until it is closed. A table is held until its last
+line has arrived. How the text is cut into chunks makes no difference. Markup that is not understood stays as it is.
 """
 
 import re
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
+
+from toolspeak.cli.markdown_table import MAX_TABLE_LINES, TABLE_START, draw_table
 
 
 class Span(NamedTuple):
@@ -22,6 +24,7 @@ class Span(NamedTuple):
 CODE_STYLE = "cyan"
 HEADING_STYLE = "bold"
 QUOTE_STYLE = "dim italic"
+ADDRESS_STYLE = "dim"
 
 TAB = "    "
 """What a tab is drawn as, in every column: the next tab stop would depend on how the text was cut."""
@@ -29,18 +32,24 @@ TAB = "    "
 MAX_EMPHASIS_CHARS = 200
 """Emphasis that is not closed within so many characters is plain text."""
 
-_UNDECIDED_START = re.compile(r"[ \t]*([#`~*+>_-]+|\d{1,9}[.)]?)?[ \t]*")
+MAX_LINK_CHARS = 2_000
+"""A link that is not closed within so many characters is plain text."""
+
+_UNDECIDED_START = re.compile(r"[ \t\u3000]*([#`~*+>_-]+|[•・]|\d{1,9}[.)．）、]?)?[ \t\u3000]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
 _BULLET = re.compile(r"([ \t]*)[-*+]([ \t]+)")
-_NUMBER = re.compile(r"[ \t]*\d{1,9}[.)][ \t]+")
+_WIDE_BULLET = re.compile(r"([ \t\u3000]*)[•・][ \t\u3000]*")  # Chinese and Japanese have no space after it
+_NUMBER = re.compile(r"[ \t]*\d{1,9}[.)][ \t]+|[ \t\u3000]*\d{1,9}[．）、][ \t\u3000]*")
 _QUOTED = re.compile(r"[ \t]*>+[ \t]*")
 
-_PLAIN = re.compile(r"[^*_`\\]+")
+_PLAIN = re.compile(r"[^*_`\\\[!]+")
+_LINK = re.compile(r"""!?\[([^\[\]]+)\]\(<?([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)>?(?:[ ]+"[^"]*")?\)""")
+_LINK_START = re.compile(r"""!?(?:\[[^\[\]]*(?:\](?:\((?:[^()]|\([^()]*\)?)*)?)?)?""")
 _CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(\*\*|__)(?![\s*_])(.+?)(?<![\s*_])\1(?![*_])")
-_EMPHASIS = re.compile(r"([*_])(?![\s*_])([^*_]+?)(?<!\s)\1(?![*_\w])")
+_EMPHASIS = re.compile(r"([*_])(?![\s*_])([^*_]+?)(?<!\s)\1(?![*_0-9A-Za-z])")
 _STYLES = ((_CODE_SPAN, CODE_STYLE), (_STRONG, "bold"), (_EMPHASIS, "italic"))
 
 
@@ -52,8 +61,10 @@ class MarkdownParser:
         is_code: Whether the present line is code, whose spaces are kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         self.indent = 0
+        self._width = width
+        self._table: list[str] = []  # lines that may be a table and are not yet returned
         self.is_code = False
         self._line = ""  # the part of this line that has arrived and is not yet returned
         self._is_begun = False  # whether the kind of this line is known
@@ -75,12 +86,19 @@ class MarkdownParser:
         """Parse the end of the text."""
         if self._line:
             yield from self._read_line(ended=True, last=True)
+        yield from self._flush_table()
         self._is_begun, self._line, self._fence = False, "", ""
 
     def _read_line(self, *, ended: bool, last: bool = False) -> Iterator[Span]:
         if not self._is_begun:
             if not ended and self._needs_more():
                 return
+            if not self._fence and TABLE_START.match(self._line):
+                self._table.append(self._line)
+                if len(self._table) == MAX_TABLE_LINES:
+                    yield from self._flush_table()
+                return
+            yield from self._flush_table()
             prefix = self._begin_line()
             if prefix is None:  # a fence, which is not drawn
                 return
@@ -93,7 +111,20 @@ class MarkdownParser:
         """Whether the kind of this line depends on text that has not arrived."""
         if self._fence:
             return not self._line.strip(" \t" + self._fence[0])
-        return bool(_UNDECIDED_START.fullmatch(self._line) or _FENCE.match(self._line))
+        return bool(_UNDECIDED_START.fullmatch(self._line) or _FENCE.match(self._line) or TABLE_START.match(self._line))
+
+    def _flush_table(self) -> Iterator[Span]:
+        """Return the held lines: drawn if they are a table, as they are otherwise."""
+        if not self._table:
+            return
+        lines, self._table, self.indent = self._table, [], 0
+        drawn = draw_table(lines, self._width, lambda cell: [*_inner_spans(cell, "", is_code=False)])
+        self.is_code = drawn is not None
+        for line in drawn if drawn is not None else [_inner_spans(line, "", is_code=False) for line in lines]:
+            for text, style in line:
+                yield Span(text, style)
+            yield Span("\n")
+        self.is_code = False
 
     def _begin_line(self) -> "list[Span] | None":
         """Recognize the kind of this line, and return the spans before its text; None if the line is a fence."""
@@ -118,8 +149,11 @@ class MarkdownParser:
         if bullet := _BULLET.match(line):
             self._line, self.indent = line[bullet.end() :], len(bullet[0].expandtabs(4))
             return [Span(f"{bullet[1].expandtabs(4)}•{bullet[2].expandtabs(4)}")]
+        if bullet := _WIDE_BULLET.match(line):
+            self._line, self.indent = line[bullet.end() :], cell_len(bullet[1].expandtabs(4)) + 2
+            return [Span(f"{bullet[1].expandtabs(4)}• ")]
         if number := _NUMBER.match(line):
-            self._line, self.indent = line[number.end() :], len(number[0].expandtabs(4))
+            self._line, self.indent = line[number.end() :], cell_len(number[0].expandtabs(4))
             return [Span(number[0].expandtabs(4))]
         if quoted := _QUOTED.match(line):
             self._line, self._style, self.indent = line[quoted.end() :], QUOTE_STYLE, 2
@@ -149,6 +183,8 @@ def _next_spans(line: str, before: str, style: str, *, ended: bool) -> tuple[int
             return 0, []
         escaped = line[1:2] if line[1:2] in tuple("\\`*_{}[]()#+-.!<>|~") else ""
         return (2, [Span(escaped, style)]) if escaped else (1, [Span("\\", style)])
+    if line[0] in "[!":
+        return _next_link(line, style, ended=ended)
     within_word = line[0] == "_" and before.isalnum()
     window = line[:MAX_EMPHASIS_CHARS]
     if not within_word:
@@ -168,6 +204,19 @@ def _next_spans(line: str, before: str, style: str, *, ended: bool) -> tuple[int
     if not ended and len(line) < MAX_EMPHASIS_CHARS and (may_open or not after):
         return 0, []
     return size, [Span(line[:size], style)]
+
+
+def _next_link(line: str, style: str, *, ended: bool) -> tuple[int, list[Span]]:
+    """Return the spans of a link, its text and its address, as `_next_spans` does; else its first character."""
+    if link := _LINK.match(line[:MAX_LINK_CHARS]):
+        text, address = link[1], link[2]
+        spans = _inner_spans(text, style, is_code=False)
+        if text != address:
+            spans += [Span(" ", style), Span(f"({address})", f"{style} {ADDRESS_STYLE}".strip())]
+        return link.end(), spans
+    if not ended and len(line) < MAX_LINK_CHARS and _LINK_START.fullmatch(line):
+        return 0, []
+    return 1, [Span(line[0], style)]
 
 
 def _inner_spans(text: str, style: str, *, is_code: bool) -> list[Span]:
@@ -266,7 +315,7 @@ class WrappedMarkdown:
     """Renders markdown as it arrives, wrapped to the width of a window."""
 
     def __init__(self, width: int, column: int = 0) -> None:
-        self._parser = MarkdownParser()
+        self._parser = MarkdownParser(width)
         self._wrapper = LineWrapper(width, column)
 
     def feed(self, text: str) -> Iterator[Span]:

@@ -121,6 +121,10 @@ ToolChoiceOption = Annotated[
     ),
 ]
 
+DebugOption = Annotated[
+    bool, typer.Option("--debug", help="Print the log on standard error: requests, turns, and failures of tools.")
+]
+
 TrustProjectOption = Annotated[
     bool,
     typer.Option("--trust-project", help="Let the settings of this project count without asking, for CI."),

@@ -31,7 +31,7 @@ from toolspeak.cli.safe_text import escape_prose, print_error
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
-from toolspeak.errors import ModelError, RunPaused, UsageError
+from toolspeak.errors import ModelError, RunPaused
 from toolspeak.events import ArgsDelta, Event, Fact, TextDelta, ThinkingDelta
 from toolspeak.messages import Message, ToolCall
 from toolspeak.run import Agent, Outcome, Recorder
@@ -100,18 +100,6 @@ def run(
     return ExitCode.INTERRUPTED if outcome.stop_reason == "cancelled" else ExitCode.STOPPED
 
 
-def read_prompt(argument: str | None) -> str:
-    """Return the prompt: the argument, or standard input if the argument is missing or `-`."""
-    if argument is None and sys.stdin.isatty():
-        raise UsageError(
-            'there is no prompt; write toolspeak run "PROMPT", or - to read the prompt from standard input'
-        )
-    prompt = sys.stdin.read() if argument is None or argument == "-" else argument
-    if not prompt.strip():
-        raise UsageError("the prompt is empty")
-    return prompt
-
-
 def _create_runner(config: AgentConfig, answer: TextIO, output: RunOutput) -> "_Runner":
     if output.as_json:
         return _JsonRunner(config, answer)
@@ -143,7 +131,7 @@ class _JsonRunner:
 def encode_event(event: Event) -> dict[str, object]:
     """Encode an event as JSON data: facts as the codec writes them, so that they can be read back."""
     if isinstance(event, TextDelta | ThinkingDelta | ArgsDelta):
-        return {"kind": event.kind, **asdict(event)}
+        return {"v": codec.FORMAT, "kind": event.kind, **asdict(event)}
     return codec.encode(event)
 
 

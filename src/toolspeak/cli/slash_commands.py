@@ -136,6 +136,8 @@ def _clear(chat: ChatState, _: str) -> None:
 
 def _save(chat: ChatState, file: str) -> None:
     path = _require_path(file, "/save")
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     write_atomically(path, codec.dump_messages(chat.messages))
     _print(chat, Text(f"{_format_count(chat.messages)} saved in {escape_controls(str(path))}", "dim"))
 

@@ -9,6 +9,7 @@ from toolspeak.errors import InvalidArguments, ToolError
 from toolspeak.execution.coroutines import GuardedCoroutine, PendingValue, is_pending, resolve_pending
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned, format_error, make_result
 from toolspeak.execution.threads import THREAD_POOL, ThreadPool
+from toolspeak.log import LOG
 from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
@@ -31,6 +32,7 @@ class Executor:
 
     Attributes:
         tasks: The tasks of coroutines that have not ended. A task may end a moment later than its call.
+        exceptions: What functions raised, by the id of the call.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Executor:
         self._timeout = timeout
         self._pool = pool
         self.tasks: set[asyncio.Task[None]] = set()
+        self.exceptions: dict[str, BaseException] = {}
 
     def start(
         self, call: ToolCall, results: Mapping[str, ToolResult], turn: int, done: ResultCallback
@@ -60,7 +63,7 @@ class Executor:
             turn: The number of the turn.
             done: Called once with the result.
         """
-        running = RunningCall(call, done, self._pool, self.tasks)
+        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions)
         try:
             tool = self._find_tool(call.name)
             context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn)
@@ -95,11 +98,19 @@ class _UnknownTool(Exception):
 class RunningCall:
     """A call that was started. It ends once: by itself, by its timeout, or by being cancelled."""
 
-    def __init__(self, call: ToolCall, done: ResultCallback, pool: ThreadPool, tasks: set[asyncio.Task[None]]) -> None:
+    def __init__(
+        self,
+        call: ToolCall,
+        done: ResultCallback,
+        pool: ThreadPool,
+        tasks: set[asyncio.Task[None]],
+        exceptions: dict[str, BaseException],
+    ) -> None:
         self._call = call
         self._done: ResultCallback | None = done
         self._pool = pool
         self._tasks = tasks
+        self._exceptions = exceptions
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
         self._context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
@@ -144,7 +155,7 @@ class RunningCall:
     def _handle_outcome(self, outcome: CallOutcome) -> None:
         """Handle, in the event loop, what `work` gave in its thread: an error, a result, or a value to be awaited."""
         if isinstance(outcome, Raised):
-            self.finish(make_result(self._call.id, outcome))
+            self._fail(outcome)
         elif isinstance(outcome.value, ToolResult):
             self.finish(outcome.value)
         elif self._done is None:
@@ -160,6 +171,8 @@ class RunningCall:
             outcome = await guarded
             if isinstance(outcome, Returned) and isinstance(outcome.value, Iterator) and self._done is not None:
                 self.run_in_thread(lambda: outcome.value)  # reading the items of an iterator may block
+            elif isinstance(outcome, Raised):
+                self._fail(outcome)
             else:
                 self.finish(make_result(self._call.id, outcome))
 
@@ -183,6 +196,13 @@ class RunningCall:
         task.add_done_callback(on_end)
 
     # How the call ends
+
+    def _fail(self, raised: Raised) -> None:
+        """End the call with what its function raised, keep the exception, and log it with its traceback."""
+        if self._done is not None:  # what a call raises after it was given up concerns nobody
+            self._exceptions[self._call.id] = raised.error
+            LOG.warning("tool %s failed (%s)", self._call.name, self._call.id, exc_info=raised.error)
+        self.finish(make_result(self._call.id, raised))
 
     def finish(self, result: ToolResult) -> None:
         """End the call with a result; any later result is ignored."""

@@ -17,6 +17,9 @@ NAME_FORMS = (
     "openai:NAME, anthropic:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, vllm:NAME, https://…/v1#NAME, or local"
 )
 
+ENDPOINT_LIKENESS = 0.7
+"""How much like a known endpoint a name must be, for an error to suggest that endpoint."""
+
 CLIENT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (nothing listens here)
 """The host to connect to, where a variable has the one that the server listens on."""
 
@@ -53,9 +56,19 @@ def resolve_model(
         return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
         raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
-    similar = nearest(where, (*SERVERS, *other_endpoints)) if colon else None
-    cure = f"did you mean {similar}:{model or 'NAME'}?" if similar else f"write {NAME_FORMS}"
-    raise UsageError(f"{name!r} names no endpoint that is known; {cure}")
+    raise UsageError(
+        f"{name!r} names no endpoint that is known; {_cure(where, model if colon else None, other_endpoints)}"
+    )
+
+
+def _cure(where: str, model: str | None, other_endpoints: Iterable[str]) -> str:
+    """Return what to write instead of a name whose endpoint is not known; `model` is None if it names no endpoint."""
+    if model is None:
+        return f"write {NAME_FORMS}"
+    known = (*SERVERS, *other_endpoints)
+    if similar := nearest(where, known, likeness=ENDPOINT_LIKENESS):
+        return f"did you mean {similar}:{model or 'NAME'}?"
+    return f"there are {', '.join(known)}; write openai:NAME for example, https://…/v1#NAME, or local"
 
 
 def connect(
@@ -83,6 +96,12 @@ def connect(
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")
         HttpModel('127.0.0.1:9000:gemma3', 'http://127.0.0.1:9000/v1')
     """
+    if not isinstance(cast("object", name), str):
+        raise UsageError(f"the name of a model is a text, not {type(name).__name__}")
+    if key is not None and not isinstance(cast("object", key), str):
+        raise UsageError(f"key is a text, not {type(key).__name__}")  # its value is not shown
+    if headers is not None:
+        _check_headers(headers)
     if at is None:
         found = resolve_model(name, retry=retry)
     elif isinstance(at, str):
@@ -98,6 +117,16 @@ def connect(
             headers={**endpoint.headers, **(headers or {})},
         )
     return HttpModel(endpoint, found.model, dialect or found.dialect)
+
+
+def _check_headers(headers: object) -> None:
+    if not isinstance(headers, Mapping):
+        raise UsageError(f"headers is a dict of texts, not {type(headers).__name__}")
+    for name, value in cast("Mapping[object, object]", headers).items():
+        if not isinstance(name, str) or not isinstance(value, str):  # the value may be a secret, and is not shown
+            raise UsageError(
+                f"headers: the header {name!r} is of type {type(value).__name__}; names and values are texts"
+            )
 
 
 def _on_known_server(

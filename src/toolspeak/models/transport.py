@@ -5,6 +5,7 @@ The request holds the key, so our exceptions never keep an exception of aiohttp 
 """
 
 import asyncio
+import logging
 import math
 import random
 import time
@@ -19,6 +20,7 @@ from weakref import WeakKeyDictionary
 import aiohttp
 
 from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted
+from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.api_errors import read_error_body
@@ -146,6 +148,7 @@ async def post(
 async def _send(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientResponse:
     session = await _get_pool().session()
     policy = endpoint.retry
+    started = time.perf_counter()
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=policy.connect_timeout, sock_read=policy.read_timeout)
     try:
         response = await session.post(
@@ -158,11 +161,21 @@ async def _send(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientRes
         )
     except (*CONNECTION_ERRORS, ValueError) as error:
         failure = _build_connection_failure(endpoint, error)
+        _log_request(endpoint, path, started, "no response")
     else:
+        _log_request(endpoint, path, started, response.status)
         if 200 <= response.status < 300:
             return response
         failure = await _build_status_failure(endpoint, response)
     raise failure  # outside of the except block, so that aiohttp's exception is not kept
+
+
+def _log_request(endpoint: Endpoint, path: str, started: float, status: int | str) -> None:
+    """Log a request: no header and no query, which may hold a key."""
+    if LOG.isEnabledFor(logging.DEBUG):
+        parts = urlsplit(endpoint.base_url + path)
+        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        LOG.debug("POST %s: %s after %.3f s", address, status, time.perf_counter() - started)
 
 
 def _release(response: aiohttp.ClientResponse) -> None:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
@@ -21,7 +21,12 @@ from toolspeak.run.inputs import (
     build_choice,
     build_conversation,
     build_toolbox,
+    check_callback,
     check_limits,
+    check_model,
+    check_sampling,
+    check_system,
+    check_timeout,
     find_dialect,
     find_start,
 )
@@ -91,19 +96,22 @@ class Agent(Runnable, Resumable):
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
         """
-        if approve is not None and not callable(approve):
-            raise UsageError(f"approve is a function that is called with a call, not {approve!r}")
-        self.model = find_model(model, configured=settings) if model is None or isinstance(model, str) else model
+        check_callback(approve, "approve", "a call")
+        if settings is not None and not isinstance(cast("object", settings), Settings):
+            raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
+        self.model: Model = (
+            find_model(model, configured=settings) if model is None or isinstance(model, str) else check_model(model)
+        )
         self.toolbox = build_toolbox(tools)
         self.dialect = find_dialect(dialect, self.model)
-        self.system = system
+        self.system = check_system(system)
         self.tool_choice = build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
         self.limits = check_limits(limits)
-        self.sampling = sampling
+        self.sampling = check_sampling(sampling)
         self.approve = approve
         self.deps = deps
-        self.tool_timeout = tool_timeout
+        self.tool_timeout = check_timeout(tool_timeout)
 
     def __repr__(self) -> str:
         return f"Agent({self.model.name}, {self.dialect.name}, tools: {', '.join(self.toolbox.names) or 'none'})"
@@ -137,6 +145,7 @@ class Agent(Runnable, Resumable):
             on_end: Called with the outcome.
         """
         _refuse_unknown_options(options, RunOptions)
+        check_callback(options.get("record"), "record", "each fact")
         answer = None if output is None else Output(output)
         toolbox = self._with_answer(answer)
         started = RunStarted(
@@ -166,6 +175,7 @@ class Agent(Runnable, Resumable):
     ) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
         _refuse_unknown_options(options, ResumeOptions)
+        check_callback(options.get("record"), "record", "each fact")
         answer = None if output is None else Output(output)
         started = find_start(facts, has_output=answer is not None)
         driver = self._build_driver(started.run_id, self._with_answer(answer), options, watched, facts)

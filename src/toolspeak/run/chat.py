@@ -17,14 +17,20 @@ class Chat(Runnable):
 
     Its methods take what those of the agent take; `messages` come after those of the conversation.
 
+    Only a run that was answered becomes a part of the conversation. If the endpoint failed, or the run was stopped
+    before the model wrote anything, the conversation stays as it was, so that the prompt can be given again. A run that
+    is paused for an approval is neither kept nor dropped: `agent.resume` continues it.
+
     Attributes:
         agent: The agent that answers.
         messages: The conversation so far.
+        dropped: The messages of the last run, from its prompt on, if that run was not kept; else none.
     """
 
     def __init__(self, agent: "Agent", messages: Sequence[Message] = ()) -> None:
         self.agent = agent
         self.messages = tuple(messages)
+        self.dropped: tuple[Message, ...] = ()
 
     def prepare(
         self,
@@ -47,4 +53,17 @@ class Chat(Runnable):
         )
 
     def _remember(self, outcome: Outcome[Any]) -> None:
-        self.messages = outcome.messages
+        self.messages, self.dropped = extend_conversation(self.messages, outcome)
+
+
+def extend_conversation(
+    messages: tuple[Message, ...], outcome: Outcome[Any]
+) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """Return the conversation after a run that went on from these messages, and what was dropped of the run."""
+    has_system = any(message.role == "system" for message in messages)
+    start = len(messages) + (not has_system and outcome.messages[0].role == "system")
+    added = outcome.messages[start:]
+    has_text = any(message.role == "assistant" and message.parts for message in added)
+    if outcome.stop_reason != "error" and has_text:
+        return outcome.messages, ()
+    return messages, added

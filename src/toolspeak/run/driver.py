@@ -36,6 +36,7 @@ from toolspeak.events import (
 )
 from toolspeak.execution import CANCEL_GRACE_SECONDS, THREAD_POOL, Executor, RunningCall
 from toolspeak.execution.outcome import CallOutcome, Raised, format_error
+from toolspeak.log import LOG
 from toolspeak.loop import (
     Action,
     AskApproval,
@@ -88,6 +89,7 @@ class Driver:
         state: The state of the run.
         facts: The run so far.
         error: The error that ended the run, if one did.
+        exceptions: What the functions of failed calls raised, by the ids of the calls.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class Driver:
         self._model = model
         self._dialect = dialect
         self._executor = executor
+        self.exceptions = executor.exceptions
         self._sampling = sampling
         self._stream = stream
         self._approve = approve
@@ -239,9 +242,11 @@ class Driver:
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
+                LOG.info("the run has ended (%s) after turn %d", reason, self.state.turn.number)
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
+        LOG.info("turn %d: asking %s, %s dialect", action.turn, self._model.name, self._dialect.name)
         self._fold(TurnStarted(turn=action.turn))
         state = self.state
         specs = tuple(state.specs.values())

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice
 from toolspeak.messages import Message, system, user
-from toolspeak.models import Model, match_dialect
+from toolspeak.models import Model, Sampling, match_dialect
 from toolspeak.tools import Tool, Toolbox, discover
 from toolspeak.tools.toolbox import explain_unknown_tool
 
@@ -28,6 +28,8 @@ def build_toolbox(tools: Tools) -> Toolbox:
         return discover(tools)
     if callable(tools):
         raise UsageError("tools is a list of functions; write tools=[…] around the one function")
+    if not isinstance(cast("object", tools), Iterable):
+        raise UsageError(f"tools is a list of functions, or a module, file or folder, not {_describe(tools)}")
     return Toolbox(tools)
 
 
@@ -38,6 +40,8 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
             choice = ToolChoice(mode=choice)
         else:
             choice = ToolChoice(mode="named", names=(choice,))
+    elif not isinstance(cast("object", choice), ToolChoice | Sequence):
+        raise UsageError(f"tool_choice is 'auto', 'none', 'required', or names of tools, not {_describe(choice)}")
     elif not isinstance(choice, ToolChoice):
         choice = ToolChoice(mode="named", names=tuple(dict.fromkeys(choice)))
     for name in choice.names:
@@ -50,6 +54,8 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
 
 def find_dialect(name: str | Dialect, model: Model) -> Dialect:
     """Return the dialect of that name, as it fits the model; for `"auto"`, the best one known for the model."""
+    if not isinstance(name, str) and not hasattr(name, "render"):
+        raise UsageError(f"dialect is a name, such as 'python', or a dialect object, not {_describe(name)}")
     found = dialect(model.dialect if name == "auto" else name) if isinstance(name, str) else name
     return match_dialect(found, model)
 
@@ -65,8 +71,68 @@ def check_limits(limits: Any) -> Limits:
     return limits
 
 
+def check_model(model: Any) -> Model:
+    """Return the model if it can be asked."""
+    if isinstance(model, type) or not isinstance(model, Model):
+        raise UsageError(f"model is a name, such as 'openai:gpt-5.1', or a model object, not {_describe(model)}")
+    return model
+
+
+def check_system(text: Any) -> str | None:
+    """Return the system prompt if it is a text or left out."""
+    if text is not None and not isinstance(text, str):
+        raise UsageError(f"system is a text, not {_describe(text)}")
+    return text
+
+
+def check_sampling(sampling: Any) -> Sampling:
+    """Return the sampling if each of its settings has the right type."""
+    if not isinstance(sampling, Sampling):
+        raise UsageError(f"sampling is Sampling(temperature=…, max_tokens=…, …), not {_describe(sampling)}")
+    for name, kinds, wanted in _SAMPLING_TYPES:
+        value: Any = getattr(sampling, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
+            raise UsageError(f"Sampling({name}={value!r}): {wanted}")
+    if not all(isinstance(text, str) for text in cast("tuple[object, ...]", sampling.stop)):
+        raise UsageError(f"Sampling(stop={sampling.stop!r}): a tuple of texts")
+    return sampling
+
+
+_SAMPLING_TYPES: tuple[tuple[str, Any, str], ...] = (
+    ("max_tokens", int, "a whole number"),
+    ("temperature", int | float, "a number"),
+    ("top_p", int | float, "a number"),
+    ("seed", int, "a whole number"),
+    ("stop", (tuple, list), "a tuple of texts"),
+    ("extra", Mapping, "a dict of further fields of the request body"),
+)
+
+
+def check_timeout(seconds: Any) -> float | None:
+    """Return the timeout of calls if it is a number of seconds, or None for no timeout."""
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
+        raise UsageError(f"tool_timeout is a number of seconds above 0, or None for no timeout, not {seconds!r}")
+    return seconds
+
+
+def check_callback(function: Any, name: str, use: str) -> None:
+    """Refuse something that is given as a function and cannot be called."""
+    if function is not None and not callable(function):
+        raise UsageError(f"{name} is a function that is called with {use}, not {_describe(function)}")
+
+
+def _describe(value: Any) -> str:
+    """Describe a wrong value on one line: a short one as it is, another by its type."""
+    text = repr(value)
+    name = type(value).__name__
+    return f"the class {value.__name__}" if isinstance(value, type) else text if len(text) <= 40 else f"a {name}"
+
+
 def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
     """Join the system text, the messages so far and the prompt into the messages that a run begins with."""
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        raise UsageError(f"messages is a list of messages, not {_describe(messages)}")
+    messages = cast("Sequence[object]", messages)
     conversation: list[Message] = [message for message in messages if isinstance(message, Message)]
     if len(conversation) != len(messages):
         raise UsageError("messages are those of an outcome, or made by toolspeak.messages: user(…) and the like")

@@ -1,5 +1,7 @@
 """The outcome of a run, built from the state in which it ended."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from toolspeak.events import Fact
@@ -7,13 +9,17 @@ from toolspeak.loop import BrokenReference, State, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.outcome import CallRecord, Outcome
 
+NO_EXCEPTIONS: Mapping[str, BaseException] = MappingProxyType({})
 
-def build_outcome(state: State, facts: tuple[Fact, ...], output: Any = None) -> Outcome[Any]:
-    """Build the outcome of a run that has ended."""
+
+def build_outcome(
+    state: State, facts: tuple[Fact, ...], output: Any = None, exceptions: Mapping[str, BaseException] = NO_EXCEPTIONS
+) -> Outcome[Any]:
+    """Build the outcome of a run that has ended; `exceptions` are those of failed calls, by the ids of the calls."""
     texts = [message.text for message in state.history[state.turn.history_start :] if message.role == "assistant"]
     return Outcome(
         text=texts[0] if state.turn.number and texts else "",
-        calls=_list_calls(state),
+        calls=_list_calls(state, exceptions),
         messages=state.history,
         facts=facts,
         usage=state.usage,
@@ -29,11 +35,15 @@ def find_output(state: State, tool: str) -> ToolResult | None:
     return next((result for result in reversed(results) if result is not None and result.error is None), None)
 
 
-def _list_calls(state: State) -> tuple[CallRecord, ...]:
+def _list_calls(state: State, exceptions: Mapping[str, BaseException]) -> tuple[CallRecord, ...]:
     """List the calls that could be read, with each reference to a result replaced by its value."""
     results = {call.id: call.result for call in state.finished_calls if call.result is not None}
     return tuple(
-        CallRecord(call=_resolve(call.call, results) if call.depends_on else call.call, result=call.result)
+        CallRecord(
+            call=_resolve(call.call, results) if call.depends_on else call.call,
+            result=call.result,
+            exception=exceptions.get(call.id),
+        )
         for call in state.finished_calls
         if call.call and call.result
     )

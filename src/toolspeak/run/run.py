@@ -144,6 +144,6 @@ class AgentRun(Run[Outcome[T]]):
             result = find_output(state, self._output.tool.name)
             self._output_missing = result is None
             value = None if result is None else self._output.load(result.output)
-        self._result = build_outcome(state, tuple(self._driver.facts), value)
+        self._result = build_outcome(state, tuple(self._driver.facts), value, self._driver.exceptions)
         if self._on_end is not None:
             self._on_end(self._result)

@@ -8,7 +8,11 @@ A project may be a stranger's, so the library reads no project's file by itself,
 trusts (`trust.py`).
 """
 
-from toolspeak.settings.calibrations import load_calibrated_dialect, save_calibrated_dialect
+from toolspeak.settings.calibrations import (
+    forget_calibrated_dialect,
+    load_calibrated_dialect,
+    save_calibrated_dialect,
+)
 from toolspeak.settings.folders import cache_folder, config_folder, data_folder
 from toolspeak.settings.loader import load, user_file
 from toolspeak.settings.values import (
@@ -30,6 +34,7 @@ __all__ = [
     "cache_folder",
     "config_folder",
     "data_folder",
+    "forget_calibrated_dialect",
     "load",
     "load_calibrated_dialect",
     "save_calibrated_dialect",

@@ -38,6 +38,22 @@ def load_calibrated_dialect(endpoint: str, model: str, *, environ: Mapping[str, 
     return dialect if isinstance(dialect, str) and dialect else None
 
 
+def forget_calibrated_dialect(endpoint: str, model: str, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Delete what was saved for a model at an endpoint, and return whether there was anything.
+
+    Raises:
+        UsageError: The file cannot be deleted.
+    """
+    path = _file_path(endpoint, model, environ)
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise UsageError(f"cannot delete {path}: {error.strerror}") from None
+    return True
+
+
 def _file_path(endpoint: str, model: str, environ: Mapping[str, str] | None) -> Path:
     name = hashlib.sha256(json.dumps([endpoint.rstrip("/"), model]).encode()).hexdigest()[:32]
     return config_folder(environ) / "dialects" / f"{name}.json"

@@ -1,0 +1,100 @@
+"""The prompt of `toolspeak run`: the argument, followed by the text that is piped in.
+
+A pipe may also be one that nobody writes to: `ssh`, a build server and many programs leave one open. Beside a prompt,
+such a pipe must not keep the run waiting. If nothing arrives within a few seconds, the prompt is sent without it, and a
+line on standard error says so. A person at a terminal, who has started a slow command, is told what the run waits for
+and can end the wait with Ctrl-C.
+"""
+
+import os
+import queue
+import sys
+import threading
+
+from toolspeak.cli.safe_text import print_error
+from toolspeak.errors import UsageError
+
+FIRST_BYTE_SECONDS = 3.0
+"""How long a pipe beside a prompt may stay silent."""
+
+CHUNK_BYTES = 65_536
+
+
+def read_prompt(argument: str | None) -> str:
+    """Return the prompt: the argument, a blank line and the piped text; without an argument or with `-`, that text."""
+    is_piped = sys.stdin is not None and not sys.stdin.isatty()
+    if argument is None or argument == "-":
+        if argument is None and not is_piped:
+            raise UsageError(
+                'there is no prompt; write toolspeak run "PROMPT", or - to read the prompt from standard input'
+            )
+        parts = [_decode(PipeReader().read())]
+    else:
+        parts = [argument, _decode(_read_beside_prompt()) if is_piped else ""]
+    prompt = "\n\n".join(part for part in parts if part.strip())
+    if not prompt:
+        raise UsageError("the prompt is empty")
+    return prompt
+
+
+def _read_beside_prompt() -> bytes:
+    """Return the piped bytes; none if the pipe stays silent and nobody is at a terminal."""
+    reader = PipeReader()
+    if reader.wait(FIRST_BYTE_SECONDS):
+        return reader.read()
+    if sys.stderr.isatty():
+        print_error("waiting for standard input; Ctrl-C ends the wait, and < /dev/null avoids it")
+        return reader.read()
+    print_error(
+        f"nothing arrived on standard input within {FIRST_BYTE_SECONDS:g} s, so the prompt is sent without it; "
+        "to wait for a slow command, pipe the whole prompt and write - in its place"
+    )
+    return b""
+
+
+def _decode(data: bytes) -> str:
+    """Return the piped text without the line ends at its end."""
+    try:
+        return data.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8 text (byte {error.start:,})") from None
+
+
+class PipeReader:
+    """Reads standard input in a thread, so that the caller can stop waiting for it.
+
+    The thread reads the descriptor itself: a thread that waits in `sys.stdin` would hold a lock that Python needs in
+    order to exit.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._first: bytes | None = None
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether the first byte, or the end, arrived within so many seconds."""
+        try:
+            self._first = self._chunks.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        return True
+
+    def read(self) -> bytes:
+        """Return everything up to the end."""
+        chunks: list[bytes] = []
+        chunk = self._chunks.get() if self._first is None else self._first
+        while chunk:
+            chunks.append(chunk)
+            chunk = self._chunks.get()
+        return b"".join(chunks)
+
+    def _work(self) -> None:
+        while True:
+            try:
+                chunk = os.read(0, CHUNK_BYTES)
+            except OSError:  # standard input is closed, or cannot be read by a process in the background
+                chunk = b""
+            self._chunks.put(chunk)
+            if not chunk:
+                return

@@ -1,0 +1,13 @@
+"""The log of toolspeak: `logging.getLogger("toolspeak")`. Nothing is printed unless the program configures logging.
+
+- `WARNING`: a tool failed, with its traceback.
+- `INFO`: a run asks its model for a message, or has ended.
+- `DEBUG`: a request to an endpoint, with its address, status and time.
+
+No message holds a key, the text of a conversation or the arguments of a call.
+"""
+
+import logging
+
+LOG = logging.getLogger("toolspeak")
+LOG.addHandler(logging.NullHandler())
