@@ -13,10 +13,18 @@ from toolspeak.reading.shapes import NotACall
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.values import ValueReader
 
-TAG = re.compile(r"<(?:[｜|]DSML[｜|]|\w+:)?(\w+)(?:=([^<>\n]*)|[ \t]([^<>\n]*))?>")
+TAG = re.compile(
+    r"<(?:[｜|]DSML[｜|]|\w+:)?(\w+)(?:=([^<>\n]*)|[ \t]((?:[^<>\n]|<\|\w+\|>)*))?(?:>|(?<=\|>)(?=<\w+:parameter ))"
+)
+"""A tag. Among its attributes a control token may stand that is no part of them, also in the place of the last `>`."""
+
+STRAY_TOKEN = re.compile(r"<\|\w+\|>")
 NAMING_TAGS = ("function", "invoke", "tool_call", "tool", "function_call")
 NAME_ATTRIBUTE = re.compile(r"""\bname\s*=\s*["']?([^"'>]*)["']?""")
 PARAMETER = re.compile(r"<((?:[｜|]DSML[｜|]|\w+:)?(?:parameter|param|arg))(?:=([^<>\n]*)|[ \t]([^<>\n]*))>")
+KEY_PREFIXES = ("", "longcat_")
+"""What the names of `<arg_key>` and `<arg_value>` begin with."""
+
 CLOSING_TAG = re.compile(r"</[^<>\n]{1,60}>")
 
 MAX_TAG_CHARS = 200
@@ -51,21 +59,35 @@ class TagReader:
             call.finish(arguments, self.cursor.tier)
         return 1
 
-    def read_pairs(self, name: str, tool: str | None) -> Reading[int]:
-        """Read pairs of `<arg_key>…</arg_key><arg_value>…</arg_value>`, and emit the call; returns 1."""
+    def match_key(self) -> Reading[str | None]:
+        """Return the prefix of the tags if `<arg_key>` or `<longcat_arg_key>` comes next."""
+        for prefix in KEY_PREFIXES:
+            if (yield from self.source.starts_with(f"<{prefix}arg_key>")):
+                return prefix
+        return None
+
+    def read_pairs(self, prefix: str, name: str, tool: str | None) -> Reading[int]:
+        """Read pairs of `<arg_key>…</arg_key><arg_value>…</arg_value>`, and emit the call; returns 1.
+
+        Args:
+            prefix: What the names of the tags begin with.
+            name: The tool, as the model wrote it.
+            tool: The tool that the name stands for, if there is one.
+        """
         source = self.source
         arguments: dict[str, Any] = {}
-        while (yield from self.values.skip_space()) == "<" and (yield from source.starts_with("<arg_key>")):
-            source.pos += len("<arg_key>")
-            key = yield from source.read_until("</arg_key>")
+        opening, closing, value = f"<{prefix}arg_key>", f"</{prefix}arg_key>", f"{prefix}arg_value"
+        while (yield from self.values.skip_space()) == "<" and (yield from source.starts_with(opening)):
+            source.pos += len(opening)
+            key = yield from source.read_until(closing)
             yield from self.values.skip_space()
-            if key is None or not (yield from source.starts_with("<arg_value>")):
+            if key is None or not (yield from source.starts_with(f"<{value}>")):
                 raise Truncated if (yield from source.is_at_end()) else ReadError("an <arg_key> has no <arg_value>")
-            source.pos += len("<arg_value>")
-            arguments[key.strip()] = yield from self._read_text("arg_value")
+            source.pos += len(f"<{value}>")
+            arguments[key.strip()] = yield from self._read_text(value)
         if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
             raise Truncated
-        return self._finish_texts(name, tool, arguments)
+        return self.finish_texts(name, tool, arguments)
 
     def read_tagged(self) -> Reading[int]:
         """Read a call in a tag that names the tool: `<function=name>`, `<invoke name="name">`, `<name>`; returns 1."""
@@ -73,7 +95,7 @@ class TagReader:
         tag = yield from self.match_tag(TAG)
         if tag is None:
             raise NotACall
-        kind, value, attributes = tag[1].lower(), tag[2], tag[3] or ""
+        kind, value, attributes = tag[1].lower(), tag[2], STRAY_TOKEN.sub("", tag[3] or "")
         named = NAME_ATTRIBUTE.search(attributes)
         if kind in NAMING_TAGS and (value or named):
             name = (value or (named[1] if named else "")).strip().strip("\"'")
@@ -104,14 +126,15 @@ class TagReader:
             if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
                 raise Truncated
             self.cursor.note_repair("closers")
-        return self._finish_texts(name, tool, arguments)
+        return self.finish_texts(name, tool, arguments)
 
     def match_tag(self, pattern: re.Pattern[str]) -> Reading[re.Match[str] | None]:
         """Match a tag that comes next, of at most `MAX_TAG_CHARS`. The tag is not read."""
         source = self.source
         while True:
             text = source.text[source.pos : source.pos + MAX_TAG_CHARS]
-            if text[:1] not in ("", "<") or ">" in text or len(text) >= MAX_TAG_CHARS or source.ended or "\n" in text:
+            is_whole = ">" in text and ">" in STRAY_TOKEN.sub("", text[1:])
+            if text[:1] not in ("", "<") or is_whole or len(text) >= MAX_TAG_CHARS or source.ended or "\n" in text:
                 return pattern.match(text)
             yield
 
@@ -131,7 +154,7 @@ class TagReader:
             raise NotACall
         if not (yield from self._read_closing_tag()) and not (source.ended_well and (yield from source.is_at_end())):
             raise Truncated
-        return self._finish_texts(tool, tool, arguments)
+        return self.finish_texts(tool, tool, arguments)
 
     def _read_parameters(self, tool: str) -> Reading[dict[str, Any]]:
         """Read `<city>Oslo</city>`, for as long as the tags are named like parameters of the tool."""
@@ -181,7 +204,7 @@ class TagReader:
                 return not rest or rest[0] == "<"
             yield
 
-    def _finish_texts(self, name: str, tool: str | None, arguments: dict[str, Any]) -> int:
+    def finish_texts(self, name: str, tool: str | None, arguments: dict[str, Any]) -> int:
         """Emit a call whose arguments are texts. A text is read as a value where the schema asks for one; returns 1."""
         if tool is None:
             self.emitter.emit_unknown_tool(name, name)
