@@ -15,12 +15,12 @@ from toolspeak.reading.source import Reading
 from toolspeak.reading.tokens import next_token
 from toolspeak.reading.values import ValueReader
 
-LineForm: TypeAlias = Literal["call", "label", "assignment", "announced", "harmony", "prose"]
+LineForm: TypeAlias = Literal["call", "label", "assignment", "announced", "header", "prose"]
 """What a line can be that begins with a word.
 
 `call`: a call, in code or as a name with arguments. `label`: the label of a block without its fence, alone on the line.
-`assignment`: a variable that is assigned an object or a list. `announced`: `functools[…]`. `harmony`: a header of the
-harmony form without its first token.
+`assignment`: a variable that is assigned an object or a list. `announced`: `functools[…]`. `header`: the header of a
+message without its first token.
 """
 
 INDENT = re.compile(r"[ \t\u200b-\u200f\u2060\ufeff\u00a0]*")
@@ -149,8 +149,8 @@ class BareCallReader:
         lead = source.since(mark)
         source.rewind(mark)
         source.unmark()
-        if form == "harmony":
-            yield from self._protocols.read_harmony()
+        if form == "header":
+            yield from self._protocols.read_message()
             return True
         if form == "label":
             self._prose.show_next(len(lead))
@@ -193,7 +193,7 @@ class BareCallReader:
         if word == "functools" and char == "[":
             return "announced"
         has_separator = token is not None and token[0] == "separate"
-        has_pairs = char == "<" and (yield from self._source.starts_with("<arg_key>"))
+        has_pairs = char == "<" and (yield from self._calls.tags.match_key()) is not None
         if tool and (char == "{" or has_separator or has_pairs):
             return "call"
         return "call" if word == "function" and has_separator else "prose"
@@ -201,7 +201,7 @@ class BareCallReader:
     def _form_before_blank(self, word: str, tool: str | None) -> Reading[LineForm]:
         source = self._source
         if word == "commentary" and (yield from source.starts_with(" to=")):
-            return "harmony"
+            return "header" if (yield from self._protocols.has_header()) else "prose"
         if word in BINDERS:
             return "call"
         yield from source.read_while(INDENT)

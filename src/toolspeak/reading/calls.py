@@ -3,8 +3,9 @@
     {"name": …, "arguments": …}    one object, a list or a sequence of them, also as the text of a string
     name(…), x = name(…)           code
     name{…}, name⟨separator⟩{…}    a name, then its arguments
-    <function=name> … </function>  tags within tags
     ```name … ```                  a raw text, for a tool that takes one (`raw_calls.py`); here within tags only
+    <function=name> … </function>  tags within tags, or tags after a mark (`elements.py`)
+    <|open|>call tool="name"<|sep|> …  sections (`sections.py`)
 
 The caller says whether a call was announced, for example by a tag (`explicit`). What was announced and cannot be read
 is a malformed call; what was not announced is left to be read as text.
@@ -15,8 +16,10 @@ from typing import Any
 
 from toolspeak.reading.code_calls import CodeCallReader
 from toolspeak.reading.cursor import Cursor, ReadError
+from toolspeak.reading.elements import ElementReader
 from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.raw_calls import RawCallReader
+from toolspeak.reading.sections import CALL_SECTION, SectionReader
 from toolspeak.reading.shapes import CallDetector, NotACall, find_calls
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.strings import BLANKS
@@ -46,6 +49,8 @@ class CallReader:
         self.tags = TagReader(self.cursor, emitter, self.values)
         self.code = CodeCallReader(self.cursor, emitter)
         self.raw = RawCallReader(self.cursor, emitter)
+        self._sections = SectionReader(self.cursor, emitter)
+        self._elements = ElementReader(self.tags)
         self._nesting = 0
         self._after_opener = False  # whether a token has announced calls and none of them was read yet
 
@@ -58,7 +63,8 @@ class CallReader:
         self._after_opener = explicit
         while True:
             char = yield from self._skip_gap(total)
-            if char in (",", ";", "}", "]", ")") and total:
+            is_mark = char == "]" and (yield from next_token(source)) is not None
+            if char in (",", ";", "}", "]", ")") and total and not is_mark:
                 source.pos += 1
                 continue
             if char == "":
@@ -154,8 +160,12 @@ class CallReader:
                     return (yield from self._read_list(explicit))
                 finally:
                     self._nesting -= 1
+            if char == "<" and (yield from source.starts_with(CALL_SECTION)):
+                return (yield from self._sections.read_call())
             if char == "<":
                 return (yield from self.tags.read_tagged())
+            if char == "]":
+                return (yield from self._elements.read_call())
             if (opener := (yield from self.values.peek_opener())) is not None:
                 if (yield from source.peek(len(opener) + 1))[-1:] not in ("{", "[", "\\"):
                     raise NotACall
@@ -309,8 +319,8 @@ class CallReader:
             char = yield from self._skip_to_arguments()
             if char == "{" and (tool or (explicit and separator)):
                 return (yield from self.tags.read_arguments(name, tool))
-            if char == "<" and (yield from source.starts_with("<arg_key>")):
-                return (yield from self.tags.read_pairs(name, tool))
+            if char == "<" and (prefix := (yield from self.tags.match_key())) is not None:
+                return (yield from self.tags.read_pairs(prefix, name, tool))
             if tool and explicit and (yield from self._ends_after_name(tool, char, separator)):
                 self.emitter.start_call(tool).finish({}, self.cursor.tier)
                 return 1

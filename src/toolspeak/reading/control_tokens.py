@@ -29,6 +29,9 @@ TEMPLATE_TOKENS = (
 
 _FIRST_CHARS = "<[◁"
 _TOKEN = re.compile(r"<[^<>\s\[◁]+>|\[[^\[\]\s<◁]+\]|◁[^◁▷\s<\[]+▷")
+_MARK = re.compile(r"<[^<>\s\[◁]+")
+"""The part of a mark that is broken: it holds the first character of a token only at its beginning."""
+
 _NAMED = r"[|｜][^\s|｜<>\[\]◁]{1,48}[|｜]"
 """`<|any_name|>` and `[|any_name|]`: the form of most control tokens. Vocabularies have hundreds of them."""
 
@@ -38,8 +41,9 @@ def _known_tokens() -> frozenset[str]:
     texts = [*TEMPLATE_TOKENS]
     for family in FAMILIES:
         texts += [*family.openers, *family.closers, *family.separators, *family.results]
-        texts += [token for pair in family.thinking for token in pair]
+        texts += [token for tokens in (*family.thinking, *family.answers) for token in tokens]
     found = {token for text in texts for token in _TOKEN.findall(text)}
+    found |= {_MARK.findall(family.mark)[0] for family in FAMILIES if family.mark}
     closing = {f"{token[0]}/{token[1:]}" for token in found if token[1].isalpha()}
     return frozenset(found | closing)
 

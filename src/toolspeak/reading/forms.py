@@ -3,7 +3,8 @@
 A family is a few lines; everything else follows from them (`tokens.py`). Case does not matter. Three rules:
 
 1. A token begins with a symbol that prose rarely has: no letter, digit, blank or quote, and none of `` {}]):`>/-*# ``,
-   which mean something else. A result may begin with `#`: such a token counts only at the beginning of a line.
+   which mean something else. A result may begin with `#`: such a token counts only at the beginning of a line. A mark
+   may begin with `]`, and so do the tokens that begin with the mark.
 2. An opener that ends with a blank or `=` is the beginning of a tag, whose name and attributes follow. Any other opener
    is whole, and calls follow it.
 3. Right after code, or after an object whose brackets the model forgot to close, only a token that begins with `<` is
@@ -28,7 +29,9 @@ class TokenFamily:
         separators: Tokens between the name of a call and its arguments.
         results: Tokens that begin the result of a call, made up if the model writes it.
         thinking: Pairs of tokens that open and close reasoning.
-        headers: Tokens that begin a header of the harmony form.
+        answers: A token that opens text for the user, then the tokens that end the text. Nothing in it is a call.
+        headers: Tokens that begin the header of a message: its sender, its recipient or its channel.
+        mark: The token before every tag of the family.
     """
 
     name: str
@@ -37,8 +40,13 @@ class TokenFamily:
     separators: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     thinking: tuple[tuple[str, str], ...] = ()
+    answers: tuple[tuple[str, ...], ...] = ()
     headers: tuple[str, ...] = ()
+    mark: str = ""
 
+
+MINIMAX_MARK = "]<]minimax[>["
+"""The namespace before every tag of MiniMax M3, which no text of a parameter holds."""
 
 CLAUDE = "ant" + "ml:"
 """The prefix of Claude's own tags, written in two halves so that no tool takes this file for a message."""
@@ -122,12 +130,41 @@ FAMILIES = (
         results=("## Return of ", "<|im_system|>"),
         thinking=(("◁think▷", "◁/think▷"),),
     ),
+    TokenFamily(
+        name="kimi k3",
+        openers=("<|open|>tools<|sep|>", "<|open|>call "),
+        closers=(
+            "<|close|>tools<|sep|>",
+            "<|close|>call<|sep|>",
+            "<|close|>response<|sep|>",
+            "<|close|>message<|sep|>",
+            "<|end_of_msg|>",
+        ),
+        separators=('<|open|>message role="assistant"<|sep|>',),
+        results=('<|open|>message role="tool" ',),
+        thinking=(("<|open|>think<|sep|>", "<|close|>think<|sep|>"),),
+        answers=(
+            ("<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|open|>tools<|sep|>", "<|close|>message<|sep|>"),
+        ),
+    ),
     TokenFamily(name="glm", closers=("<|assistant|>", "<|user|>"), results=("<|observation|>",)),
     TokenFamily(
-        name="harmony",
+        name="harmony, muse glimmer",
         closers=("<|call|>", "<|return|>", "<|end|>"),
         separators=("<|constrain|>json", "<|constrain|>", "<|message|>"),
         headers=("<|channel|>", "<|start|>"),
+    ),
+    TokenFamily(
+        name="inkling",
+        openers=("<|content_invoke_tool_json|>",),
+        closers=("<|end_message|>", "<|content_model_end_sampling|>"),
+        results=("<|message_tool|>",),
+        thinking=(("<|content_thinking|>", "<|end_message|>"),),
+        answers=tuple(
+            (f"<|content_{kind}|>", "<|end_message|>", "<|content_model_end_sampling|>")
+            for kind in ("text", "invoke_tool_text", "tool_error")
+        ),
+        headers=("<|message_model|>",),
     ),
     TokenFamily(
         name="gemma",
@@ -179,6 +216,12 @@ FAMILIES = (
         ),
     ),
     TokenFamily(
+        name="minimax m3",
+        openers=(f"{MINIMAX_MARK}<tool_call>", f"{MINIMAX_MARK}<invoke "),
+        closers=(f"{MINIMAX_MARK}</tool_call>", f"{MINIMAX_MARK}</invoke>"),
+        mark=MINIMAX_MARK,
+    ),
+    TokenFamily(
         name="internlm",
         openers=("<|action_start|><|plugin|>", "<|action_start|><|interpreter|>", "<|action_start|>", "<|plugin|>"),
         closers=("<|action_end|>",),
@@ -206,6 +249,7 @@ FAMILIES = (
         separators=("<tool_sep>", "<｜tool_sep｜>"),
         thinking=(("<longcat_think>", "</longcat_think>"), ("<think:opensource>", "</think:opensource>")),
     ),
+    TokenFamily(name="dots", openers=("<dots_function_call>",), closers=("</dots_function_call>",)),
     TokenFamily(
         name="exaone, solar",
         openers=("<|tool_call:begin|>",),
@@ -229,8 +273,6 @@ FAMILIES = (
             ("<|begin_of_thought|>", "<|end_of_thought|>"),
             ("<|thought_start|>", "<|thought_end|>"),
             ("<|think|>", "<|end|>"),
-            ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
-            ("<|content_thinking|>", "<|end_message|>"),
             ("<ifm|think>", "</ifm|think>"),
         ),
     ),

@@ -159,6 +159,9 @@ class Reader:
         if char == "\n":
             self._prose.show_newline()
             return True
+        if char == "t" and (yield from self._protocols.is_addressed()):
+            yield from self._protocols.read_message()
+            return True
         if self._announced_only:
             return False
         if char in ("`", "~", "'") and (yield from source.peek(3)) == char * 3:
@@ -224,12 +227,18 @@ class Reader:
         elif char == "{" and (yield from self._may_begin_here()):
             self._emitter.enter("sentence")
             yield from self._bare.read_value_or_char()
+        elif char == "]" and (yield from self._is_mark()):
+            yield from self._tokens.read()
         elif char in "}])" and self._prose.after_call:
             source.pos += 1
-        elif char in TOKEN_STARTS:
+        elif char in TOKEN_STARTS and char != "]":
             yield from self._tokens.read()
         else:
             self._prose.show_next(1)
+
+    def _is_mark(self) -> Reading[bool]:
+        """Whether a `]` begins a token, which is rare: most end a list."""
+        return (yield from self._source.peek(2)) == "]<" and (yield from next_token(self._source)) is not None
 
     def _may_begin_here(self) -> Reading[bool]:
         """Whether an object in the middle of a line may be a call: after a call, or alone after a whole sentence."""

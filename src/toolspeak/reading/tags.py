@@ -20,7 +20,13 @@ from toolspeak.reading.values import ValueReader
 from toolspeak.validation import is_valid
 
 NAMESPACE = r"(?:[｜|]DSML[｜|]|\w+:)?"
-TAG = re.compile(rf"<{NAMESPACE}(\w+)(?:[ \t]*=([^<>\n]*)|[ \t]([^<>\n]*))?\s*>")
+TAG = re.compile(
+    rf"<{NAMESPACE}(\w+)(?:[ \t]*=([^<>\n]*)|[ \t]((?:[^<>\n]|<\|\w+\|>)*))?"
+    r"(?:\s*>|(?<=\|>)(?=<\w+:parameter ))"
+)
+"""A tag. Among its attributes a control token may stand that is no part of them, also in the place of the last `>`."""
+
+STRAY_TOKEN = re.compile(r"<\|\w+\|>")
 NAMING_TAGS = (
     *("function", "invoke", "tool_call", "tool", "function_call"),
     *("functionname", f"function{SPACE_MARK}name".lower()),
@@ -29,16 +35,19 @@ NAME_ATTRIBUTE = re.compile(r"""\bname\s*=\s*["']?([^"'>]*)["']?""")
 PARAMETER = re.compile(
     rf"<({NAMESPACE}(?:parameter|param|arg))(?:{SPACE_MARK}?name)?(?:[ \t]*=([^<>\n]*)|[ \t]([^<>\n]*))\s*>"
 )
+KEY_PREFIXES = ("", "longcat_")
+"""What the names of `<arg_key>` and `<arg_value>` begin with."""
+
 CLOSING_TAG = re.compile(r"</[^<>\n]{1,60}>")
-OPEN_TAG = re.compile(r"<[^<>\n]*\s*")
-"""A tag whose `>` may still come."""
+OPEN_TAG = re.compile(r"<[^>\n]*\s*")
+"""A tag whose `>` may still come, without the stray tokens in it."""
 
 BLANKS_AND_MARKS = f"{string.whitespace}{SPACE_MARK}{LINE_MARK}"
 BLANKS_AND_QUOTES = f'{string.whitespace}"'
 ALL = re.compile(r"[\s\S]*")
 NOT_A_TAG = re.compile(r"[^<]*")
-NEXT_PAIR = re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>")
-CALL_END = re.compile(r"(?:</tool_calls?>\s*)+", re.I)
+NEXT_PAIR = re.compile(r"<(?:longcat_)?arg_key>([^<]*)</(?:longcat_)?arg_key>\s*<(?:longcat_)?arg_value>")
+CALL_END = re.compile(r"(?:</(?:longcat_)?tool_calls?>\s*)+", re.I)
 MARKS_OR_BLANKS = re.compile(rf"[\s{SPACE_MARK}{LINE_MARK}]*")
 
 MAX_TAG_CHARS = 200
@@ -73,17 +82,31 @@ class TagReader:
             call.finish(arguments, self.cursor.tier)
         return 1
 
-    def read_pairs(self, name: str, tool: str | None) -> Reading[int]:
-        """Read pairs of `<arg_key>…</arg_key><arg_value>…</arg_value>`, and emit the call; returns 1."""
+    def match_key(self) -> Reading[str | None]:
+        """Return the prefix of the tags if `<arg_key>` or `<longcat_arg_key>` comes next."""
+        for prefix in KEY_PREFIXES:
+            if (yield from self.source.starts_with(f"<{prefix}arg_key>")):
+                return prefix
+        return None
+
+    def read_pairs(self, prefix: str, name: str, tool: str | None) -> Reading[int]:
+        """Read pairs of `<arg_key>…</arg_key><arg_value>…</arg_value>`, and emit the call; returns 1.
+
+        Args:
+            prefix: What the names of the tags begin with.
+            name: The tool, as the model wrote it.
+            tool: The tool that the name stands for, if there is one.
+        """
         source = self.source
         arguments: dict[str, Any] = {}
-        while (yield from self.values.skip_space()) == "<" and (yield from source.starts_with("<arg_key>")):
-            source.pos += len("<arg_key>")
-            key = yield from self._read_key()
+        opening, value_tag = f"<{prefix}arg_key>", f"{prefix}arg_value"
+        while (yield from self.values.skip_space()) == "<" and (yield from source.starts_with(opening)):
+            source.pos += len(opening)
+            key = yield from self._read_key(prefix)
             yield from self.values.skip_space()
-            if (yield from source.starts_with("<arg_value>")):
-                source.pos += len("<arg_value>")
-                value = yield from self._read_pair_text(tool, arguments.keys() | {key})
+            if (yield from source.starts_with(f"<{value_tag}>")):
+                source.pos += len(f"<{value_tag}>")
+                value = yield from self._read_pair_text(value_tag, tool, arguments.keys() | {key})
             elif (yield from source.is_at_end()):
                 raise Truncated
             elif (yield from source.peek(1)) == "<":
@@ -91,19 +114,19 @@ class TagReader:
                 raise ReadError("an <arg_key> has no <arg_value>")
             else:
                 self.cursor.note_repair("closers")
-                value = yield from self._read_text("arg_value")
+                value = yield from self._read_text(value_tag)
             self._add(arguments, key, value)
         if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
             raise Truncated
-        return self._finish_texts(name, tool, arguments)
+        return self.finish_texts(name, tool, arguments)
 
-    def _read_key(self) -> Reading[str]:
+    def _read_key(self, prefix: str) -> Reading[str]:
         """Read the text of an `<arg_key>`, with its closing tag."""
         source = self.source
         key = yield from source.read_while(NOT_A_TAG)
-        if (yield from source.starts_with("</arg_key>")):
-            source.pos += len("</arg_key>")
-        elif (yield from source.starts_with("<arg_value>")):
+        if (yield from source.starts_with(f"</{prefix}arg_key>")):
+            source.pos += len(f"</{prefix}arg_key>")
+        elif (yield from source.starts_with(f"<{prefix}arg_value>")):
             self.cursor.note_repair("closers")
         else:
             # What follows may be the text of a value, in which nothing is a call.
@@ -111,10 +134,11 @@ class TagReader:
             raise Truncated
         return key.strip()
 
-    def _read_pair_text(self, tool: str | None, given: Set[str]) -> Reading[str]:
+    def _read_pair_text(self, tag: str, tool: str | None, given: Set[str]) -> Reading[str]:
         """Read the text of an `<arg_value>`. If its closing tag never comes, the text must end in one place only.
 
         Args:
+            tag: The name of the tag.
             tool: The tool, if it is known.
             given: The parameters that have been read, with this one.
         """
@@ -122,7 +146,7 @@ class TagReader:
         mark = source.mark()
         tier = self.cursor.tier
         try:
-            return (yield from self._read_text("arg_value"))
+            return (yield from self._read_text(tag))
         except Truncated:
             if not source.ended_well or not source.may_rewind:
                 raise
@@ -161,7 +185,7 @@ class TagReader:
         tag = yield from self.match_tag(TAG)
         if tag is None:
             raise NotACall
-        kind, value, attributes = tag[1].lower(), tag[2], tag[3] or ""
+        kind, value, attributes = tag[1].lower(), tag[2], STRAY_TOKEN.sub("", tag[3] or "")
         named = NAME_ATTRIBUTE.search(attributes)
         if kind in NAMING_TAGS and (value or named):
             name = (value or (named[1] if named else "")).strip().strip("\"'")
@@ -183,7 +207,7 @@ class TagReader:
             if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
                 raise Truncated
             self.cursor.note_repair("closers")
-        return self._finish_texts(name, tool, arguments)
+        return self.finish_texts(name, tool, arguments)
 
     def _read_named_parameters(self, *, marked: bool) -> Reading[dict[str, Any]]:
         """Read `<parameter=key>` and `<param name="key">` with their texts, as many as come.
@@ -221,7 +245,8 @@ class TagReader:
         source = self.source
         while True:
             text = source.text[source.pos : source.pos + MAX_TAG_CHARS]
-            if (text and not OPEN_TAG.fullmatch(text)) or len(text) >= MAX_TAG_CHARS or source.ended:
+            is_open = not text or OPEN_TAG.fullmatch(STRAY_TOKEN.sub("", text)) is not None
+            if not is_open or len(text) >= MAX_TAG_CHARS or source.ended:
                 return pattern.match(text)
             yield
 
@@ -241,7 +266,7 @@ class TagReader:
             raise NotACall
         if not (yield from self._read_closing_tag()) and not (source.ended_well and (yield from source.is_at_end())):
             raise Truncated
-        return self._finish_texts(tool, tool, arguments)
+        return self.finish_texts(tool, tool, arguments)
 
     def _read_parameters(self, tool: str) -> Reading[dict[str, Any]]:
         """Read `<city>Oslo</city>`, for as long as the tags are named like parameters of the tool."""
@@ -297,7 +322,7 @@ class TagReader:
                 return not rest or rest[0] == "<"
             yield
 
-    def _finish_texts(self, name: str, tool: str | None, arguments: dict[str, Any]) -> int:
+    def finish_texts(self, name: str, tool: str | None, arguments: dict[str, Any]) -> int:
         """Emit a call whose arguments are texts. A text is read as a value where the schema asks for one; returns 1."""
         if tool is None:
             self.emitter.emit_unknown_tool(name, name)

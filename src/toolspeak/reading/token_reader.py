@@ -8,7 +8,7 @@ from toolspeak.reading.fenced_calls import FencedCallReader
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading
-from toolspeak.reading.tokens import ROLES, THINKING_CLOSERS, is_tag_start, next_token
+from toolspeak.reading.tokens import ANSWER_ENDS, ROLES, THINKING_CLOSERS, is_tag_start, next_token
 
 ESCAPED_TAG = re.compile(r"&lt;(/?[\w:|]{1,40})&gt;")
 
@@ -54,8 +54,11 @@ class TokenReader:
             self._calls.code.forget()
             self._prose.after_call = False
             self._prose.start_line()
-        elif role == "harmony":
-            yield from self._protocols.read_harmony()
+        elif role == "answer":
+            source.pos += len(text)
+            yield from self._protocols.read_answer(ANSWER_ENDS[text.lower()])
+        elif role == "header":
+            yield from self._protocols.read_message()
         elif role == "inert":
             yield from self._prose.show_until("</tools>")
         elif role == "result":

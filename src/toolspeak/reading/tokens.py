@@ -5,12 +5,12 @@ from typing import Literal, TypeAlias
 from toolspeak.reading.forms import FAMILIES
 from toolspeak.reading.source import Reading, Source
 
-TokenRole: TypeAlias = Literal["open", "close", "separate", "result", "think", "thought", "harmony", "inert"]
+TokenRole: TypeAlias = Literal["open", "close", "separate", "result", "think", "thought", "answer", "header", "inert"]
 """What a token does.
 
 `open` announces calls and `close` ends them; `separate` stands between the name of a call and its arguments; `result`
-begins a result; `think` begins reasoning and `thought` ends it; `harmony` begins a header of the harmony form; `inert`
-begins a list of tools, in which nothing is a call.
+begins a result; `think` begins reasoning and `thought` ends it; `answer` begins text for the user, in which nothing is
+a call; `header` begins the header of a message; `inert` begins a list of tools, in which nothing is a call.
 """
 
 
@@ -22,8 +22,9 @@ def _roles() -> dict[str, TokenRole]:
         roles |= dict.fromkeys(map(str.lower, family.closers), "close")
         roles |= dict.fromkeys(map(str.lower, family.separators), "separate")
         roles |= dict.fromkeys(map(str.lower, family.results), "result")
-        roles |= dict.fromkeys(map(str.lower, family.headers), "harmony")
+        roles |= dict.fromkeys(map(str.lower, family.headers), "header")
         roles |= {opener.lower(): "think" for opener, _ in family.thinking}
+        roles |= {opener.lower(): "answer" for opener, *_ in family.answers}
     for family in FAMILIES:
         for _, closer in family.thinking:
             roles.setdefault(closer.lower(), "thought")  # a token that also closes other things keeps that role
@@ -33,6 +34,14 @@ def _roles() -> dict[str, TokenRole]:
 ROLES = _roles()
 THINKING_CLOSERS = {opener.lower(): closer for family in FAMILIES for opener, closer in family.thinking}
 """The token that closes reasoning, by the token that opened it."""
+
+THINKING_ENDS = frozenset(map(str.lower, THINKING_CLOSERS.values()))
+"""All tokens that close reasoning, in lower case."""
+
+ANSWER_ENDS = {
+    opener.lower(): frozenset(map(str.lower, ends)) for family in FAMILIES for opener, *ends in family.answers
+}
+"""The tokens that end text for the user, by the token that opened it."""
 
 TOKENS = sorted(ROLES, key=len, reverse=True)
 MAX_TOKEN_CHARS = len(TOKENS[0])
