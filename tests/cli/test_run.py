@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -145,20 +146,19 @@ def test_piped_text_follows_the_prompt(folder: Path, server: Server, piped: str,
     assert server.posts[0].body["messages"][-1]["content"] == sent
 
 
-def test_a_pipe_that_stays_silent_does_not_hold_up_the_run(folder: Path, server: Server):
+def test_the_text_of_a_slow_command_is_waited_for(folder: Path, server: Server):
     server.plays(plays([says("Yes.")]))
-    read_end, write_end = os.pipe()
     command = [sys.executable, "-m", "toolspeak.cli", "run", "Is it cold?", *at(server)]
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=25, stdin=read_end
-        )
-    finally:
-        os.close(read_end)
-        os.close(write_end)
-    assert (done.returncode, done.stdout) == (0, "Yes.\n")
-    assert "nothing arrived on standard input" in done.stderr
-    assert server.posts[0].body["messages"][-1]["content"] == "Is it cold?"
+    with subprocess.Popen(
+        command, cwd=folder, env=environment(folder), stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        assert "waiting for standard input" in process.stderr.readline()
+        process.stdin.write("It is -3.\n")
+        answer, _ = process.communicate(timeout=60)
+    assert (process.returncode, answer) == (0, "Yes.\n")
+    assert server.posts[0].body["messages"][-1]["content"] == "Is it cold?\n\nIt is -3."
 
 
 def test_a_pipe_without_text_is_told(folder: Path, server: Server):

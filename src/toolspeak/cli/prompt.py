@@ -1,9 +1,7 @@
 """The prompt of `toolspeak run`: the argument, followed by the text that is piped in.
 
-A pipe may also be one that nobody writes to: `ssh`, a build server and many programs leave one open. Beside a prompt,
-such a pipe must not keep the run waiting. If nothing arrives within a few seconds, the prompt is sent without it, and a
-line on standard error says so. A person at a terminal, who has started a slow command, is told what the run waits for
-and can end the wait with Ctrl-C.
+A pipe may also be one that nobody writes to: some programs leave one open. Its text cannot be told from the text of a
+slow command, so the run waits for it, as other commands do, and after a few seconds says so on standard error.
 """
 
 import os
@@ -15,7 +13,7 @@ from toolspeak.cli.safe_text import print_error
 from toolspeak.errors import UsageError
 
 FIRST_BYTE_SECONDS = 3.0
-"""How long a pipe beside a prompt may stay silent."""
+"""How long a pipe beside a prompt may stay silent before the user is told that the run waits for it."""
 
 CHUNK_BYTES = 65_536
 
@@ -38,18 +36,11 @@ def read_prompt(argument: str | None) -> str:
 
 
 def _read_beside_prompt() -> bytes:
-    """Return the piped bytes; none if the pipe stays silent and nobody is at a terminal."""
+    """Return the piped bytes. Say that the run waits for them, if they are late."""
     reader = PipeReader()
-    if reader.wait(FIRST_BYTE_SECONDS):
-        return reader.read()
-    if sys.stderr.isatty():
-        print_error("waiting for standard input; Ctrl-C ends the wait, and < /dev/null avoids it")
-        return reader.read()
-    print_error(
-        f"nothing arrived on standard input within {FIRST_BYTE_SECONDS:g} s, so the prompt is sent without it; "
-        "to wait for a slow command, pipe the whole prompt and write - in its place"
-    )
-    return b""
+    if not reader.wait(FIRST_BYTE_SECONDS):
+        print_error("waiting for standard input, which belongs to the prompt; < /dev/null avoids it")
+    return reader.read()
 
 
 def _decode(data: bytes) -> str:
