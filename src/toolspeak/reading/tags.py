@@ -7,7 +7,7 @@ end of the message follows: all other tags in that text are data.
 import json
 import re
 import string
-from collections.abc import Set
+from collections.abc import Collection, Set
 from typing import Any
 
 from toolspeak.coercion import coerce
@@ -49,6 +49,9 @@ NOT_A_TAG = re.compile(r"[^<]*")
 NEXT_PAIR = re.compile(r"<(?:longcat_)?arg_key>([^<]*)</(?:longcat_)?arg_key>\s*<(?:longcat_)?arg_value>")
 CALL_END = re.compile(r"(?:</(?:longcat_)?tool_calls?>\s*)+", re.I)
 MARKS_OR_BLANKS = re.compile(rf"[\s{SPACE_MARK}{LINE_MARK}]*")
+
+UNREAD_CONTENT = "Write each argument in a tag of its own."
+UNCLOSED_PARAMETER = "Close each parameter before the next one."
 
 MAX_TAG_CHARS = 200
 """Characters after which a tag that is still open is no tag."""
@@ -200,19 +203,31 @@ class TagReader:
             count = yield from self.read_arguments(name, tool)
             yield from self._read_closing_tag()
             return count
-        arguments = yield from self._read_named_parameters(marked=SPACE_MARK in tag[0])
+        properties: dict[str, Any] = self.emitter.specs[tool].parameters.get("properties", {}) if tool else {}
+        arguments = yield from self._read_named_parameters(properties.keys(), marked=SPACE_MARK in tag[0])
         if not arguments and tool is not None:
             arguments = yield from self._read_parameters(tool)
         if not (yield from self._read_closing_tag()):
             if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
                 raise Truncated
+            if properties and (yield from self._is_content_next()):
+                raise ReadError("the call holds text that is no parameter", UNREAD_CONTENT)
             self.cursor.note_repair("closers")
         return self.finish_texts(name, tool, arguments)
 
-    def _read_named_parameters(self, *, marked: bool) -> Reading[dict[str, Any]]:
+    def _is_content_next(self) -> Reading[bool]:
+        """Whether something comes next that is neither a tag nor a token: text, or a tag of an unknown parameter."""
+        source = self.source
+        if (yield from source.is_at_end()):
+            return False
+        tag = yield from self.match_tag(TAG)
+        return (yield from source.peek(1)) != "<" or (tag is not None and tag[1].lower() not in NAMING_TAGS)
+
+    def _read_named_parameters(self, names: Set[str], *, marked: bool) -> Reading[dict[str, Any]]:
         """Read `<parameter=key>` and `<param name="key">` with their texts, as many as come.
 
         Args:
+            names: The parameters of the tool.
             marked: Whether the marks of a tokenizer stand for blanks and line ends.
         """
         source = self.source
@@ -225,7 +240,7 @@ class TagReader:
             attributes = parameter[3] or ""
             named = NAME_ATTRIBUTE.search(attributes)
             key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
-            text = yield from self._read_text(parameter[1], marked=marked)
+            text = yield from self._read_text(parameter[1], names - arguments.keys(), marked=marked)
             self._add(
                 arguments, key, read_whole(text, self.cursor.keys, text) if 'string="false"' in attributes else text
             )
@@ -284,15 +299,17 @@ class TagReader:
             arguments[tag[1]] = _trim(text)
         return arguments
 
-    def _read_text(self, tag: str, *, marked: bool = False) -> Reading[str]:
+    def _read_text(self, tag: str, others: Collection[str] = (), *, marked: bool = False) -> Reading[str]:
         """Read the text of a parameter with its closing tag, which counts only where a tag or the end follows.
 
         Args:
             tag: The name of the tag.
+            others: The parameters that may still come. If the tag of one stands within a line of the text, and is not
+                closed there, nobody can say whether it is text.
             marked: Whether the marks of a tokenizer stand for blanks and line ends.
         """
         source = self.source
-        closing, nested = f"</{tag}>", 0
+        closing, nested, doubtful = f"</{tag}>", 0, 0
         pieces: list[str] = []
         while True:
             pieces.append((yield from source.read_while(NOT_A_TAG)))
@@ -302,14 +319,21 @@ class TagReader:
                 nested += 1  # a tag of the same name is content, and so is its closing tag
             elif nested and (yield from source.starts_with(closing)):
                 nested -= 1
-            elif (yield from source.starts_with(closing)) and (yield from self._is_tag_at(len(closing))):
-                source.pos += len(closing)
-                text = "".join(pieces)
-                return _trim(text.replace(SPACE_MARK, " ").replace(LINE_MARK, "\n") if marked else text)
+            elif (yield from source.starts_with(closing)):
+                is_last = yield from self._is_tag_at(len(closing))
+                if is_last and not doubtful:
+                    source.pos += len(closing)
+                    text = "".join(pieces)
+                    return _trim(text.replace(SPACE_MARK, " ").replace(LINE_MARK, "\n") if marked else text)
+                if is_last and not (yield from source.starts_with(closing + closing)):
+                    raise ReadError(f"a {closing} is missing", UNCLOSED_PARAMETER)
+                doubtful = max(doubtful - 1, 0)
             following = PARAMETER.match((yield from source.peek(len(tag) + 64)))
-            if following is not None and following[1] == tag and pieces[-1].endswith("\n"):
-                self.cursor.note_repair("closers")
-                return _trim("".join(pieces), is_closed=False)
+            if following is not None and following[1] == tag and _name_of(following) in others:
+                if pieces[-1].endswith("\n"):
+                    self.cursor.note_repair("closers")
+                    return _trim("".join(pieces), is_closed=False)
+                doubtful += 1
             pieces.append("<")
             source.pos += 1
 
@@ -376,6 +400,12 @@ def _unquote(text: str) -> str:
     except ValueError:
         return stripped
     return value if isinstance(value, str) else stripped
+
+
+def _name_of(tag: re.Match[str]) -> str:
+    """Return what `<parameter=name>` or `<parameter name="name">` names."""
+    named = NAME_ATTRIBUTE.search(tag[3] or "")
+    return (tag[2] or (named[1] if named else "")).strip().strip("\"'")
 
 
 def _trim(text: str, *, is_closed: bool = True) -> str:
