@@ -32,7 +32,7 @@ from toolspeak.validation import (
 ENUM_NAMES = "x-enum-names"
 """Schema keyword of toolspeak's own: the members of an enum, name to value. Never shown to a model."""
 
-WRAPPERS = frozenset({"arguments", "args", "kwargs", "parameters", "params", "input", "tool_input"})
+WRAPPERS = frozenset({"properties", "arguments", "args", "kwargs", "parameters", "params", "input", "tool_input"})
 """Keys under which models put all arguments, where the arguments themselves belong."""
 
 REFERENCES = (Ref, Concat)
