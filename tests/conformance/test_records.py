@@ -38,7 +38,7 @@ def test_every_record_has_a_family_and_a_kind():
     [
         ('<tool_call>{"name": "now"}</tool_call>', "json", "hermes, qwen"),
         ('[TOOL_CALLS][{"name": "now"}]', "json", "mistral"),
-        ("<|CHANNEL|>commentary to=now<|message|>{}", "json", "harmony"),
+        ("<|CHANNEL|>commentary to=now<|message|>{}", "json", "harmony, muse glimmer"),
         ('Action: now\nAction Input: {"a": 1}', "json", "ReAct"),
         ('```json\n{"name": "now"}\n```', "json", "JSON in a fence"),
         ('{"name": "now"}', "json", "JSON without a fence"),

@@ -48,16 +48,17 @@ class BareCallReader:
         self._calls = calls
         self._protocols = protocols
 
-    def read_sequence(self, *, explicit: bool) -> Reading[int]:
+    def read_sequence(self, *, explicit: bool, opener: str = "") -> Reading[int]:
         """Read the calls that come next, one after another; their number.
 
         Args:
             explicit: Whether a token has announced calls, so that what cannot be read is malformed and not prose.
+            opener: That token, if it has been read.
         """
         if not explicit and not self._source.may_rewind:
             return 0
         mark = self._source.mark()
-        count = yield from self._calls.read_sequence(explicit=explicit)
+        count = yield from self._calls.read_sequence(explicit=explicit, opener=opener)
         if count:
             self._prose.after_call = True
             self._prose.start_line()

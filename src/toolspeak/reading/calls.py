@@ -24,7 +24,7 @@ from toolspeak.reading.shapes import CallDetector, NotACall, find_calls
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole
-from toolspeak.reading.tokens import FIRST_CHARS, INLINE_FIRST_CHARS, is_tag_start, next_token
+from toolspeak.reading.tokens import FIRST_CHARS, INLINE_FIRST_CHARS, UNCLOSED_OPENERS, is_tag_start, next_token
 from toolspeak.reading.values import ValueReader
 
 NAME = re.compile(r"[\w.$:\-]*")
@@ -52,15 +52,20 @@ class CallReader:
         self._sections = SectionReader(self.cursor, emitter)
         self._elements = ElementReader(self.tags)
         self._nesting = 0
-        self._after_opener = False  # whether a token has announced calls and none of them was read yet
+        self._ends_with_message = False  # whether the next call begins after a token that nothing closes
 
     # A sequence of calls
 
-    def read_sequence(self, *, explicit: bool) -> Reading[int]:
-        """Read calls one after another, as many as come; their number, with malformed calls."""
+    def read_sequence(self, *, explicit: bool, opener: str = "") -> Reading[int]:
+        """Read calls one after another, as many as come; their number, with malformed calls.
+
+        Args:
+            explicit: Whether calls were announced.
+            opener: The token that announced them, if it has been read.
+        """
         source = self.source
         total = 0
-        self._after_opener = explicit
+        self._ends_with_message = opener.lower() in UNCLOSED_OPENERS
         while True:
             char = yield from self._skip_gap(total)
             is_mark = char == "]" and (yield from next_token(source)) is not None
@@ -81,7 +86,8 @@ class CallReader:
             if token is not None:
                 role, text = token
                 if role == "open" and (yield from self._read_opener(text)):
-                    explicit = self._after_opener = True
+                    explicit = True
+                    self._ends_with_message = text.lower() in UNCLOSED_OPENERS
                     continue
                 if role in ("separate", "close") and explicit:
                     source.pos += len(text)
@@ -91,7 +97,7 @@ class CallReader:
                 if role != "open":
                     return total
             count = yield from self._read_one(char, explicit=explicit)
-            self._after_opener = False
+            self._ends_with_message = False
             if not count:
                 return total
             total += count
@@ -340,13 +346,13 @@ class CallReader:
     def _ends_after_name(self, tool: str, char: str, separator: str) -> Reading[bool]:
         """Whether a call without arguments ends after its name: a token follows, or the message ends by itself.
 
-        At the end of the message the name must be certain: it stands right after the token, no separator announces
-        arguments, no argument is required, and no other tool begins like this one.
+        At the end of the message the name must be certain: it stands right after a token that nothing closes, no
+        separator announces arguments, no argument is required, and no other tool begins like this one.
         """
         if char == "":
             schema = self.emitter.specs[tool].parameters
             is_certain = not any(other.startswith(tool) and other != tool for other in self.emitter.specs)
-            is_certain = is_certain and self._after_opener and not separator
+            is_certain = is_certain and self._ends_with_message and not separator
             return is_certain and self.source.ended_well and not schema.get("required")
         token = (yield from next_token(self.source)) if char in INLINE_FIRST_CHARS else None
         return token is not None and token[0] in ("close", "open")

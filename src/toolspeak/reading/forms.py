@@ -25,6 +25,7 @@ class TokenFamily:
     Attributes:
         name: The models that use the tokens.
         openers: Tokens that announce calls.
+        unclosed: Those of the openers after which a call need not be closed: the message ends with it.
         closers: Tokens that end calls, or the message.
         separators: Tokens between the name of a call and its arguments.
         results: Tokens that begin the result of a call, made up if the model writes it.
@@ -36,6 +37,7 @@ class TokenFamily:
 
     name: str
     openers: tuple[str, ...] = ()
+    unclosed: tuple[str, ...] = ()
     closers: tuple[str, ...] = ()
     separators: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
@@ -97,6 +99,7 @@ FAMILIES = (
     TokenFamily(
         name="mistral",
         openers=("[TOOL_CALLS]",),
+        unclosed=("[TOOL_CALLS]",),
         closers=("[/TOOL_CALLS]", "</s>"),
         separators=("[ARGS]", "[CALL_ID]"),
         results=("[TOOL_RESULTS]",),

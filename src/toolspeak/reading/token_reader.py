@@ -77,7 +77,7 @@ class TokenReader:
         self._emitter.enter("token", opener)
         if not is_tag_start(opener):
             source.pos += len(opener)
-        count = yield from self._bare.read_sequence(explicit=True)
+        count = yield from self._bare.read_sequence(explicit=True, opener=opener)
         if not count and source.here == mark:
             self._prose.show_next(len(opener))
         elif not count:

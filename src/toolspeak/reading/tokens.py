@@ -32,6 +32,9 @@ def _roles() -> dict[str, TokenRole]:
 
 
 ROLES = _roles()
+UNCLOSED_OPENERS = frozenset(opener.lower() for family in FAMILIES for opener in family.unclosed)
+"""Openers after which a call need not be closed."""
+
 THINKING_CLOSERS = {opener.lower(): closer for family in FAMILIES for opener, closer in family.thinking}
 """The token that closes reasoning, by the token that opened it."""
 
