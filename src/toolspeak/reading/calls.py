@@ -12,13 +12,23 @@ is a malformed call; what was not announced is left to be read as text.
 import re
 from typing import Any
 
+from toolspeak.events import CallStarted
 from toolspeak.reading.code_calls import CodeCallReader
-from toolspeak.reading.cursor import Cursor, ReadError
+from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError
+from toolspeak.reading.doubt import (
+    QUOTE,
+    CallDoubt,
+    Meaning,
+    has_quotes_ahead,
+    is_call_settled,
+    is_item_settled,
+    skip_block,
+)
 from toolspeak.reading.emitter import EventEmitter, StartedCall
-from toolspeak.reading.shapes import CallDetector, NotACall, find_calls
+from toolspeak.reading.shapes import CallDetector, NotACall, find_calls, find_meaning
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import BLANKS
-from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole
+from toolspeak.reading.string_ends import BLANKS
+from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole, reread_object
 from toolspeak.reading.tokens import FIRST_CHARS, INLINE_FIRST_CHARS, is_tag_start, next_token
 from toolspeak.reading.values import ValueReader
 
@@ -124,23 +134,22 @@ class CallReader:
             return 0
         mark = source.mark()
         self.cursor.reset()
+        self.cursor.announced = explicit
         call = None
         try:
             if char == "{":
                 detector = CallDetector(self.emitter, explicit=explicit)
+                is_settled = is_item_settled if self._nesting else is_call_settled
+                doubt = CallDoubt(self.cursor, mark, reread_object, self._find_meaning, is_settled)
                 try:
-                    value = yield from self.values.read_object(detector)
+                    value = yield from doubt.read(self.values.read_object(detector))
                 finally:
                     call = detector.call
                 return self._emit_calls(value, call, explicit, source.since(mark))
             if char == "[":
                 if self._nesting > MAX_LIST_NESTING:
                     raise NotACall
-                self._nesting += 1
-                try:
-                    return (yield from self._read_list(explicit))
-                finally:
-                    self._nesting -= 1
+                return (yield from self._read_list(explicit, mark))
             if char == "<":
                 return (yield from self.tags.read_tagged())
             if (opener := (yield from self.values.peek_opener())) is not None:
@@ -154,6 +163,10 @@ class CallReader:
             source.rewind(mark)
             return 0
         except ReadError as error:
+            if isinstance(error, Ambiguous):
+                if self._nesting:
+                    raise
+                yield from skip_block(self.cursor)
             raw = source.since(mark)
             if call is not None:
                 call.fail(raw, error.reason, error.hint)
@@ -162,9 +175,11 @@ class CallReader:
             else:
                 source.rewind(mark)
                 return 0
-            yield from self._skip_malformed()
+            if not isinstance(error, Ambiguous):
+                yield from self._skip_malformed()
             return 1
         finally:
+            self.cursor.open = []
             source.unmark()
 
     def _skip_malformed(self) -> Reading[None]:
@@ -213,31 +228,79 @@ class CallReader:
                 self.emitter.emit_unknown_tool(name, raw)
         return len(found)
 
-    def _read_list(self, explicit: bool) -> Reading[int]:
-        """Read a list of calls, and emit each as soon as it is complete; their number."""
+    def _read_list(self, explicit: bool, mark: int) -> Reading[int]:
+        """Read a list of calls; their number. They are emitted together, since quotes in one can undo those before it.
+
+        Args:
+            explicit: Whether a call was announced.
+            mark: Where the list begins.
+        """
+        if self._nesting:
+            return (yield from self._read_list_items(explicit))
+        self.emitter.pause()
+        try:
+            count = yield from self._read_list_items(explicit)
+            if count and not (yield from is_call_settled(self.cursor)) and (yield from has_quotes_ahead(self.cursor)):
+                raise Ambiguous
+            return count
+        except Ambiguous as error:
+            started = next((event.name for event in self.emitter.events if isinstance(event, CallStarted)), None)
+            self.emitter.drop_paused()
+            yield from skip_block(self.cursor)
+            raw = self.source.since(mark)
+            self.emitter.emit_malformed(started or self.code.find_called_tool(raw), raw, error.reason, error.hint)
+            return 1
+        finally:
+            self.emitter.resume()
+
+    def _read_list_items(self, explicit: bool) -> Reading[int]:
+        """Read the calls between brackets; the opening bracket is next."""
         source = self.source
         source.pos += 1
+        self._nesting += 1
         total = 0
-        while True:
-            char = yield from self.values.skip_space()
-            if char == "]":
-                source.pos += 1
-                if not total and not explicit:
+        source.mark()
+        try:
+            while True:
+                item = source.here
+                char = yield from self.values.skip_space()
+                if char == "]":
+                    source.pos += 1
+                    if not total and not explicit:
+                        raise NotACall
+                    return total
+                if char == ",":
+                    source.pos += 1
+                    continue
+                count = 0
+                if char.isalpha() or char == "_":
+                    count = yield from self.code.read_item(total)
+                elif char and char in "{[":
+                    count = yield from self._read_one(char, explicit=explicit)
+                if not count and not total:
                     raise NotACall
-                return total
-            if char == ",":
-                source.pos += 1
-                continue
-            count = 0
-            if char.isalpha() or char == "_":
-                count = yield from self.code.read_item(total)
-            elif char and char in "{[":
-                count = yield from self._read_one(char, explicit=explicit)
-            if not count and not total:
-                raise NotACall
-            if not count:
-                return total
-            total += count
+                if not count and char in "{[" and (yield from self._skip_data()):
+                    continue
+                if not count:
+                    if QUOTE.search(source.since(item)) or (yield from has_quotes_ahead(self.cursor)):
+                        raise Ambiguous
+                    return total
+                doubts = {kind for kind, _ in self.cursor.doubts} - {"rest"}
+                if total and (self.cursor.quotes is not None or doubts):
+                    raise Ambiguous  # the strings of the calls before may go on in this one
+                total += count
+        finally:
+            source.unmark()
+            self._nesting -= 1
+
+    def _skip_data(self) -> Reading[bool]:
+        """Skip an object or a list that is no call, in a list of calls; whether it could be read."""
+        values = ValueReader(Cursor(self.source, self.cursor.keys))
+        try:
+            yield from values.read_value()
+        except ReadError:
+            return False
+        return True
 
     def _emit_encoded(self, text: str) -> int:
         """Emit the calls that are written as JSON within a string; their number."""
@@ -246,6 +309,9 @@ class CallReader:
         value = read_whole(text, self.cursor.keys)
         self.cursor.note_repair("shape")
         return self._emit_calls(value, None, explicit=False, raw=text)
+
+    def _find_meaning(self, value: Any) -> Meaning | None:
+        return find_meaning(value, self.emitter)
 
     # A name, then its arguments
 

@@ -4,14 +4,24 @@ Strings, values, expressions and statements are read by classes of their own, an
 is one repair tier and one stack of brackets, and no reader copies them from another.
 """
 
+from typing import Literal, Protocol, TypeAlias
+
 from toolspeak.events import Repair
-from toolspeak.reading.source import Source
+from toolspeak.reading.source import Reading, Source
 
 TIERS: tuple[Repair, ...] = ("none", "syntax", "quotes", "closers", "shape")
 """The tiers of repairs, the gravest last."""
 
 MAX_EXPRESSION_NESTING = 32
 """How deeply expressions of code may be nested."""
+
+QuoteRole: TypeAlias = Literal["close", "content", "forgotten"]
+"""What a quote inside a string is: its end, text, or the opening quote of the next key, before which the end was
+forgotten."""
+
+
+UNESCAPED: tuple[str, int] = ("unescaped", -1)
+"""The repair that takes quotes and line ends for the content of strings, wherever they are."""
 
 
 class ReadError(Exception):
@@ -29,6 +39,35 @@ class Truncated(ReadError):
         super().__init__(reason, "Write the whole call again, shorter if it was cut off by a limit.")
 
 
+class Ambiguous(ReadError):
+    """Quotes inside a string leave more than one reading of a call, or none."""
+
+    def __init__(
+        self, reason: str = "the text between quotes holds quotes, so it is not certain where it ends"
+    ) -> None:
+        super().__init__(reason, "Escape the quotes inside the text with a backslash, and write the whole call again.")
+
+
+class QuoteChoices(Protocol):
+    """Decides what quotes are where several readings of one text are tried."""
+
+    def choose(self, place: int, options: tuple[QuoteRole, ...]) -> QuoteRole:
+        """Return which of `options` the quote at `place` is in this reading."""
+        ...
+
+
+class Doubt(Protocol):
+    """Decides what the quotes of a call are by its whole text."""
+
+    def resolve(self) -> Reading[None]:
+        """Set the `quotes` of the cursor to those of the only reading.
+
+        Raises:
+            Ambiguous: There is more than one reading, or none.
+        """
+        ...
+
+
 class Cursor:
     """A place in a source, with the state of what is being read there.
 
@@ -37,22 +76,61 @@ class Cursor:
         keys: Names that are known to be keys, which settles some doubtful quotes.
         open: The closers of the brackets that are open, innermost last.
         tier: The gravest repair so far.
+        key_quote: The quote before the latest key; "" if that key had none.
+        quotes: What the quotes of the call at hand are, by their place, once that has been decided.
+        choices: Decides what quotes are while a text is read in several ways; None in the first reading.
+        doubt: Decides what the quotes of the call at hand are; None where a call cannot be doubted as a whole.
+        doubts: The repairs of the call at hand that quotes inside a string may have caused, by kind and place.
+        announced: Whether a token announced the call at hand, so that a token ends its block.
+        block_end: The fence or tag that ends the block of the call at hand; "" without one.
     """
 
-    __slots__ = ("_depth", "keys", "open", "source", "tier")
+    __slots__ = (
+        "_depth",
+        "announced",
+        "block_end",
+        "choices",
+        "doubt",
+        "doubts",
+        "key_quote",
+        "keys",
+        "open",
+        "quotes",
+        "source",
+        "tier",
+    )
 
     def __init__(self, source: Source, keys: frozenset[str] = frozenset()) -> None:
         self.source = source
         self.keys = keys
         self.open: list[str] = []
         self.tier: Repair = "none"
+        self.key_quote = '"'
+        self.quotes: dict[int, QuoteRole] | None = None
+        self.choices: QuoteChoices | None = None
+        self.doubt: Doubt | None = None
+        self.doubts: set[tuple[str, int]] = set()
+        self.announced = False
+        self.block_end = ""
         self._depth = 0
 
     def reset(self) -> None:
         """Forget brackets, repairs and nesting: a call or a piece of code begins here."""
         self.open = []
         self.tier = "none"
+        self.key_quote = '"'
+        self.quotes = None
+        self.doubt = None
+        self.doubts = set()
         self._depth = 0
+
+    def note_unescaped(self) -> None:
+        """Note that a string holds a quote, or a line end in code, that should have been escaped."""
+        self.doubts.add(UNESCAPED)
+
+    def note_doubt(self, kind: str) -> None:
+        """Note a repair that quotes inside a string may have made necessary: a missing comma, a comment."""
+        self.doubts.add((kind, self.source.here))
 
     def note_repair(self, tier: Repair) -> None:
         """Note a repair; the gravest counts."""

@@ -7,9 +7,10 @@ end of the message follows: all other tags in that text are data.
 import re
 from typing import Any
 
-from toolspeak.reading.cursor import Cursor, ReadError, Truncated
+from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
+from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, run_to_end, skip_block
 from toolspeak.reading.emitter import EventEmitter
-from toolspeak.reading.shapes import NotACall
+from toolspeak.reading.shapes import NotACall, has_required
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.values import ValueReader
 
@@ -36,14 +37,22 @@ class TagReader:
         """Read the object of arguments that follows a name, and emit the call; returns 1."""
         mark = self.source.mark()
         call = self.emitter.start_call(tool) if tool else None
+
+        def find_meaning(value: Any) -> Meaning:
+            return Meaning(calls=value, is_complete=call is None or has_required(call.spec, value))
+
         try:
-            arguments = yield from self.values.read_object(call)
+            doubt = CallDoubt(self.cursor, mark, reread_object, find_meaning, is_call_settled)
+            arguments = yield from doubt.read(self.values.read_object(call))
         except ReadError as error:
+            if isinstance(error, Ambiguous):
+                yield from skip_block(self.cursor)
             if call is None:
                 raise
             call.fail(self.source.since(mark), error.reason, error.hint)
             return 1
         finally:
+            self.cursor.open = []
             self.source.unmark()
         if call is None:
             self.emitter.emit_unknown_tool(name, name)
@@ -196,6 +205,11 @@ class TagReader:
         return 1
 
 
+def reread_object(cursor: Cursor) -> Reading[Any]:
+    """Read an object once more, with a cursor of its own."""
+    return ValueReader(cursor).read_object()
+
+
 def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
     """Read a value from a whole text.
 
@@ -207,20 +221,22 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
     source = Source()
     source.feed(text)
     source.ended = True
-    reading = ValueReader(Cursor(source, keys)).read_value()
+    cursor = Cursor(source, keys)
+    doubt = CallDoubt(cursor, 0, lambda other: ValueReader(other).read_value(), _find_any_meaning, is_call_settled)
     try:
-        while True:
-            next(reading)
-    except StopIteration as stop:
-        rest = source.text[source.pos :].strip()
-        if not rest:
-            return stop.value
+        value = run_to_end(doubt.read(ValueReader(cursor).read_value()))
+        if not source.text[source.pos :].strip():
+            return value
     except ReadError:
         if otherwise is None:
             raise
     if otherwise is None:
         raise ReadError("it is not a value")
     return otherwise
+
+
+def _find_any_meaning(value: Any) -> Meaning:
+    return Meaning(calls=value, is_complete=True)
 
 
 def _trim(text: str) -> str:

@@ -110,6 +110,7 @@ class ValueReader:
                 source.rewind(mark)
                 break
             self._cursor.note_repair("syntax")
+            self._cursor.note_doubt("plus")
             pieces.append((yield from self._strings.read(following, "value")))
         return "".join(pieces)
 
@@ -165,6 +166,7 @@ class ValueReader:
         if not words or words.strip(".…") == "" or words.startswith("<"):
             raise ReadError("a value is missing", "Write real values.")
         self._cursor.note_repair("syntax")
+        self._cursor.note_doubt("words")
         return words
 
     def _read_grouped(self, token: str) -> Reading[int | float]:

@@ -71,6 +71,7 @@ class OperandReader:
         self._source = cursor.source
         self._space = space
         self._bodies = bodies
+        self._has_colon = False
         self._expressions = expressions
 
     def read(self, char: str) -> Reading[Expression]:
@@ -178,6 +179,7 @@ class OperandReader:
     def _read_object(self) -> Reading[ObjectLiteral]:
         """Read an object or a dict; the brace is next."""
         pairs: list[tuple[str | None, Expression]] = []
+        self._has_colon = False
 
         def read_pair(char: str) -> Reading[None]:
             pairs.append((yield from self._read_pair(char)))
@@ -202,7 +204,10 @@ class OperandReader:
         following = yield from self._space.skip_all()
         if following in (",", "}", "") and key.isidentifier():
             return key, Name(name=key)
-        yield from self.brackets.read_colon(key)
+        sign = yield from self.brackets.read_colon(key)
+        if sign == "=" and self._has_colon:
+            self._cursor.note_doubt("sign")  # a default value, where values are given
+        self._has_colon = sign == ":"
         return key, (yield from self._expressions.read())
 
     def _read_number(self) -> Reading[int | float]:
