@@ -227,8 +227,8 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
         value = run_to_end(doubt.read(ValueReader(cursor).read_value()))
         if not source.text[source.pos :].strip():
             return value
-    except ReadError:
-        if otherwise is None:
+    except ReadError as error:
+        if otherwise is None or (isinstance(error, Ambiguous) and text.lstrip()[:1] in ("[", "{")):
             raise
     if otherwise is None:
         raise ReadError("it is not a value")
