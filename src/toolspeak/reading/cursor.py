@@ -42,10 +42,11 @@ class Truncated(ReadError):
 class Ambiguous(ReadError):
     """Quotes inside a string leave more than one reading of a call, or none."""
 
-    def __init__(
-        self, reason: str = "the text between quotes holds quotes, so it is not certain where it ends"
-    ) -> None:
-        super().__init__(reason, "Escape the quotes inside the text with a backslash, and write the whole call again.")
+    def __init__(self) -> None:
+        super().__init__(
+            "the text between quotes holds quotes, so it is not certain where it ends",
+            "Escape each quote inside the text with a backslash, or put the text in a fenced block.",
+        )
 
 
 class QuoteChoices(Protocol):

@@ -228,8 +228,9 @@ class CallDoubt:
             meaning = self._find_meaning(result)
         except (ReadError, RecursionError):
             return None
-        if meaning is None:
-            return None
+        is_guess = UNESCAPED in cursor.doubts and ("closer" in {kind for kind, _ in cursor.doubts})
+        if meaning is None or is_guess:
+            return None  # the brackets that are missing may have been closed in the string
         return CallReading(meaning=meaning, quotes=attempts.quotes, repairs=frozenset(cursor.doubts))
 
 
