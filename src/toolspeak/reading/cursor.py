@@ -42,11 +42,12 @@ class Truncated(ReadError):
 class Ambiguous(ReadError):
     """Quotes inside a string leave more than one reading of a call, or none."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the text between quotes holds quotes, so it is not certain where it ends",
-            "Escape each quote inside the text with a backslash, or put the text in a fenced block.",
-        )
+    def __init__(
+        self,
+        reason: str = "the text between quotes holds quotes, so it is not certain where it ends",
+        hint: str = "Escape each quote inside the text with a backslash, or put the text in a fenced block.",
+    ) -> None:
+        super().__init__(reason, hint)
 
 
 class QuoteChoices(Protocol):

@@ -99,21 +99,30 @@ class TagReader:
             count = yield from self.read_arguments(name, tool)
             yield from self._read_closing_tag()
             return count
+        closing = ""
         while (parameter := (yield from self.match_tag(PARAMETER))) is not None:
             source.pos += parameter.end() - parameter.start()
             attributes = parameter[3] or ""
             named = NAME_ATTRIBUTE.search(attributes)
             key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
+            closing = f"</{parameter[1]}>"
             text = yield from self._read_text(parameter[1])
             arguments[key] = read_whole(text, self.cursor.keys, text) if 'string="false"' in attributes else text
             yield from self.values.skip_space()
         if not arguments and tool is not None:
             arguments = yield from self._read_parameters(tool)
+        yield from self._check_no_text_left(closing)
         if not (yield from self._read_closing_tag()):
             if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
                 raise Truncated
             self.cursor.note_repair("closers")
+        yield from self._check_no_text_left(closing)
         return self._finish_texts(name, tool, arguments)
+
+    def _check_no_text_left(self, closing: str) -> Reading[None]:
+        """Check that the closing tag of a parameter does not follow once more: the text may have gone on up to it."""
+        if closing and (yield from self.values.skip_space()) == "<" and (yield from self.source.starts_with(closing)):
+            raise Ambiguous(f"the text holds {closing}, so it is not certain where it ends", "Put the text in CDATA.")
 
     def match_tag(self, pattern: re.Pattern[str]) -> Reading[re.Match[str] | None]:
         """Match a tag that comes next, of at most `MAX_TAG_CHARS`. The tag is not read."""
