@@ -1,6 +1,7 @@
 """`toolspeak chat`: a conversation at a terminal or through a pipe."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -47,7 +48,8 @@ def chat(
         user_input = _create_input(console)
         if config.is_missing_weights and isinstance(user_input, TerminalInput) and not _offer_pull(user_input, console):
             return 1
-        with ConversationLog(log_path, continued) as log:
+        hold_typed = user_input.hold_typed() if isinstance(user_input, TerminalInput) else nullcontext()
+        with hold_typed, ConversationLog(log_path, continued) as log:
             session = ChatSession(config, user_input, console, log)
             if continued is not None:
                 session.continue_conversation(continued, options.system)
@@ -112,7 +114,6 @@ class ChatSession:
         self.print_agent()
         if isinstance(self._user_input, TerminalInput):
             self._print("/help lists commands, Ctrl-D leaves", "dim")
-        empty_lines = 0
         while True:
             try:
                 text = self._user_input.read_message()
@@ -123,8 +124,7 @@ class ChatSession:
                     raise
                 self._print("Ctrl-D or /quit leaves", "dim")
                 continue
-            empty_lines = 0 if text.strip() else empty_lines + 1
-            if empty_lines == 2 or text.strip().lower() in ("quit", "exit"):
+            if text.strip().lower() in ("quit", "exit"):
                 return
             try:
                 if text.strip():

@@ -186,5 +186,5 @@ COMMANDS: dict[str, SlashCommand] = {
     "save": SlashCommand("FILE", "save the conversation in a file", _save),
     "load": SlashCommand("FILE", "continue the conversation of a file", _load),
     "why": SlashCommand("", "explain how the calls in the last answer were read", _why),
-    "quit": SlashCommand("", "leave (as do quit, exit, Ctrl-D and two empty lines)", _quit),
+    "quit": SlashCommand("", "leave (as do quit, exit and Ctrl-D)", _quit),
 }
