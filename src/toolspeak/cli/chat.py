@@ -179,6 +179,8 @@ class ChatSession:
         if self._loader.is_loading:
             self._transcript.show_wait(f"loading {self.agent.model.name}")
         self._loader.wait()
+        if report := self._loader.take_report():
+            self._transcript.write_line(report, "dim")
 
     def _keep(self, outcome: Outcome[None] | None) -> None:
         """Keep the messages of a run that was answered for the next one, and say so if they are dropped."""

@@ -64,6 +64,17 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
+def format_duration(seconds: float) -> str:
+    """Format the time that a command took: `3.1 s`, `42 s`, `3 min 10 s`, `2 h 5 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
 def describe_agent(agent: Agent) -> str:
     """Describe an agent on one line: its model, its dialect and the number of its tools."""
     count = len(agent.toolbox)
