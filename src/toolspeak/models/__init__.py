@@ -14,7 +14,7 @@ from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
-from toolspeak.models.model import Model, Request, Sampling, match_dialect
+from toolspeak.models.model import Model, Request, Sampling, check_attachments, match_dialect
 from toolspeak.models.profiles import DIALECTS_BY_NAME, SERVERS
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Request",
     "RetryPolicy",
     "Sampling",
+    "check_attachments",
     "connect",
     "match_dialect",
     "resolve_model",

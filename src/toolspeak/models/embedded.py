@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
+from toolspeak.messages import Media
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, get_shared_server
@@ -13,6 +14,7 @@ from toolspeak.models.model import Request
 from toolspeak.models.profiles import SERVERS, choose_dialect
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
 from toolspeak.pieces import Piece
+from toolspeak.wire.media import explain_text_only
 
 
 class EmbeddedModel:
@@ -52,6 +54,10 @@ class EmbeddedModel:
     @property
     def dialect(self) -> str:
         return self._dialect
+
+    def explain_unsupported(self, media: Media) -> str | None:
+        """Return why the model cannot take an attachment, as the rest of a sentence; None for a text file."""
+        return explain_text_only(media)
 
     def __repr__(self) -> str:
         return f"EmbeddedModel({self.name!r})"

@@ -8,13 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolspeak.errors import ModelError, RateLimited
+from toolspeak.messages import Media
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request
+from toolspeak.models.profiles import is_text_only
 from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.media import explain_text_only
 
 if TYPE_CHECKING:
     import aiohttp
@@ -51,6 +54,10 @@ class HttpModel:
     @property
     def leaks_calls(self) -> bool:
         return self.endpoint.leaks_calls
+
+    def explain_unsupported(self, media: Media) -> str | None:
+        """Return why the model cannot take an attachment, as the rest of a sentence; None if nothing is known of it."""
+        return (explain_text_only(media) if is_text_only(self.model) else None) or self._wire.explain_unsupported(media)
 
     def __repr__(self) -> str:
         return f"HttpModel({self.name!r}, {self.endpoint.base_url!r})"

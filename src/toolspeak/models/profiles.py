@@ -157,8 +157,19 @@ DIALECTS_BY_NAME: tuple[ModelFamily, ...] = (
 )
 """The families by the names of their models; the first that matches decides."""
 
+TEXT_ONLY_NAMES = re.compile(
+    r"gpt-3\.5|gpt-oss|\bo[13]-mini|deepseek-(chat|reasoner|v3|r1|coder)|llama-?3\.[13]\b"
+    r"|qwen-?(2\.5|3)-coder|codestral|codellama|codegemma|starcoder"
+)
+"""What the names of models contain that take no images, sounds or documents. Of other names nothing is known."""
+
 DEFAULT_DIALECT = "python"
 """The dialect of a model of no known family, on a server whose own tool calls are not reliable."""
+
+
+def is_text_only(model: str) -> bool:
+    """Whether a model is known to take text only, by its name."""
+    return TEXT_ONLY_NAMES.search(model.lower()) is not None
 
 
 def choose_dialect(server: ServerProfile, model: str) -> str:

@@ -9,7 +9,7 @@ from toolspeak.errors import UsageError
 from toolspeak.events import Fact, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
 from toolspeak.messages import Message
-from toolspeak.models import Model, Sampling
+from toolspeak.models import Model, Sampling, check_attachments
 from toolspeak.outcome import Outcome
 from toolspeak.run.chat import Chat
 from toolspeak.run.driver import Approver, Driver
@@ -148,13 +148,15 @@ class Agent(Runnable, Resumable):
         check_callback(options.get("record"), "record", "each fact")
         answer = None if output is None else Output(output)
         toolbox = self._with_answer(answer)
+        messages = build_conversation(self.system, options.get("messages", ()), prompt)
+        check_attachments(self.model, messages)
         started = RunStarted(
             run_id=secrets.token_hex(8),
             model=self.model.name,
             dialect=self.dialect.name,
             in_text=self.dialect.in_text,
             has_approver=self.approve is not None,
-            messages=build_conversation(self.system, options.get("messages", ()), prompt),
+            messages=messages,
             choice=self._first_choice(options.get("tool_choice"), answer),
             parallel=self.parallel_tool_calls,
             limits=check_limits(options.get("limits") or self.limits),
