@@ -76,7 +76,9 @@ def format_duration(seconds: float) -> str:
 
 
 def describe_agent(agent: Agent) -> str:
-    """Describe an agent on one line: its model, its dialect and the number of its tools."""
+    """Describe an agent on one line: its model, its dialect, with a remark if that is a guess, and its tools."""
     count = len(agent.toolbox)
     tools = f"{count} tool{'' if count == 1 else 's'}" if count else "no tools"
-    return f"{escape_controls(agent.model.name)} · {agent.dialect.name} dialect · {tools}"
+    choice = agent.dialect_choice
+    guess = " (a guess for an unknown model; --dialect or toolspeak calibrate settles it)" if choice.is_guess else ""
+    return f"{escape_controls(agent.model.name)} · {choice.name} dialect{guess} · {tools}"

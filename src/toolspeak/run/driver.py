@@ -13,6 +13,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from toolspeak._frozen import frozen
@@ -104,6 +105,7 @@ class Driver:
         stream: bool = True,
         approve: Approver | None = None,
         record: Recorder | None = None,
+        choose_dialect: Callable[[], Awaitable[Dialect]] | None = None,
     ) -> None:
         """Fold the facts so far, if the run is resumed.
 
@@ -117,6 +119,8 @@ class Driver:
             stream: Whether messages are requested as streams.
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
+            choose_dialect: Called before the first fact; returns the dialect to use instead, because a server may have
+                to be asked for it.
         """
         state = initial_state(specs)
         for fact in facts:
@@ -132,6 +136,7 @@ class Driver:
         self._stream = stream
         self._approve = approve
         self._record = record
+        self._choose_dialect = choose_dialect
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
@@ -146,8 +151,9 @@ class Driver:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
         deadline = self._set_deadline(first)
         try:
+            await self._settle_dialect()
             for fact in first:
-                self._fold(fact)
+                self._fold(self._with_dialect(fact) if isinstance(fact, RunStarted) else fact)
             self._act()
             while True:
                 if self._events:
@@ -170,6 +176,20 @@ class Driver:
     def cancel(self, detail: str = "") -> None:
         """End the run early. Call it in the event loop of the run."""
         self._inbox.put(Interrupted(cause="cancelled", detail=detail))
+
+    async def _settle_dialect(self) -> None:
+        if self._choose_dialect is None:
+            return
+        chosen = await self._choose_dialect()
+        if chosen is not self._dialect:
+            self._dialect = chosen
+            self._quotations = QuotationFinder(tuple(self.state.specs.values()), chosen)
+
+    def _with_dialect(self, started: RunStarted) -> RunStarted:
+        """Return the first fact of the run with the dialect that is used."""
+        if started.dialect == self._dialect.name:
+            return started
+        return replace(started, dialect=self._dialect.name, in_text=self._dialect.in_text)
 
     # Facts
 
