@@ -199,7 +199,8 @@ class RunningCall:
 
     def _fail(self, raised: Raised) -> None:
         """End the call with what its function raised, keep the exception, and log it with its traceback."""
-        if self._done is not None:  # what a call raises after it was given up concerns nobody
+        is_cancelled = isinstance(raised.error, asyncio.CancelledError)
+        if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
             self._exceptions[self._call.id] = raised.error
             LOG.warning("tool %s failed (%s)", self._call.name, self._call.id, exc_info=raised.error)
         self.finish(make_result(self._call.id, raised))
