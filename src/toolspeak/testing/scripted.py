@@ -5,6 +5,7 @@ It is for the tests of programs that give functions to models: no key, no networ
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -94,6 +95,7 @@ class ScriptedModel:
         chunk: int | None = None,
         pace: float = 0.0,
         name: str = "scripted",
+        seed: int | None = None,
     ) -> None:
         """Prepare the model.
 
@@ -103,12 +105,15 @@ class ScriptedModel:
             chunk: Characters in each piece of a streamed text; if left out, a text is one piece.
             pace: Seconds between pieces.
             name: The name of the model.
+            seed: Cuts texts into pieces of random length, up to `chunk` characters; the same seed cuts at the same
+                places.
         """
         self._script = tuple(script)
         self._dialect = dialect
         self._chunk = chunk
         self._pace = pace
         self._name = name
+        self._seed = seed
         self.requests: list[Request] = []
 
     @property
@@ -127,7 +132,8 @@ class ScriptedModel:
             raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
         line = self._script[answered]
         reply = line(request) if callable(line) else says(line) if isinstance(line, str) else line
-        rendered = _RenderedReply(reply, _find_dialect(request.dialect, reply), self._chunk)
+        sizes = None if self._seed is None else random.Random(f"{self._seed}, {answered}")  # noqa: S311 (no secret)
+        rendered = _RenderedReply(reply, _find_dialect(request.dialect, reply), self._chunk, sizes)
         await asyncio.sleep(reply.after)
         if not request.stream:
             if reply.error is not None:
@@ -147,8 +153,11 @@ class ScriptedModel:
 class _RenderedReply:
     """A message as an endpoint sends it in one dialect: its texts and its calls."""
 
-    def __init__(self, reply: ScriptedReply, dialect: Dialect | None, chunk: int | None) -> None:
+    def __init__(
+        self, reply: ScriptedReply, dialect: Dialect | None, chunk: int | None, sizes: random.Random | None = None
+    ) -> None:
         self._reply = reply
+        self._sizes = sizes
         self._chunk = chunk
         self._api_calls: list[ApiCall] = []
         self._texts: list[str] = [reply.text] if reply.text else []
@@ -189,8 +198,11 @@ class _RenderedReply:
                 yield 0.0, CallPiece(index=call.index, arguments=chunk)
 
     def _split(self, text: str) -> Iterator[str]:
-        size = self._chunk or len(text) or 1
-        return (text[place : place + size] for place in range(0, len(text), size))
+        largest, place = self._chunk or len(text) or 1, 0
+        while place < len(text):
+            size = largest if self._sizes is None else self._sizes.randint(1, largest)
+            yield text[place : place + size]
+            place += size
 
 
 def _find_dialect(name: str, reply: ScriptedReply) -> Dialect | None:
