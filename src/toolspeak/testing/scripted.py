@@ -9,6 +9,9 @@ import random
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
 from toolspeak._frozen import frozen
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, Dialect
@@ -18,6 +21,7 @@ from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Part, Text, Thinking, ToolCall
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.run.output import ANSWER, NAME, list_fields
 
 
 @frozen
@@ -49,8 +53,17 @@ class ScriptedReply:
     usage: Usage | None = None
 
 
-Line: TypeAlias = ScriptedReply | str | Callable[[Request], ScriptedReply]
-"""A line of a script: a message, its text, or a function that builds the message from the request."""
+Line: TypeAlias = (
+    ScriptedReply
+    | str
+    | int
+    | float
+    | BaseModel
+    | Sequence[Any]
+    | Mapping[str, Any]
+    | Callable[[Request], ScriptedReply]
+)
+"""A line of a script: a message, its text, the typed answer, or a function that builds the message from the request."""
 
 
 def says(
@@ -70,6 +83,15 @@ def calls(
     """Make a message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`."""
     tool_calls = tuple(ToolCall(id="", name=name, arguments=dict(arguments)) for name, arguments in named)
     return ScriptedReply(text=text, calls=tool_calls, finish=finish, pauses=tuple(pauses), lingers=lingers)
+
+
+def gives(value: Any) -> ScriptedReply:
+    """Make a message that gives the typed answer of a run: `gives(42)` for `output=int`.
+
+    A model or a dataclass is given as an object of its type, everything else as its one value.
+    """
+    arguments = to_jsonable_python(value, by_alias=True)
+    return calls((NAME, arguments if list_fields(type(value)) is not None else {ANSWER: arguments}))
 
 
 def breaks(error: Exception, *, text: str = "", after: int | None = None) -> ScriptedReply:
@@ -131,7 +153,7 @@ class ScriptedModel:
         if answered >= len(self._script):
             raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
         line = self._script[answered]
-        reply = line(request) if callable(line) else says(line) if isinstance(line, str) else line
+        reply = _make_reply(line, request)
         sizes = None if self._seed is None else random.Random(f"{self._seed}, {answered}")  # noqa: S311 (no secret)
         rendered = _RenderedReply(reply, _find_dialect(request.dialect, reply), self._chunk, sizes)
         await asyncio.sleep(reply.after)
@@ -148,6 +170,14 @@ class ScriptedModel:
             raise reply.error
         await asyncio.sleep(reply.lingers)
         yield [rendered.answer()]
+
+
+def _make_reply(line: Line, request: Request) -> ScriptedReply:
+    if isinstance(line, ScriptedReply):
+        return line
+    if isinstance(line, str):
+        return says(line)
+    return line(request) if callable(line) else gives(line)
 
 
 class _RenderedReply:
