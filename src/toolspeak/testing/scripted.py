@@ -14,13 +14,14 @@ from pydantic_core import to_jsonable_python
 
 from toolspeak._frozen import frozen
 from toolspeak.codec import encode_argument
-from toolspeak.dialects import DIALECTS, Dialect
+from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.errors import UsageError
 from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Part, Text, Thinking, ToolCall
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.plugins import find_plugin
 from toolspeak.run.output import ANSWER, NAME, list_fields
 
 
@@ -237,6 +238,8 @@ class _RenderedReply:
 
 def _find_dialect(name: str, reply: ScriptedReply) -> Dialect | None:
     """Return the dialect in which calls are written; None for a user's own dialect, of which only the name is known."""
+    if name not in DIALECTS and find_plugin("toolspeak.dialects", name):
+        return dialect(name)
     if name not in DIALECTS and reply.calls:
         raise UsageError(
             f"ScriptedModel cannot write calls in the dialect {name!r}; give the text of the message with says(…)"
