@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -33,8 +34,8 @@ def install(site: Path, name: str, modules: dict[str, str], points: dict[str, di
 
 def install_example(site: Path) -> None:
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
-    modules = {path.stem: path.read_text() for path in (EXAMPLE / "src").glob("*.py")}
-    install(site, project["name"], modules, project["entry-points"])
+    install(site, project["name"], {}, project["entry-points"])
+    shutil.copytree(EXAMPLE / "src", site, dirs_exist_ok=True)
 
 
 def use(site: Path, code: str) -> Any:
