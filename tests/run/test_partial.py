@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 from typing_extensions import TypedDict
 
+from toolspeak.events import ArgsDelta, CallStarted, Event, TurnStarted
 from toolspeak.pieces import ApiCall
 from toolspeak.run import Agent, Partial
+from toolspeak.run.output import Output
+from toolspeak.run.partial import PartialAnswer
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 DIALECTS = ("native", "json", "typescript", "python")
@@ -312,3 +315,19 @@ def test_a_reference_to_a_result_is_shown_when_it_has_its_value():
     stream = Agent(model, tools=[count]).stream("?", output=dict[str, Any])
     assert [partial.value for partial in stream.partials()] == [{}, {"n": 7}]
     assert stream.outcome.output == {"n": 7}
+
+
+def test_a_message_that_is_begun_anew_is_another_attempt():
+    """A turn that starts again after its message broke off takes back what was shown of it."""
+    answer = PartialAnswer(Output(list[int]))
+    events: list[Event] = [TurnStarted(turn=1), CallStarted(call_id="a", name="final_answer")]
+    for event in (*events, ArgsDelta(call_id="a", text='{"answer": [1, ')):
+        answer.feed(event)
+    assert answer.partial == Partial(value=[1], attempt=1)
+    answer.feed(TurnStarted(turn=1))
+    assert answer.partial is None
+    answer.feed(ArgsDelta(call_id="a", text="2, 3]}"))
+    assert answer.partial is None
+    answer.feed(CallStarted(call_id="b", name="final_answer"))
+    answer.feed(ArgsDelta(call_id="b", text='{"answer": [5, '))
+    assert answer.partial == Partial(value=[5], attempt=2)

@@ -18,6 +18,7 @@ from toolspeak.events import (
     RunStarted,
     SaidInThought,
     ToolFinished,
+    TurnStarted,
 )
 from toolspeak.messages import ToolResult
 from toolspeak.run.answer_growth import copy_values, describe_output, find_growth, is_extension
@@ -94,8 +95,9 @@ class PartialAnswer:
             case CallMalformed(call_id=call_id) | CallQuoted(call_id=call_id):
                 if self._calls and call_id == self._calls[-1]:
                     self._refuse()
-            case SaidInThought():
-                self._drop()
+            case SaidInThought() | TurnStarted():  # what an attempt has shown without a result is void
+                if self._partial is None or not self._partial.is_complete:
+                    self._drop()
             case ToolFinished(result=result):
                 if result.call_id in self._calls:
                     self._finish(result)
