@@ -17,6 +17,7 @@ from toolspeak.outcome import Outcome
 from toolspeak.run import portal
 from toolspeak.run.driver import Driver
 from toolspeak.run.output import Output
+from toolspeak.run.partial import PartialAnswer
 from toolspeak.run.results import build_outcome, find_output
 
 O = TypeVar("O")  # noqa: E741 (an outcome)
@@ -41,6 +42,10 @@ class Run(ABC, Generic[O]):
     @abstractmethod
     def stop(self) -> None:
         """End the run early. Call it in the event loop of the run; `cancel` works from anywhere."""
+
+    def follow_answer(self) -> PartialAnswer | None:
+        """Return what follows the typed answer through the events of the run; None if the answer has no type."""
+        return None
 
     @property
     def outcome(self) -> O:
@@ -126,6 +131,12 @@ class AgentRun(Run[Outcome[T]]):
     def stop(self) -> None:
         """End the run early."""
         self._driver.cancel()
+
+    def follow_answer(self) -> PartialAnswer | None:
+        """Return what follows the typed answer through the events of the run; None if the answer has no type."""
+        if self._output is None:
+            return None
+        return PartialAnswer(self._output, self._driver.facts)
 
     @property
     def outcome(self) -> Outcome[T]:
