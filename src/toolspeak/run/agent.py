@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypedDict, Unpack, cast, overload
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
@@ -11,39 +11,62 @@ from toolspeak.execution import Executor
 from toolspeak.messages import Message
 from toolspeak.models import Model, Sampling
 from toolspeak.outcome import Outcome
+from toolspeak.run.callbacks import call_function
 from toolspeak.run.chat import Chat
 from toolspeak.run.driver import Approver, Driver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.inputs import (
     Choice,
+    System,
+    ToolChooser,
     Tools,
     build_approvals,
     build_choice,
     build_conversation,
     build_toolbox,
     check_callback,
+    check_chooser,
     check_limits,
     check_model,
     check_sampling,
     check_system,
+    check_system_text,
     check_timeout,
     find_dialect,
     find_start,
+    replace_system,
 )
 from toolspeak.run.model_lookup import find_model
 from toolspeak.run.output import Output
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import Prompt, Runnable, RunOptions
+from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
 from toolspeak.settings import Settings
-from toolspeak.tools import Toolbox
+from toolspeak.tools import Context, Toolbox
+
+
+class AgentOptions(TypedDict, total=False):
+    """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
+
+    dialect: str | Dialect
+    system: System | None
+    choose_tools: ToolChooser | None
+    tool_choice: Choice
+    parallel_tool_calls: bool
+    limits: Limits
+    sampling: Sampling
+    approve: Approver | None
+    deps: Any
+    tool_timeout: float | None
+    settings: Settings | None
+
 
 TOOL_TIMEOUT_SECONDS = 300.0
 """After how long a call is given up, if its tool has no timeout of its own."""
 
 
-class Agent(Runnable, Resumable):
-    """A model that can call your functions.
+class Agent(Runnable[T_co], Resumable[T_co]):
+    """A model that can call your functions. `Agent[Answer]` gives an `Answer` as the output of its runs.
 
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
     outcome of a run, `stream` and `astream` its events and then the same outcome.
@@ -59,13 +82,42 @@ class Agent(Runnable, Resumable):
         ('It is 42.', 42)
     """
 
+    @overload
+    def __init__(
+        self: "Agent[None]",
+        model: str | Model | None = None,
+        tools: Tools = (),
+        *,
+        output: None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Agent[T]",
+        model: str | Model | None = None,
+        tools: Tools = (),
+        *,
+        output: type[T],
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Agent[Any]",
+        model: str | Model | None = None,
+        tools: Tools = (),
+        *,
+        output: Any,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
     def __init__(
         self,
         model: str | Model | None = None,
         tools: Tools = (),
         *,
+        output: Any = None,
         dialect: str | Dialect = "auto",
-        system: str | None = None,
+        system: System | None = None,
+        choose_tools: ToolChooser | None = None,
         tool_choice: Choice = "auto",
         parallel_tool_calls: bool = True,
         limits: Limits = Limits(),  # noqa: B008 (it does not change)
@@ -81,9 +133,14 @@ class Agent(Runnable, Resumable):
             model: The name of a model, such as `"local"` or `"openai:gpt-5.1"`, or a model object; the configured model
                 if left out.
             tools: Functions, tools, or a module, package, file or folder to discover them in.
+            output: The type that the answers of the agent have: a pydantic model, a dataclass, or another type that
+                pydantic validates. `run(output=…)` asks for another type.
             dialect: How the model writes calls: `"native"`, `"json"`, `"typescript"`, `"python"`, a dialect of your
                 own, or `"auto"` for the best one known for the model.
-            system: The system prompt.
+            system: The system prompt, or a function of the `Context` that returns it and is called when a run begins.
+                A text is used if the conversation has no system prompt yet; what a function returns replaces it.
+            choose_tools: Chooses the tools of each run: a function of the `Context` and of the agent's tools that
+                returns the tools to offer. It is called when a run begins, and again when the run is resumed.
             tool_choice: `"auto"`, `"none"`, `"required"`, the name of a tool, or names that must all be called.
             parallel_tool_calls: Whether the model may make several calls in one message.
             limits: Where a run stops by itself.
@@ -103,9 +160,12 @@ class Agent(Runnable, Resumable):
             find_model(model, configured=settings) if model is None or isinstance(model, str) else check_model(model)
         )
         self.toolbox = build_toolbox(tools)
+        self.output = output
+        self._answer = None if output is None else Output(output)
+        self.choose_tools = check_chooser(choose_tools)
         self.dialect = find_dialect(dialect, self.model)
         self.system = check_system(system)
-        self.tool_choice = build_choice(tool_choice, self.toolbox)
+        self.tool_choice: Choice = tool_choice if choose_tools else build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
         self.limits = check_limits(limits)
         self.sampling = check_sampling(sampling)
@@ -116,7 +176,7 @@ class Agent(Runnable, Resumable):
     def __repr__(self) -> str:
         return f"Agent({self.model.name}, {self.dialect.name}, tools: {', '.join(self.toolbox.names) or 'none'})"
 
-    def chat(self, messages: Sequence[Message] = ()) -> Chat:
+    def chat(self, messages: Sequence[Message] = ()) -> Chat[T_co]:
         """Begin a conversation, in which each run goes on from the one before."""
         return Chat(self, messages)
 
@@ -146,23 +206,34 @@ class Agent(Runnable, Resumable):
         """
         _refuse_unknown_options(options, RunOptions)
         check_callback(options.get("record"), "record", "each fact")
-        answer = None if output is None else Output(output)
-        toolbox = self._with_answer(answer)
-        started = RunStarted(
-            run_id=secrets.token_hex(8),
-            model=self.model.name,
-            dialect=self.dialect.name,
-            in_text=self.dialect.in_text,
-            has_approver=self.approve is not None,
-            messages=build_conversation(self.system, options.get("messages", ()), prompt),
-            choice=self._first_choice(options.get("tool_choice"), answer),
-            parallel=self.parallel_tool_calls,
-            limits=check_limits(options.get("limits") or self.limits),
-            output=None if answer is None else answer.tool.name,
-            tools=toolbox.specs,
-        )
-        driver = self._build_driver(started.run_id, toolbox, options, watched)
-        return AgentRun(driver, [started], answer, output_optional=output_optional, on_end=on_end)
+        answer = self._find_answer(output)
+        text = self.system if isinstance(self.system, str) else None
+        messages = build_conversation(text, options.get("messages", ()), prompt)
+        limits = check_limits(options.get("limits") or self.limits)
+        if self.choose_tools is None:
+            self._first_choice(options, self.toolbox, answer)
+        run_id = secrets.token_hex(8)
+
+        async def begin() -> tuple[Driver, Sequence[Fact]]:
+            context = Context(deps=self._find_deps(options), run_id=run_id)
+            toolbox = await self._find_tools(context)
+            started = RunStarted(
+                run_id=run_id,
+                model=self.model.name,
+                dialect=self.dialect.name,
+                in_text=self.dialect.in_text,
+                has_approver=self.approve is not None,
+                messages=await self._set_system(messages, context),
+                choice=self._first_choice(options, toolbox, answer),
+                parallel=self.parallel_tool_calls,
+                limits=limits,
+                output=None if answer is None else answer.tool.name,
+                tools=_add_answer(toolbox, answer).specs,
+            )
+            driver = self._build_driver(run_id, _add_answer(toolbox, answer), options, watched)
+            return driver, [started]
+
+        return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
 
     def prepare_resume(
         self,
@@ -176,20 +247,42 @@ class Agent(Runnable, Resumable):
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
         _refuse_unknown_options(options, ResumeOptions)
         check_callback(options.get("record"), "record", "each fact")
-        answer = None if output is None else Output(output)
+        answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
-        driver = self._build_driver(started.run_id, self._with_answer(answer), options, watched, facts)
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
-        return AgentRun(driver, first, answer, output_optional=output_optional)
 
-    def _with_answer(self, answer: Output | None) -> Toolbox:
-        """Return the tools of the agent, and the one that gives the typed answer."""
-        return self.toolbox if answer is None else Toolbox([*self.toolbox, answer.tool])
+        async def begin() -> tuple[Driver, Sequence[Fact]]:
+            toolbox = await self._find_tools(Context(deps=self._find_deps(options), run_id=started.run_id))
+            driver = self._build_driver(started.run_id, _add_answer(toolbox, answer), options, watched, facts)
+            return driver, first
 
-    def _first_choice(self, choice: Choice | None, answer: Output | None) -> ToolChoice:
+        return AgentRun(begin, answer, output_optional=output_optional)
+
+    def _find_answer(self, output: Any) -> Output | None:
+        """Return the typed answer of a run: the one that the run was given, or the agent's own."""
+        return self._answer if output is None else Output(output)
+
+    def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
+        deps = options.get("deps")
+        return self.deps if deps is None else deps
+
+    async def _find_tools(self, context: Context[Any]) -> Toolbox:
+        """Return the tools of a run."""
+        if self.choose_tools is None:
+            return self.toolbox
+        return build_toolbox(await call_function(self.choose_tools, context, self.toolbox))
+
+    async def _set_system(self, messages: tuple[Message, ...], context: Context[Any]) -> tuple[Message, ...]:
+        """Return the conversation with what the `system` function returns, if the agent has one."""
+        if self.system is None or isinstance(self.system, str):
+            return messages
+        return replace_system(messages, check_system_text(await call_function(self.system, context)))
+
+    def _first_choice(self, options: RunOptions, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
         """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
-        checked = self.tool_choice if choice is None else build_choice(choice, self.toolbox)
-        if answer is not None and not len(self.toolbox):
+        choice = options.get("tool_choice")
+        checked = build_choice(self.tool_choice if choice is None else choice, toolbox)
+        if answer is not None and not len(toolbox):
             return ToolChoice(mode="named", names=(answer.tool.name,))
         return checked
 
@@ -201,24 +294,27 @@ class Agent(Runnable, Resumable):
         watched: bool,
         facts: Sequence[Fact] = (),
     ) -> Driver:
-        deps = options.get("deps")
-        deps = self.deps if deps is None else deps
         return Driver(
             self.model,
             self.dialect,
             toolbox.specs,
-            Executor(toolbox, deps=deps, run_id=run_id, timeout=self.tool_timeout),
+            Executor(toolbox, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
             facts=facts,
             sampling=self.sampling,
-            stream=watched or self._gains_by_streaming(),
+            stream=watched or self._gains_by_streaming(toolbox),
             approve=self.approve,
             record=options.get("record"),
         )
 
-    def _gains_by_streaming(self) -> bool:
+    def _gains_by_streaming(self, toolbox: Toolbox) -> bool:
         """Whether streaming a message saves time though nobody watches: calls start, or the stream ends, early."""
         ends_early = not self.parallel_tool_calls and self.dialect.in_text
-        return ends_early or any(spec.effect == "read" for spec in self.toolbox.specs)
+        return ends_early or any(spec.effect == "read" for spec in toolbox.specs)
+
+
+def _add_answer(toolbox: Toolbox, answer: Output | None) -> Toolbox:
+    """Return the tools of a run, with the one that gives the typed answer."""
+    return toolbox if answer is None else Toolbox([*toolbox, answer.tool])
 
 
 def _refuse_unknown_options(options: Mapping[str, Any], known: type[RunOptions] | type[ResumeOptions]) -> None:

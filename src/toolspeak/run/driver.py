@@ -10,9 +10,8 @@ for.
 """
 
 import asyncio
-import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, NamedTuple, TypeAlias
 
 from toolspeak._frozen import frozen
@@ -34,8 +33,8 @@ from toolspeak.events import (
     ToolStarted,
     TurnStarted,
 )
-from toolspeak.execution import CANCEL_GRACE_SECONDS, THREAD_POOL, Executor, RunningCall
-from toolspeak.execution.outcome import CallOutcome, Raised, format_error
+from toolspeak.execution import CANCEL_GRACE_SECONDS, Executor, RunningCall
+from toolspeak.execution.outcome import format_error
 from toolspeak.log import LOG
 from toolspeak.loop import (
     Action,
@@ -53,6 +52,7 @@ from toolspeak.loop import (
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.pieces import Answer, Piece
+from toolspeak.run.callbacks import call_function
 from toolspeak.run.inbox import Inbox
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder, TurnReader
@@ -324,7 +324,7 @@ class Driver:
         """Ask about one call after the other, since a person may be asked."""
         try:
             for call in calls:
-                answer = await _call_approver(approve, call)
+                answer = await call_function(approve, call)
                 reason = answer if isinstance(answer, str) else ""
                 self._inbox.put(ApprovalGiven(call_id=call.id, approved=answer is True, reason=reason))
         except BaseException as error:  # the function may exit the program: the caller of the run gets the exception
@@ -382,28 +382,3 @@ def _build_id_prefix(turn: int, taken: Collection[str]) -> str:
     while any(call_id.startswith(f"call_{turn}_") for call_id in taken):
         turn += 1
     return f"call_{turn}"
-
-
-async def _call_approver(approve: Approver, call: ToolCall) -> bool | str:
-    """Ask about a call. A plain function may wait for a person, so it runs in a thread."""
-    if inspect.iscoroutinefunction(approve):
-        return await approve(call)
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[CallOutcome] = loop.create_future()
-
-    def finish(outcome: CallOutcome) -> None:
-        def settle() -> None:
-            if not answer.done():
-                answer.set_result(outcome)
-
-        with suppress(RuntimeError):  # the event loop is closed
-            loop.call_soon_threadsafe(settle)
-
-    job = THREAD_POOL.start(lambda: approve(call), finish)
-    try:
-        outcome = await answer
-    finally:
-        job.abandon()
-    if isinstance(outcome, Raised):
-        raise outcome.error
-    return await outcome.value if inspect.isawaitable(outcome.value) else outcome.value

@@ -1,6 +1,7 @@
 """What users pass to an agent, checked and brought into the form that the loop works with."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, cast
@@ -10,7 +11,7 @@ from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, match_dialect
-from toolspeak.tools import Tool, Toolbox, discover
+from toolspeak.tools import Context, Tool, Toolbox, discover
 from toolspeak.tools.toolbox import explain_unknown_tool
 
 Tools: TypeAlias = Toolbox | ModuleType | Path | str | Iterable[Callable[..., Any] | Tool[..., Any]]
@@ -18,6 +19,13 @@ Tools: TypeAlias = Toolbox | ModuleType | Path | str | Iterable[Callable[..., An
 
 Choice: TypeAlias = str | Sequence[str] | ToolChoice
 """`"auto"`, `"none"`, `"required"`, the name of a tool, or names of tools that must all be called."""
+
+System: TypeAlias = str | Callable[[Context[Any]], str | Awaitable[str | None] | None]
+"""A system prompt, or a function, sync or async, that is called with the `Context` of each run and returns one."""
+
+ToolChooser: TypeAlias = Callable[[Context[Any], Toolbox], Tools | Awaitable[Tools]]
+"""A function, sync or async, that is called with the `Context` of each run and the agent's tools, and returns the tools
+of that run."""
 
 
 def build_toolbox(tools: Tools) -> Toolbox:
@@ -78,11 +86,41 @@ def check_model(model: Any) -> Model:
     return model
 
 
-def check_system(text: Any) -> str | None:
-    """Return the system prompt if it is a text or left out."""
-    if text is not None and not isinstance(text, str):
-        raise UsageError(f"system is a text, not {_describe(text)}")
-    return text
+def check_system(value: Any) -> System | None:
+    """Return the system prompt if it is a text, a function that can take the `Context`, or left out."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, type) or not callable(value):
+        raise UsageError(f"system is a text, or a function of the Context that returns one, not {_describe(value)}")
+    _check_arguments(value, "system", "the Context of the run")
+    return cast("System", value)
+
+
+def check_system_text(value: Any) -> str | None:
+    """Return what a `system` function returned, if it is a text or None."""
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"the system function returned {_describe(value)}; it must return a text, or None for none")
+    return value
+
+
+def check_chooser(function: Any) -> ToolChooser | None:
+    """Return the function that chooses the tools of a run, if it can take the `Context` and the tools."""
+    check_callback(function, "choose_tools", "the Context of a run and the agent's tools")
+    if function is not None:
+        _check_arguments(function, "choose_tools", "the Context of the run", "the agent's tools")
+    return function
+
+
+def _check_arguments(function: Callable[..., Any], name: str, *arguments: str) -> None:
+    """Refuse a function that cannot be called with that many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):  # a function in C may have none to read
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise UsageError(f"{name} is called with {' and '.join(arguments)}: {error}") from None
 
 
 def check_sampling(sampling: Any) -> Sampling:
@@ -126,6 +164,12 @@ def _describe(value: Any) -> str:
     text = repr(value)
     name = type(value).__name__
     return f"the class {value.__name__}" if isinstance(value, type) else text if len(text) <= 40 else f"a {name}"
+
+
+def replace_system(messages: tuple[Message, ...], text: str | None) -> tuple[Message, ...]:
+    """Return the conversation with another system prompt, or without one if `text` is None."""
+    others = tuple(message for message in messages if message.role != "system")
+    return others if text is None else (system(text), *others)
 
 
 def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
