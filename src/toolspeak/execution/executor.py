@@ -85,6 +85,10 @@ class Executor:
             running.run_in_thread(function)
         return running
 
+    def is_tool(self, name: str, function: Callable[..., Any]) -> bool:
+        """Whether the calls of that name run this very function."""
+        return name in self._toolbox and self._toolbox[name].function is function
+
     def _find_tool(self, name: str) -> Tool[..., Any]:
         if name not in self._toolbox:
             raise _UnknownTool(explain_unknown_tool(name, self._toolbox.names))

@@ -13,6 +13,7 @@ from toolspeak.events import (
     Fact,
     FinishReason,
     Interrupted,
+    NestedFact,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -71,9 +72,11 @@ def reduce(state: State, fact: Fact) -> State:
             return _interrupt(state, fact)
         case RunResumed():
             return _close_turn(_resume(state))
+        case NestedFact(event=TurnEnded(usage=usage)):
+            return replace(state, usage=state.usage + usage)
         case RunEnded():
             return replace(state, ended=fact, model_is_next=False)
-        case _:  # the name of a call alone changes nothing
+        case _:  # the name of a call alone changes nothing, nor does anything else in an inner run
             return state
 
 

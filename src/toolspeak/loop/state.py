@@ -81,7 +81,7 @@ class State(NamedTuple):
         repeat_count: The highest of these counts among the calls of the latest turn.
         started_calls: How many calls were started.
         finished_calls: The calls of all finished turns.
-        usage: The tokens that were used.
+        usage: The tokens that were used, those of inner runs included.
         reusable_results: Results of a message that broke off, for the same calls when the model repeats them.
         interruption: What stopped the run from outside.
         ended: The end of the run.

@@ -41,8 +41,10 @@ from toolspeak.run.output import Output
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
+from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.settings import Settings
-from toolspeak.tools import Context, Toolbox
+from toolspeak.spec import Effect
+from toolspeak.tools import Context, Tool, Toolbox
 
 
 class AgentOptions(TypedDict, total=False):
@@ -180,6 +182,41 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         """Begin a conversation, in which each run goes on from the one before."""
         return Chat(self, messages)
 
+    def as_tool(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        prompt: Callable[..., Any] | None = None,
+        effect: Effect = "idempotent",
+        approve: bool = False,
+        timeout: float | None = SUB_AGENT_TIMEOUT_SECONDS,
+    ) -> Tool[..., Any]:
+        """Return the agent as a tool for other agents: its argument is a prompt, and its result is the answer.
+
+        The events of the agent's run are told in the run that calls the tool, as `NestedDelta` and `NestedFact`, and
+        its tokens are counted there. `Limits.depth` says how deeply such agents may be nested.
+
+        Args:
+            name: The name of the tool.
+            description: What the tool is for, for the model that may call it.
+            prompt: A function whose parameters become those of the tool, and which returns the prompt; without it, the
+                tool has one parameter, `prompt`.
+            effect: What a call does, as for `tool`. A call that was under way when its run was cut goes on from the
+                facts of the inner run, whose own calls keep their effects; with `"once"` it is given up instead.
+            approve: Ask somebody before the agent is asked.
+            timeout: Seconds after which a call is given up.
+
+        Examples:
+            >>> from toolspeak.testing import ScriptedModel, calls, says
+            >>> expert = Agent(ScriptedModel([says("About 709,000.")]))
+            >>> model = ScriptedModel([calls(("expert", {"prompt": "People in Oslo?"})), says("709,000 people.")])
+            >>> outcome = Agent(model, [expert.as_tool("expert", "Knows cities.")]).run("How large is Oslo?")
+            >>> outcome.calls[0].output, outcome.text
+            ('About 709,000.', '709,000 people.')
+        """
+        return build_agent_tool(self, name, description, prompt=prompt, effect=effect, approve=approve, timeout=timeout)
+
     def graph(self) -> str:
         """Draw the agent and its tools as a mermaid flowchart."""
         return draw_flowchart([GraphStep(shape="model", label=self.model.name, tools=self.toolbox.names)])
@@ -193,6 +230,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         output_optional: bool = False,
         watched: bool = True,
         on_end: Callable[[Outcome[Any]], None] | None = None,
+        outer: OuterCall | None = None,
     ) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
@@ -203,6 +241,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             output_optional: Whether the outcome may lack a typed answer.
             watched: Whether somebody takes the events of the run as they happen.
             on_end: Called with the outcome.
+            outer: The call of another run that this run is a part of.
         """
         _refuse_unknown_options(options, RunOptions)
         check_callback(options.get("record"), "record", "each fact")
@@ -222,7 +261,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 model=self.model.name,
                 dialect=self.dialect.name,
                 in_text=self.dialect.in_text,
-                has_approver=self.approve is not None,
+                has_approver=self._find_approver(outer) is not None,
                 messages=await self._set_system(messages, context),
                 choice=self._first_choice(options, toolbox, answer),
                 parallel=self.parallel_tool_calls,
@@ -230,7 +269,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 output=None if answer is None else answer.tool.name,
                 tools=_add_answer(toolbox, answer).specs,
             )
-            driver = self._build_driver(run_id, _add_answer(toolbox, answer), options, watched)
+            driver = self._build_driver(run_id, _add_answer(toolbox, answer), options, watched, outer=outer)
             return driver, [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
@@ -243,6 +282,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         output: Any = None,
         output_optional: bool = False,
         watched: bool = True,
+        outer: OuterCall | None = None,
     ) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
         _refuse_unknown_options(options, ResumeOptions)
@@ -253,7 +293,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             toolbox = await self._find_tools(Context(deps=self._find_deps(options), run_id=started.run_id))
-            driver = self._build_driver(started.run_id, _add_answer(toolbox, answer), options, watched, facts)
+            toolbox = _add_answer(toolbox, answer)
+            driver = self._build_driver(started.run_id, toolbox, options, watched, facts, outer=outer)
             return driver, first
 
         return AgentRun(begin, answer, output_optional=output_optional)
@@ -261,6 +302,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     def _find_answer(self, output: Any) -> Output | None:
         """Return the typed answer of a run: the one that the run was given, or the agent's own."""
         return self._answer if output is None else Output(output)
+
+    def _find_approver(self, outer: OuterCall | None) -> Approver | None:
+        return outer.approve if self.approve is None and outer is not None else self.approve
 
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
         deps = options.get("deps")
@@ -293,6 +337,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         options: RunOptions | ResumeOptions,
         watched: bool,
         facts: Sequence[Fact] = (),
+        *,
+        outer: OuterCall | None = None,
     ) -> Driver:
         return Driver(
             self.model,
@@ -302,8 +348,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             facts=facts,
             sampling=self.sampling,
             stream=watched or self._gains_by_streaming(toolbox),
-            approve=self.approve,
+            approve=self._find_approver(outer),
             record=options.get("record"),
+            publish=None if outer is None else outer.publish,
         )
 
     def _gains_by_streaming(self, toolbox: Toolbox) -> bool:

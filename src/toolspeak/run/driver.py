@@ -12,6 +12,7 @@ for.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import aclosing
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
 from toolspeak._frozen import frozen
@@ -25,6 +26,8 @@ from toolspeak.events import (
     Event,
     Fact,
     Interrupted,
+    NestedDelta,
+    NestedFact,
     RunEnded,
     RunStarted,
     TextDelta,
@@ -63,8 +66,11 @@ Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
-DELTAS = (TextDelta, ThinkingDelta, ArgsDelta)
+DELTAS = (TextDelta, ThinkingDelta, ArgsDelta, NestedDelta)
 """Events that are passed on and are no facts."""
+
+CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", default=None)
+"""The driver of the run whose call runs here, so that an agent that is a tool finds the run that asks it."""
 
 
 class PiecesArrived(NamedTuple):
@@ -90,6 +96,8 @@ class Driver:
         facts: The run so far.
         error: The error that ended the run, if one did.
         exceptions: What the functions of failed calls raised, by the ids of the calls.
+        approve: Asked about calls that need an approval.
+        streams: Whether messages are requested as streams.
     """
 
     def __init__(
@@ -104,6 +112,7 @@ class Driver:
         stream: bool = True,
         approve: Approver | None = None,
         record: Recorder | None = None,
+        publish: Callable[[Event], None] | None = None,
     ) -> None:
         """Fold the facts so far, if the run is resumed.
 
@@ -117,6 +126,7 @@ class Driver:
             stream: Whether messages are requested as streams.
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
+            publish: Called with each new event, after it was recorded and before the run acts on it.
         """
         state = initial_state(specs)
         for fact in facts:
@@ -129,9 +139,10 @@ class Driver:
         self._executor = executor
         self.exceptions = executor.exceptions
         self._sampling = sampling
-        self._stream = stream
-        self._approve = approve
+        self.streams = stream
+        self.approve = approve
         self._record = record
+        self._publish = publish
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
@@ -141,6 +152,7 @@ class Driver:
         self._receiving: asyncio.Task[None] | None = None
         self._stream_stopped = False
         self._awaiting_approval: tuple[ToolCall, ...] = ()
+        self._paused_inside: dict[str, tuple[ToolCall, ...]] = {}
 
     async def batches(self, first: Sequence[Fact]) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
@@ -155,7 +167,7 @@ class Driver:
                     yield events
                 if self.state.ended is not None:
                     return
-                if self._awaiting_approval:
+                if self._awaiting_approval or self._has_paused_inside():
                     raise self._pause()
                 for item in await self._inbox.take():
                     self._handle(item)
@@ -177,8 +189,13 @@ class Driver:
         if self._record is not None:
             self._record(fact)
         self.facts.append(fact)
-        self._events.append(fact)
+        self._pass_on(fact)
         self.state = reduce(self.state, fact)
+
+    def _pass_on(self, event: Event) -> None:
+        self._events.append(event)
+        if self._publish is not None:
+            self._publish(event)
 
     def _handle(self, item: Fact | PiecesArrived | ModelFailed) -> None:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
@@ -204,7 +221,7 @@ class Driver:
         """Pass deltas on, and apply facts."""
         for event in events:
             if isinstance(event, DELTAS):
-                self._events.append(event)
+                self._pass_on(event)
             elif isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
                 self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
             else:
@@ -262,7 +279,7 @@ class Driver:
             quotations=self._quotations,
         )
         self._stream_stopped = False
-        request = Request(shown=shown, dialect=self._dialect.name, stream=self._stream, sampling=self._sampling)
+        request = Request(shown=shown, dialect=self._dialect.name, stream=self.streams, sampling=self._sampling)
         self._receiving = self._start_task(self._receive(request, action.turn))
 
     async def _receive(self, request: Request, turn: int) -> None:
@@ -301,7 +318,9 @@ class Driver:
             self._inbox.put(ToolFinished(result=result))
 
         for call in calls:
+            outside = CALLING_RUN.set(self)
             running = self._executor.start(call, results, self.state.turn.number, done)
+            CALLING_RUN.reset(outside)
             if not running.ended:
                 self._running[call.id] = running
 
@@ -315,10 +334,10 @@ class Driver:
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
         for call in calls:
             self._fold(ApprovalNeeded(call=call))
-        if self._approve is None:
+        if self.approve is None:
             self._awaiting_approval = calls
         else:
-            self._start_task(self._collect_approvals(calls, self._approve))
+            self._start_task(self._collect_approvals(calls, self.approve))
 
     async def _collect_approvals(self, calls: tuple[ToolCall, ...], approve: Approver) -> None:
         """Ask about one call after the other, since a person may be asked."""
@@ -340,6 +359,37 @@ class Driver:
             self._awaiting_approval,
             tuple(self.facts),
         )
+
+    # Inner runs: agents that calls of this run ask
+
+    def is_call_of(self, call_id: str, function: Callable[..., Any]) -> bool:
+        """Whether the call runs now, and runs this very function."""
+        call = self.state.turn.calls.get(call_id)
+        is_running = call_id in self.state.turn.running_ids
+        return call is not None and is_running and self._executor.is_tool(call.key.tool, function)
+
+    def take_nested(self, event: NestedDelta | NestedFact) -> None:
+        """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
+        if self.state.ended is not None or self._awaiting_approval:
+            return
+        if isinstance(event, NestedFact):
+            self._fold(event)
+        else:
+            self._pass_on(event)
+        self._inbox.wake()
+
+    def pause_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None:
+        """Note that the inner run of a call waits for somebody to allow `calls`."""
+        self._paused_inside[call_id] = calls
+        self._inbox.wake()
+
+    def _has_paused_inside(self) -> bool:
+        """Whether nothing goes on but inner runs that wait for an approval. Then this run waits for the same."""
+        turn = self.state.turn
+        if turn.is_open or not self._paused_inside or set(turn.running_ids) - self._paused_inside.keys():
+            return False
+        self._awaiting_approval = tuple(call for calls in self._paused_inside.values() for call in calls)
+        return True
 
     # The end
 

@@ -13,22 +13,29 @@ class Inbox(Generic[T]):
     def __init__(self) -> None:
         self._items: deque[T] = deque()
         self._waiter: asyncio.Future[None] | None = None
+        self._woken = False
 
     def put(self, item: T) -> None:
         """Add an item. Call it in the reader's event loop."""
         self._items.append(item)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let the reader go on, even if there is no item for it. Call it in the reader's event loop."""
+        self._woken = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def take_now(self) -> list[T]:
         """Remove and return all items, or an empty list."""
+        self._woken = False
         items = list(self._items)
         self._items.clear()
         return items
 
     async def take(self) -> list[T]:
-        """Remove and return all items; wait for one if there is none."""
-        while not self._items:
+        """Remove and return all items; wait for one, or until `wake` is called, if there is none."""
+        while not self._woken:
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter

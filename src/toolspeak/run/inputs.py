@@ -8,7 +8,17 @@ from typing import Any, TypeAlias, cast
 
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice
+from toolspeak.events import (
+    AUTO,
+    ApprovalGiven,
+    ApprovalNeeded,
+    Fact,
+    Limits,
+    NestedFact,
+    RunStarted,
+    ToolChoice,
+    join_ids,
+)
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, match_dialect
 from toolspeak.tools import Context, Tool, Toolbox, discover
@@ -72,7 +82,7 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent"):
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "depth"):
         value = getattr(limits, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
@@ -205,13 +215,20 @@ def find_start(facts: Sequence[Fact], has_output: bool) -> RunStarted:
 
 def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) -> list[Fact]:
     """Turn the answers of the user into facts, one for each call that waits for an approval."""
-    needed = [fact.call.id for fact in facts if isinstance(fact, ApprovalNeeded)]
-    given = {fact.call_id for fact in facts if isinstance(fact, ApprovalGiven)}
-    waiting = [call_id for call_id in dict.fromkeys(needed) if call_id not in given]
+    waiting: dict[str, tuple[str, ...]] = {}  # the path to each call's run, by the id in the outermost run
+    for fact in facts:
+        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+        if isinstance(event, ApprovalNeeded):
+            waiting[join_ids(path, event.call.id)] = path
+        elif isinstance(event, ApprovalGiven):
+            waiting.pop(join_ids(path, event.call_id), None)
     answers: list[Fact] = []
     for call_id, answer in approvals.items():
         if call_id not in waiting:
             raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")
         reason = answer if isinstance(answer, str) else ""
-        answers.append(ApprovalGiven(call_id=call_id, approved=answer is True, reason=reason))
+        path = waiting[call_id]
+        own_id = call_id.removeprefix(join_ids(path, "")) if path else call_id
+        given = ApprovalGiven(call_id=own_id, approved=answer is True, reason=reason)
+        answers.append(NestedFact(path=path, event=given) if path else given)
     return answers
