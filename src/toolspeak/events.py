@@ -286,6 +286,30 @@ class ToolFinished:
     result: ToolResult
 
 
+@frozen
+class HandedOver:
+    """Another agent goes on with the conversation, as soon as all calls of the turn have their results.
+
+    Attributes:
+        call_id: The call that hands it over.
+        agent: The name of the other agent: that of the tool that was called.
+        system: Its system prompt, with which the model is asked instead of the one in the conversation.
+        model: Its model; `dialect`, `choice` and the others are its options, as in `RunStarted`.
+    """
+
+    kind: ClassVar[Literal["handed_over"]] = "handed_over"
+    call_id: str
+    agent: str
+    model: str
+    dialect: str
+    system: str | None = None
+    choice: ToolChoice = AUTO
+    parallel: bool = True
+    in_text: bool = False
+    has_approver: bool = False
+    tools: tuple[ToolSpec, ...] = ()
+
+
 OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
 """A delta of the run itself, not of an inner run."""
 
@@ -303,6 +327,7 @@ OwnFact: TypeAlias = (
     | ApprovalGiven
     | ToolStarted
     | ToolFinished
+    | HandedOver
     | Interrupted
     | RunEnded
 )

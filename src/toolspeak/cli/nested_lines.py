@@ -11,6 +11,7 @@ from toolspeak.events import (
     ApprovalGiven,
     CallMalformed,
     CallReady,
+    HandedOver,
     NestedFact,
     OwnFact,
     RunEnded,
@@ -41,6 +42,8 @@ def _format_fact(fact: OwnFact) -> Iterator[str]:
             yield from f"assistant: {escape_prose(text)}".split("\n")
         case ApprovalGiven(approved=False, reason=reason):
             yield escape_controls(f"  the call was refused: {reason}".removesuffix(": "))
+        case HandedOver(agent=agent):
+            yield escape_controls(f"  handed over to {agent}")
         case RunEnded(reason=reason, detail=detail) if reason != "answered":
             yield escape_controls(f"stopped ({reason}): {detail}".removesuffix(": "))
         case _:

@@ -30,6 +30,7 @@ from toolspeak.events import (
     CallReady,
     CallStarted,
     Event,
+    HandedOver,
     NestedDelta,
     NestedFact,
     RunEnded,
@@ -114,6 +115,8 @@ class Transcript:
                 self._running.append(call_id)
             case ToolFinished():
                 self._draw_result(event)
+            case HandedOver(agent=agent):
+                self.write_line(f"  handed over to {escape_controls(agent)}", "dim")
             case NestedFact():
                 for line in format_nested(event):
                     self.write_line(line, "dim")

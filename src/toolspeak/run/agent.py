@@ -6,15 +6,17 @@ from typing import Any, TypedDict, Unpack, cast, overload
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, Limits, RunResumed, RunStarted, ToolChoice
+from toolspeak.events import Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
 from toolspeak.messages import Message
 from toolspeak.models import Model, Sampling
 from toolspeak.outcome import Outcome
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.chat import Chat
+from toolspeak.run.conversation import replace_system
 from toolspeak.run.driver import Approver, Driver
 from toolspeak.run.graph import GraphStep, draw_flowchart
+from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
     Choice,
     System,
@@ -34,7 +36,6 @@ from toolspeak.run.inputs import (
     check_timeout,
     find_dialect,
     find_start,
-    replace_system,
 )
 from toolspeak.run.model_lookup import find_model
 from toolspeak.run.output import Output
@@ -217,6 +218,63 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         """
         return build_agent_tool(self, name, description, prompt=prompt, effect=effect, approve=approve, timeout=timeout)
 
+    def as_handoff(self, name: str, description: str = "", *, approve: bool = False) -> Tool[..., Any]:
+        """Return a tool by which another agent hands its conversation over to this agent, which then goes on.
+
+        This agent goes on with its own model, system prompt and tools. The limits and the type of the answer stay those
+        of the run. `outcome.agent` is `name` if this agent gave the answer.
+
+        Args:
+            name: The name of the tool.
+            description: When to hand over, for the model that may call the tool.
+            approve: Ask somebody before the conversation is handed over.
+
+        Examples:
+            >>> from toolspeak.testing import ScriptedModel, calls, says
+            >>> billing = Agent(ScriptedModel([says(""), says("You paid twice.")]), system="You know the invoices.")
+            >>> desk = Agent(ScriptedModel([calls(("billing", {}))]), [billing.as_handoff("billing", "For invoices.")])
+            >>> outcome = desk.run("Why is my bill so high?")
+            >>> outcome.text, outcome.agent
+            ('You paid twice.', 'billing')
+        """
+        return build_handoff_tool(self, name, description, approve=approve)
+
+    async def prepare_handoff(self, name: str, context: Context[Any], driver: Driver) -> tuple[HandedOver, Driver]:
+        """Build the driver with which this agent goes on with the conversation of another run, and the fact of it."""
+        successor = await self.build_successor(context, driver)
+        answer = driver.state.run.output if driver.state.run is not None else None
+        system = self.system
+        if system is not None and not isinstance(system, str):
+            system = check_system_text(await call_function(system, context))
+        choice = build_choice(self.tool_choice, successor.toolbox)
+        if answer is not None and len(successor.toolbox) == 1:
+            choice = ToolChoice(mode="named", names=(answer,))
+        handed = HandedOver(
+            call_id=context.call_id,
+            agent=name,
+            model=self.model.name,
+            dialect=self.dialect.name,
+            system=system,
+            choice=choice,
+            parallel=self.parallel_tool_calls,
+            in_text=self.dialect.in_text,
+            has_approver=successor.approve is not None,
+            tools=successor.toolbox.specs,
+        )
+        return handed, successor
+
+    async def build_successor(self, context: Context[Any], driver: Driver) -> Driver:
+        """Build the driver with which this agent goes on with the conversation of another run."""
+        run = driver.state.run
+        answer = [driver.toolbox[run.output]] if run is not None and run.output else []
+        deps = self.deps if context.deps is None else context.deps
+        tools = await self._find_tools(Context(deps=deps, run_id=context.run_id))
+        successor = self._build_driver(
+            context.run_id, Toolbox([*tools, *answer]), {"deps": deps}, watched=driver.streams
+        )
+        successor.approve = successor.approve or driver.approve
+        return successor
+
     def graph(self) -> str:
         """Draw the agent and its tools as a mermaid flowchart."""
         return draw_flowchart([GraphStep(shape="model", label=self.model.name, tools=self.toolbox.names)])
@@ -292,9 +350,10 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
-            toolbox = await self._find_tools(Context(deps=self._find_deps(options), run_id=started.run_id))
-            toolbox = _add_answer(toolbox, answer)
+            context = Context(deps=self._find_deps(options), run_id=started.run_id)
+            toolbox = _add_answer(await self._find_tools(context), answer)
             driver = self._build_driver(started.run_id, toolbox, options, watched, facts, outer=outer)
+            await restore_handoffs(driver, toolbox, facts, context)
             return driver, first
 
         return AgentRun(begin, answer, output_optional=output_optional)

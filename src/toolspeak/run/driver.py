@@ -10,12 +10,11 @@ for.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect
 from toolspeak.errors import ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
 from toolspeak.events import (
@@ -25,6 +24,7 @@ from toolspeak.events import (
     CallReady,
     Event,
     Fact,
+    HandedOver,
     Interrupted,
     NestedDelta,
     NestedFact,
@@ -56,8 +56,10 @@ from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.callbacks import call_function
-from toolspeak.run.inbox import Inbox
+from toolspeak.run.conversation import build_id_prefix, replace_system
+from toolspeak.run.inbox import Inbox, ModelFailed, PiecesArrived
 from toolspeak.spec import ToolSpec
+from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
@@ -73,21 +75,6 @@ CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", d
 """The driver of the run whose call runs here, so that an agent that is a tool finds the run that asks it."""
 
 
-class PiecesArrived(NamedTuple):
-    """The model sent more pieces of its message."""
-
-    turn: int
-    pieces: Sequence[Piece]
-
-
-@frozen
-class ModelFailed:
-    """The model failed to finish its message."""
-
-    turn: int
-    error: Exception
-
-
 class Driver:
     """Drives one run.
 
@@ -98,6 +85,7 @@ class Driver:
         exceptions: What the functions of failed calls raised, by the ids of the calls.
         approve: Asked about calls that need an approval.
         streams: Whether messages are requested as streams.
+        successors: Drivers of the agents to which the conversation is handed over, by the id of the call.
     """
 
     def __init__(
@@ -152,11 +140,14 @@ class Driver:
         self._receiving: asyncio.Task[None] | None = None
         self._stream_stopped = False
         self._awaiting_approval: tuple[ToolCall, ...] = ()
+        self.successors: dict[str, Driver] = {}
+        self._speaker: HandedOver | None = None
         self._paused_inside: dict[str, tuple[ToolCall, ...]] = {}
 
     async def batches(self, first: Sequence[Fact]) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
         deadline = self._set_deadline(first)
+        self._follow_speaker()
         try:
             for fact in first:
                 self._fold(fact)
@@ -263,18 +254,21 @@ class Driver:
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
+        self._follow_speaker()
         LOG.info("turn %d: asking %s, %s dialect", action.turn, self._model.name, self._dialect.name)
         self._fold(TurnStarted(turn=action.turn))
         state = self.state
         specs = tuple(state.specs.values())
-        shown = self._dialect.render(specs, state.history, choice=action.choice, parallel=action.parallel)
+        speaker = state.speaker
+        history = state.history if speaker is None else replace_system(state.history, speaker.system)
+        shown = self._dialect.render(specs, history, choice=action.choice, parallel=action.parallel)
         taken = {call.id for message in state.history for call in message.calls}
         self._quotations.follow(state.history)
         self._reader = TurnReader(
             self._dialect,
             specs,
             single=not action.parallel,
-            prefix=_build_id_prefix(action.turn, taken),
+            prefix=build_id_prefix(action.turn, taken),
             taken=taken,
             quotations=self._quotations,
         )
@@ -360,13 +354,41 @@ class Driver:
             tuple(self.facts),
         )
 
+    # Handing over
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools of the agent that speaks now."""
+        return self._executor.toolbox
+
+    def hand_over(self, fact: HandedOver, successor: "Driver") -> None:
+        """Record that another agent goes on after this turn, and keep its driver, which has not begun."""
+        self.successors[fact.call_id] = successor
+        if self.state.successor is None and self.state.ended is None:
+            self._fold(fact)
+            self._inbox.wake()
+
+    def _follow_speaker(self) -> None:
+        """Take over the model and the tools of the agent that speaks now."""
+        speaker = self.state.speaker
+        if speaker is None or speaker is self._speaker:
+            return
+        self._speaker, successor = speaker, self.successors[speaker.call_id]
+        self._model, self._dialect, self._sampling = successor._model, successor._dialect, successor._sampling
+        self.streams, self.approve, self._quotations = successor.streams, successor.approve, successor._quotations
+        successor._executor.exceptions.update(self.exceptions)
+        successor._executor.tasks.update(self._executor.tasks)
+        self._executor, self.exceptions = successor._executor, successor._executor.exceptions
+
     # Inner runs: agents that calls of this run ask
 
     def is_call_of(self, call_id: str, function: Callable[..., Any]) -> bool:
         """Whether the call runs now, and runs this very function."""
         call = self.state.turn.calls.get(call_id)
         is_running = call_id in self.state.turn.running_ids
-        return call is not None and is_running and self._executor.is_tool(call.key.tool, function)
+        if call is None or not is_running or call.key.tool not in self.toolbox:
+            return False
+        return self.toolbox[call.key.tool].function is function
 
     def take_nested(self, event: NestedDelta | NestedFact) -> None:
         """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
@@ -425,10 +447,3 @@ class Driver:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _build_id_prefix(turn: int, taken: Collection[str]) -> str:
-    """Return a prefix for the call ids of this turn that no earlier id in the conversation has."""
-    while any(call_id.startswith(f"call_{turn}_") for call_id in taken):
-        turn += 1
-    return f"call_{turn}"

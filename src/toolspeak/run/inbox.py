@@ -1,10 +1,29 @@
-"""`Inbox`: the queue in which everything that happens outside a driver arrives, in order."""
+"""`Inbox`: the queue in which everything that happens outside a driver arrives, in order, and what arrives in it."""
 
 import asyncio
 from collections import deque
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from toolspeak._frozen import frozen
+from toolspeak.pieces import Piece
 
 T = TypeVar("T")
+
+
+class PiecesArrived(NamedTuple):
+    """The model sent more pieces of its message."""
+
+    turn: int
+    pieces: Sequence[Piece]
+
+
+@frozen
+class ModelFailed:
+    """The model failed to finish its message."""
+
+    turn: int
+    error: Exception
 
 
 class Inbox(Generic[T]):

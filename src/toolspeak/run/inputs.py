@@ -176,12 +176,6 @@ def _describe(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else text if len(text) <= 40 else f"a {name}"
 
 
-def replace_system(messages: tuple[Message, ...], text: str | None) -> tuple[Message, ...]:
-    """Return the conversation with another system prompt, or without one if `text` is None."""
-    others = tuple(message for message in messages if message.role != "system")
-    return others if text is None else (system(text), *others)
-
-
 def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
     """Join the system text, the messages so far and the prompt into the messages that a run begins with."""
     if isinstance(messages, str) or not isinstance(messages, Sequence):
