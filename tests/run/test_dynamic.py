@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,3 +179,17 @@ def test_functions_that_cannot_be_called_are_refused():
         Agent(ScriptedModel([]), choose_tools=lambda context: [])
     with pytest.raises(UsageError, match="choose_tools is a function"):
         Agent(ScriptedModel([]), choose_tools=[find])
+
+
+# Facts of an earlier release
+
+
+def test_facts_of_an_earlier_release_resume():
+    facts = load_facts((Path(__file__).parent / "facts" / "release_0_1_0.jsonl").read_text())
+    model = ScriptedModel([calls(("find", {"name": "oslo"}), ("delete", {"name": "Oslo"})), says("Gone.")])
+    agent = Agent(model, [find, delete], system=lambda context: "Another prompt.")
+    waiting = next(fact.call.id for fact in facts if fact.kind == "approval_needed")
+    outcome = agent.resume(facts, approvals={waiting: True})
+    assert (outcome.text, [each.output for each in outcome.calls]) == ("Gone.", ["Oslo", "Oslo is gone"])
+    assert system_texts(outcome.messages) == ["Be brief."]
+    assert outcome.agent == ""
