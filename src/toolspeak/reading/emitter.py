@@ -67,6 +67,8 @@ class EventEmitter:
     def pause(self) -> None:
         """Keep the events that follow until `resume`: they may have to be dropped."""
         self._paused_at = len(self.events)
+        if self.trace is not None:
+            self.trace.pause()
 
     def resume(self) -> None:
         """Hand out events again, with those that were kept."""
@@ -75,6 +77,8 @@ class EventEmitter:
     def drop_paused(self) -> None:
         """Drop the events since `pause`."""
         del self.events[self._paused_at :]
+        if self.trace is not None:
+            self.trace.drop_paused()
 
     def hold(self, text: str) -> None:
         """Hold back text that is emitted only if no call follows it, such as the opening line of a fence."""

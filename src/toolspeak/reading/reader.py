@@ -110,11 +110,16 @@ class Reader:
             self._prose.after_call = False
             self._skipped += len(text)
             return [TextDelta(text=text)] if text else []
+        awaited = self._source.awaited
+        if awaited is not None and awaited.search(text) is None:
+            self._source.hold(text)
+            return []
         self._source.feed(text)
         return self._advance()
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:
         """End the message, and return the last events."""
+        self._source.feed("")
         self._source.ended = True
         self._source.ended_well = finish in ENDED_WELL
         return self._advance()

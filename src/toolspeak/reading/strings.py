@@ -188,7 +188,7 @@ class StringReader(Generic[T]):
                 source.pos = len(source.text)
                 if source.ended:
                     raise Truncated
-                yield
+                yield from source.wait_for(stops)
                 continue
             stop = match.start()
             text = source.text[source.pos : stop]
@@ -245,7 +245,7 @@ class StringReader(Generic[T]):
                 source.pos = len(source.text)
                 if source.ended:
                     raise Truncated
-                yield
+                yield from source.wait_for(stops)
                 continue
             pieces.append(source.text[source.pos : match.start()])
             source.pos = match.start()

@@ -2,14 +2,16 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack, cast, overload
+from typing import Any, Unpack, cast, overload
 
-from toolspeak.dialects import Dialect
+from toolspeak.dialects import DIALECTS, Dialect
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
+from toolspeak.log import LOG
 from toolspeak.messages import Message
-from toolspeak.models import Model, Sampling
+from toolspeak.models import DialectChoice, Model, Sampling, check_attachments
+from toolspeak.models.dialect_choice import GUESS_CURE, choose_model_dialect, get_dialect_choice
 from toolspeak.outcome import Outcome
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.chat import Chat
@@ -18,6 +20,7 @@ from toolspeak.run.driver import Approver, Driver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
+    AgentOptions,
     Choice,
     System,
     ToolChooser,
@@ -46,23 +49,6 @@ from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build
 from toolspeak.settings import Settings
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool, Toolbox
-
-
-class AgentOptions(TypedDict, total=False):
-    """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
-
-    dialect: str | Dialect
-    system: System | None
-    choose_tools: ToolChooser | None
-    tool_choice: Choice
-    parallel_tool_calls: bool
-    limits: Limits
-    sampling: Sampling
-    approve: Approver | None
-    deps: Any
-    tool_timeout: float | None
-    settings: Settings | None
-
 
 TOOL_TIMEOUT_SECONDS = 300.0
 """After how long a call is given up, if its tool has no timeout of its own."""
@@ -166,7 +152,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self.output = output
         self._answer = None if output is None else Output(output)
         self.choose_tools = check_chooser(choose_tools)
-        self.dialect = find_dialect(dialect, self.model)
+        self._is_dialect_given = dialect != "auto"
+        self._dialect = find_dialect(dialect, self.model)
         self.system = check_system(system)
         self.tool_choice: Choice = tool_choice if choose_tools else build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
@@ -178,6 +165,40 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
     def __repr__(self) -> str:
         return f"Agent({self.model.name}, {self.dialect.name}, tools: {', '.join(self.toolbox.names) or 'none'})"
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the model writes calls. For `"auto"`, it may change with the first run, if a server must be asked."""
+        return self._dialect if self._is_dialect_given else find_dialect("auto", self.model)
+
+    @property
+    def dialect_choice(self) -> DialectChoice:
+        """The dialect as far as it is known, and why it was chosen. Nothing is sent."""
+        if self._is_dialect_given:
+            return DialectChoice(name=self._dialect.name, reason="given with the agent")
+        return get_dialect_choice(self.model)
+
+    async def choose_dialect(self) -> DialectChoice:
+        """Return the dialect of the next run, and why it was chosen.
+
+        With `"auto"`, the server of a model of which nothing is known is asked once whether it supports native tool
+        calls. Each run does this before its first request.
+        """
+        return self.dialect_choice if self._is_dialect_given else await choose_model_dialect(self.model)
+
+    async def _choose_and_log_dialect(self) -> Dialect:
+        choice = await self.choose_dialect()
+        cure = f"; {GUESS_CURE}" if choice.is_guess else ""
+        LOG.info("%s: %s dialect, %s%s", self.model.name, choice.name, choice.reason, cure)
+        return find_dialect(choice.name, self.model)
+
+    def _kept_dialect(self, started: RunStarted | HandedOver | None) -> Dialect | None:
+        """Return the dialect of an earlier run on the same model, which its continuation keeps; None without one."""
+        if self._is_dialect_given:
+            return self._dialect
+        if started is None or started.model != self.model.name or started.dialect not in DIALECTS:
+            return None
+        return find_dialect(started.dialect, self.model)
 
     def chat(self, messages: Sequence[Message] = ()) -> Chat[T_co]:
         """Begin a conversation, in which each run goes on from the one before."""
@@ -239,39 +260,21 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         """
         return build_handoff_tool(self, name, description, approve=approve)
 
-    async def prepare_handoff(self, name: str, context: Context[Any], driver: Driver) -> tuple[HandedOver, Driver]:
-        """Build the driver with which this agent goes on with the conversation of another run, and the fact of it."""
-        successor = await self.build_successor(context, driver)
-        answer = driver.state.run.output if driver.state.run is not None else None
-        system = self.system
-        if system is not None and not isinstance(system, str):
-            system = check_system_text(await call_function(system, context))
-        choice = build_choice(self.tool_choice, successor.toolbox)
-        if answer is not None and len(successor.toolbox) == 1:
-            choice = ToolChoice(mode="named", names=(answer,))
-        handed = HandedOver(
-            call_id=context.call_id,
-            agent=name,
-            model=self.model.name,
-            dialect=self.dialect.name,
-            system=system,
-            choice=choice,
-            parallel=self.parallel_tool_calls,
-            in_text=self.dialect.in_text,
-            has_approver=successor.approve is not None,
-            tools=successor.toolbox.specs,
-        )
-        return handed, successor
+    async def build_successor(self, context: Context[Any], driver: Driver, handed: HandedOver | None = None) -> Driver:
+        """Build the driver with which this agent goes on with the conversation of another run.
 
-    async def build_successor(self, context: Context[Any], driver: Driver) -> Driver:
-        """Build the driver with which this agent goes on with the conversation of another run."""
+        Args:
+            context: The context of the call that hands the conversation over.
+            driver: The driver of the run.
+            handed: What was recorded when the conversation was handed over, if the run is resumed.
+        """
         run = driver.state.run
         answer = [driver.toolbox[run.output]] if run is not None and run.output else []
         deps = self.deps if context.deps is None else context.deps
         tools = await self._find_tools(Context(deps=deps, run_id=context.run_id))
-        successor = self._build_driver(
-            context.run_id, Toolbox([*tools, *answer]), {"deps": deps}, watched=driver.streams
-        )
+        dialect = self._kept_dialect(handed) or await self._choose_and_log_dialect()
+        toolbox = Toolbox([*tools, *answer])
+        successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
         successor.approve = successor.approve or driver.approve
         return successor
 
@@ -289,6 +292,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         watched: bool = True,
         on_end: Callable[[Outcome[Any]], None] | None = None,
         outer: OuterCall | None = None,
+        earlier: RunStarted | None = None,
     ) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
@@ -300,12 +304,14 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             watched: Whether somebody takes the events of the run as they happen.
             on_end: Called with the outcome.
             outer: The call of another run that this run is a part of.
+            earlier: The start of the run before this one in a conversation, which keeps its dialect.
         """
         _refuse_unknown_options(options, RunOptions)
         check_callback(options.get("record"), "record", "each fact")
         answer = self._find_answer(output)
         text = self.system if isinstance(self.system, str) else None
         messages = build_conversation(text, options.get("messages", ()), prompt)
+        check_attachments(self.model, messages)
         limits = check_limits(options.get("limits") or self.limits)
         if self.choose_tools is None:
             self._first_choice(options, self.toolbox, answer)
@@ -314,11 +320,12 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)
             toolbox = await self._find_tools(context)
+            dialect = self._kept_dialect(earlier) or await self._choose_and_log_dialect()
             started = RunStarted(
                 run_id=run_id,
                 model=self.model.name,
-                dialect=self.dialect.name,
-                in_text=self.dialect.in_text,
+                dialect=dialect.name,
+                in_text=dialect.in_text,
                 has_approver=self._find_approver(outer) is not None,
                 messages=await self._set_system(messages, context),
                 choice=self._first_choice(options, toolbox, answer),
@@ -327,7 +334,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 output=None if answer is None else answer.tool.name,
                 tools=_add_answer(toolbox, answer).specs,
             )
-            driver = self._build_driver(run_id, _add_answer(toolbox, answer), options, watched, outer=outer)
+            driver = self._build_driver(run_id, _add_answer(toolbox, answer), dialect, options, watched, outer=outer)
             return driver, [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
@@ -352,7 +359,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
             toolbox = _add_answer(await self._find_tools(context), answer)
-            driver = self._build_driver(started.run_id, toolbox, options, watched, facts, outer=outer)
+            dialect = self._kept_dialect(started) or await self._choose_and_log_dialect()
+            driver = self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
             await restore_handoffs(driver, toolbox, facts, context)
             return driver, first
 
@@ -393,6 +401,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self,
         run_id: str,
         toolbox: Toolbox,
+        dialect: Dialect,
         options: RunOptions | ResumeOptions,
         watched: bool,
         facts: Sequence[Fact] = (),
@@ -401,20 +410,20 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     ) -> Driver:
         return Driver(
             self.model,
-            self.dialect,
+            dialect,
             toolbox.specs,
             Executor(toolbox, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
             facts=facts,
             sampling=self.sampling,
-            stream=watched or self._gains_by_streaming(toolbox),
+            stream=watched or self._gains_by_streaming(toolbox, dialect),
             approve=self._find_approver(outer),
             record=options.get("record"),
             publish=None if outer is None else outer.publish,
         )
 
-    def _gains_by_streaming(self, toolbox: Toolbox) -> bool:
+    def _gains_by_streaming(self, toolbox: Toolbox, dialect: Dialect) -> bool:
         """Whether streaming a message saves time though nobody watches: calls start, or the stream ends, early."""
-        ends_early = not self.parallel_tool_calls and self.dialect.in_text
+        ends_early = not self.parallel_tool_calls and dialect.in_text
         return ends_early or any(spec.effect == "read" for spec in toolbox.specs)
 
 

@@ -83,6 +83,7 @@ class Driver:
         facts: The run so far.
         error: The error that ended the run, if one did.
         exceptions: What the functions of failed calls raised, by the ids of the calls.
+        dialect: How the model is shown the tools and writes its calls.
         approve: Asked about calls that need an approval.
         streams: Whether messages are requested as streams.
         successors: Drivers of the agents to which the conversation is handed over, by the id of the call.
@@ -123,7 +124,7 @@ class Driver:
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
         self._model = model
-        self._dialect = dialect
+        self.dialect = dialect
         self._executor = executor
         self.exceptions = executor.exceptions
         self._sampling = sampling
@@ -255,17 +256,17 @@ class Driver:
 
     def _ask_model(self, action: AskModel) -> None:
         self._follow_speaker()
-        LOG.info("turn %d: asking %s, %s dialect", action.turn, self._model.name, self._dialect.name)
+        LOG.info("turn %d: asking %s, %s dialect", action.turn, self._model.name, self.dialect.name)
         self._fold(TurnStarted(turn=action.turn))
         state = self.state
         specs = tuple(state.specs.values())
         speaker = state.speaker
         history = state.history if speaker is None else replace_system(state.history, speaker.system)
-        shown = self._dialect.render(specs, history, choice=action.choice, parallel=action.parallel)
+        shown = self.dialect.render(specs, history, choice=action.choice, parallel=action.parallel)
         taken = {call.id for message in state.history for call in message.calls}
         self._quotations.follow(state.history)
         self._reader = TurnReader(
-            self._dialect,
+            self.dialect,
             specs,
             single=not action.parallel,
             prefix=build_id_prefix(action.turn, taken),
@@ -273,7 +274,7 @@ class Driver:
             quotations=self._quotations,
         )
         self._stream_stopped = False
-        request = Request(shown=shown, dialect=self._dialect.name, stream=self.streams, sampling=self._sampling)
+        request = Request(shown=shown, dialect=self.dialect.name, stream=self.streams, sampling=self._sampling)
         self._receiving = self._start_task(self._receive(request, action.turn))
 
     async def _receive(self, request: Request, turn: int) -> None:
@@ -374,7 +375,7 @@ class Driver:
         if speaker is None or speaker is self._speaker:
             return
         self._speaker, successor = speaker, self.successors[speaker.call_id]
-        self._model, self._dialect, self._sampling = successor._model, successor._dialect, successor._sampling
+        self._model, self.dialect, self._sampling = successor._model, successor.dialect, successor._sampling
         self.streams, self.approve, self._quotations = successor.streams, successor.approve, successor._quotations
         successor._executor.exceptions.update(self.exceptions)
         successor._executor.tasks.update(self._executor.tasks)

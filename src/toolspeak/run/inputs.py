@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypedDict, cast
 
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
@@ -21,6 +21,8 @@ from toolspeak.events import (
 )
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, match_dialect
+from toolspeak.run.driver import Approver
+from toolspeak.settings import Settings
 from toolspeak.tools import Context, Tool, Toolbox, discover
 from toolspeak.tools.toolbox import explain_unknown_tool
 
@@ -36,6 +38,22 @@ System: TypeAlias = str | Callable[[Context[Any]], str | Awaitable[str | None] |
 ToolChooser: TypeAlias = Callable[[Context[Any], Toolbox], Tools | Awaitable[Tools]]
 """A function, sync or async, that is called with the `Context` of each run and the agent's tools, and returns the tools
 of that run."""
+
+
+class AgentOptions(TypedDict, total=False):
+    """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
+
+    dialect: str | Dialect
+    system: System | None
+    choose_tools: ToolChooser | None
+    tool_choice: Choice
+    parallel_tool_calls: bool
+    limits: Limits
+    sampling: Sampling
+    approve: Approver | None
+    deps: Any
+    tool_timeout: float | None
+    settings: Settings | None
 
 
 def build_toolbox(tools: Tools) -> Toolbox:
@@ -71,7 +89,10 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
 
 
 def find_dialect(name: str | Dialect, model: Model) -> Dialect:
-    """Return the dialect of that name, as it fits the model; for `"auto"`, the best one known for the model."""
+    """Return the dialect of that name, as it fits the model; for `"auto"`, the best one known for the model.
+
+    For `"auto"` nothing is sent, even if the server could still be asked (`choose_model_dialect`).
+    """
     if not isinstance(name, str) and not hasattr(name, "render"):
         raise UsageError(f"dialect is a name, such as 'python', or a dialect object, not {_describe(name)}")
     found = dialect(model.dialect if name == "auto" else name) if isinstance(name, str) else name
