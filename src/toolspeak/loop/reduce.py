@@ -1,5 +1,6 @@
 """`reduce`: the state after one more fact."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 
 from toolspeak.events import (
@@ -12,7 +13,9 @@ from toolspeak.events import (
     CallReady,
     Fact,
     FinishReason,
+    HandedOver,
     Interrupted,
+    NestedFact,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -71,9 +74,13 @@ def reduce(state: State, fact: Fact) -> State:
             return _interrupt(state, fact)
         case RunResumed():
             return _close_turn(_resume(state))
+        case HandedOver():
+            return replace(state, successor=fact)
+        case NestedFact(event=TurnEnded(usage=usage)):
+            return replace(state, usage=state.usage + usage)
         case RunEnded():
             return replace(state, ended=fact, model_is_next=False)
-        case _:  # the name of a call alone changes nothing
+        case _:  # the name of a call alone changes nothing, nor does anything else in an inner run
             return state
 
 
@@ -214,7 +221,7 @@ def _close_turn(state: State) -> State:
         key = (each.key, each.shown_text)
         counts[key] = state.repeat_counts.get(key, 0) + 1
     message = Message(role="tool", parts=(*map(_build_result, calls.values()), *_build_notes(state, counts)))
-    return replace(
+    state = replace(
         state,
         history=(*state.history, message),
         finished_calls=finished,
@@ -225,6 +232,27 @@ def _close_turn(state: State) -> State:
         unmet_demands=0 if ran else state.unmet_demands,
         failed_turns=0 if ran else state.failed_turns + 1,
     )
+    return state if state.successor is None else _hand_over(state, state.successor)
+
+
+def _hand_over(state: State, fact: HandedOver) -> State:
+    """Let another agent go on, if the call that hands the conversation over succeeded."""
+    call = state.turn.calls.get(fact.call_id)
+    if call is None or call.result is None or call.result.error is not None or state.run is None:
+        return replace(state, successor=None)
+    run = dataclasses.replace(
+        state.run,
+        model=fact.model,
+        dialect=fact.dialect,
+        choice=fact.choice,
+        parallel=fact.parallel,
+        in_text=fact.in_text,
+        has_approver=fact.has_approver,
+        tools=fact.tools,
+    )
+    specs = {spec.name: spec for spec in fact.tools}
+    demand = _drop_empty_demand(fact.choice)
+    return replace(state, run=run, specs=specs, demand=demand, successor=None, speaker=fact)
 
 
 def _has_run(entry: CallState) -> bool:

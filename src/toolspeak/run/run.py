@@ -6,9 +6,9 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from toolspeak.errors import LimitReached, OutputMissing, ToolspeakError, UsageError
 from toolspeak.events import Event, Fact
@@ -25,6 +25,9 @@ T = TypeVar("T")
 
 MAX_AGENT_DEPTH = 8
 """How deeply agents may call agents."""
+
+Beginning: TypeAlias = Callable[[], Awaitable[tuple[Driver, Sequence[Fact]]]]
+"""A function that builds the driver of a run, and the facts that the run begins with."""
 
 
 class Run(ABC, Generic[O]):
@@ -85,8 +88,7 @@ class AgentRun(Run[Outcome[T]]):
 
     def __init__(
         self,
-        driver: Driver,
-        first: Sequence[Fact],
+        begin: Beginning,
         output: Output | None = None,
         *,
         output_optional: bool = False,
@@ -95,15 +97,15 @@ class AgentRun(Run[Outcome[T]]):
         """Prepare a run.
 
         Args:
-            driver: Performs the run.
-            first: The facts that it begins with.
+            begin: Builds the driver that performs the run. It is awaited when the run begins.
             output: The typed answer and the tool that gives it; None if the answer has no type.
             output_optional: Whether the outcome may lack a typed answer.
             on_end: Called with the outcome.
         """
         super().__init__()
-        self._driver = driver
-        self._first = first
+        self._build = begin
+        self._driver: Driver | None = None
+        self._stopped = False
         self._output = output
         self._output_optional = output_optional
         self._output_missing = False
@@ -116,21 +118,27 @@ class AgentRun(Run[Outcome[T]]):
             raise LimitReached(
                 f"agents call agents {MAX_AGENT_DEPTH} deep, which has no end; let a tool answer by itself"
             )
-        events = self._driver.batches(self._first)
+        driver, first = await self._build()
+        self._driver = driver
+        if self._stopped:
+            driver.cancel()
+        events = driver.batches(first)
         try:
             async for batch in events:
                 yield batch
         finally:
             await events.aclose()
-            self._conclude()
-        if (error := self._driver.error) is not None:
+            self._conclude(driver)
+        if (error := driver.error) is not None:
             if isinstance(error, ToolspeakError):
                 error.outcome = self._result
             raise error
 
     def stop(self) -> None:
         """End the run early."""
-        self._driver.cancel()
+        self._stopped = True
+        if self._driver is not None:
+            self._driver.cancel()
 
     def follow_answer(self) -> PartialAnswer | None:
         """Return what follows the typed answer through the events of the run; None if the answer has no type."""
@@ -146,8 +154,8 @@ class AgentRun(Run[Outcome[T]]):
             raise OutputMissing(cast("Outcome[None]", outcome))
         return outcome
 
-    def _conclude(self) -> None:
-        state = self._driver.state
+    def _conclude(self, driver: Driver) -> None:
+        state = driver.state
         if state.ended is None:
             return
         value: Any = None
@@ -155,6 +163,6 @@ class AgentRun(Run[Outcome[T]]):
             result = find_output(state, self._output.tool.name)
             self._output_missing = result is None
             value = None if result is None else self._output.load(result.output)
-        self._result = build_outcome(state, tuple(self._driver.facts), value, self._driver.exceptions)
+        self._result = build_outcome(state, tuple(driver.facts), value, driver.exceptions)
         if self._on_end is not None:
             self._on_end(self._result)
