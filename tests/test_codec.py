@@ -94,6 +94,8 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
         if hint is ToolSpec:
             hints["raw"] = NoneType  # it must name a parameter, and the schemas here have none
         values = {field.name: strategy(hints[field.name]) for field in dataclasses.fields(hint)}
+        if hint is Media:  # it is never empty
+            values |= {"data": st.binary(min_size=1, max_size=8)}
         if hint is NestedFact:  # it holds any other fact: too much for the text that describes a strategy
             return st.deferred(lambda: st.builds(hint, **values))
         return st.builds(hint, **values)
@@ -228,7 +230,7 @@ def test_the_format_is_plain():
         "role": "user",
         "parts": [
             {"kind": "text", "text": "hi", "extra": None},
-            {"kind": "media", "mime": "image/png", "data": "AP8=", "url": None, "extra": None},
+            {"kind": "media", "mime": "image/png", "data": "AP8=", "url": None, "extra": None, "name": None},
         ],
         "raw": None,
     }

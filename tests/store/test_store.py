@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from toolspeak import Agent
-from toolspeak.errors import UsageError
+from toolspeak import Agent, tool
+from toolspeak.errors import RunPaused, UsageError
 from toolspeak.events import Fact, RunStarted
-from toolspeak.messages import Message, system, user
+from toolspeak.messages import Message, Result, system, user
 from toolspeak.store import ConversationStore, RunLink, RunStore, StoredFact
 from toolspeak.store.schema import SCHEMA, open_database
 from toolspeak.testing import ScriptedModel, calls, says
@@ -61,6 +61,21 @@ def hold(store: ConversationStore, agent: Agent, *prompts: str, at: float = 1.0)
         parent, messages = outcome.facts[0].run_id, outcome.messages
         conversation = conversation or parent
     return conversation
+
+
+def test_a_conversation_goes_on_after_a_call_that_waited_for_an_approval(path: Path):
+    careful = tool(approve=True)(double)
+    model = ScriptedModel([calls(("double", {"x": 1}), ("double", {"x": 2}))])
+    with ConversationStore(path) as store:
+        record = recorder(store, lambda run_id: RunLink(conversation=run_id))
+        with pytest.raises(RunPaused):
+            Agent(model, [careful]).run("Twice 1?", record=record)
+        (entry,) = store.list_newest()
+        _, messages = store.load_conversation(entry.id)
+    asked = [call.id for message in messages for call in message.calls]
+    results = [part for message in messages for part in message.parts if isinstance(part, Result)]
+    assert [result.call_id for result in results] == asked
+    assert all(result.is_error for result in results)
 
 
 def test_a_run_is_read_back_as_it_was(path: Path):

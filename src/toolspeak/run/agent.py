@@ -364,7 +364,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             await restore_handoffs(driver, toolbox, facts, context)
             return driver, first
 
-        return AgentRun(begin, answer, output_optional=output_optional)
+        return AgentRun(begin, answer, output_optional=output_optional, facts=facts)
 
     def _find_answer(self, output: Any) -> Output | None:
         """Return the typed answer of a run: the one that the run was given, or the agent's own."""

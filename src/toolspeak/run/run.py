@@ -92,6 +92,7 @@ class AgentRun(Run[Outcome[T]]):
         output: Output | None = None,
         *,
         output_optional: bool = False,
+        facts: Sequence[Fact] = (),
         on_end: Callable[[Outcome[Any]], None] | None = None,
     ) -> None:
         """Prepare a run.
@@ -100,6 +101,7 @@ class AgentRun(Run[Outcome[T]]):
             begin: Builds the driver that performs the run. It is awaited when the run begins.
             output: The typed answer and the tool that gives it; None if the answer has no type.
             output_optional: Whether the outcome may lack a typed answer.
+            facts: The facts of the run so far, if it is resumed.
             on_end: Called with the outcome.
         """
         super().__init__()
@@ -107,6 +109,7 @@ class AgentRun(Run[Outcome[T]]):
         self._driver: Driver | None = None
         self._stopped = False
         self._output = output
+        self._earlier_facts = facts
         self._output_optional = output_optional
         self._output_missing = False
         self._on_end = on_end
@@ -142,9 +145,7 @@ class AgentRun(Run[Outcome[T]]):
 
     def follow_answer(self) -> PartialAnswer | None:
         """Return what follows the typed answer through the events of the run; None if the answer has no type."""
-        if self._output is None:
-            return None
-        return PartialAnswer(self._output, self._driver.facts)
+        return None if self._output is None else PartialAnswer(self._output, self._earlier_facts)
 
     @property
     def outcome(self) -> Outcome[T]:

@@ -18,7 +18,16 @@ from typing import Any, NamedTuple, Self
 from toolspeak import codec
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
-from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact, RunEnded, RunResumed, RunStarted, TurnEnded
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    Fact,
+    Interrupted,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    TurnEnded,
+)
 from toolspeak.messages import Message
 from toolspeak.store.schema import name_errors, open_database, transaction
 
@@ -236,6 +245,8 @@ def _restore(facts: list[StoredFact], inherited: int, before: tuple[Message, ...
     started = replace(first, messages=(*system, *_split_system(before)[1][:inherited], *own))
     restored = [StoredFact(started, facts[0].at), *facts[1:]]
     state = fold(reduce, (each.fact for each in restored), initial_state(started.tools))
+    if state.ended is None:  # it waits for an approval, or was cut off: each call that has no result gets one
+        state = fold(reduce, (RunResumed(), Interrupted(cause="cancelled")), state)
     return _LoadedRun(restored, state.history)
 
 
