@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolspeak import testing as testing
     from toolspeak import tools as tools
     from toolspeak.errors import (
+        EndpointDown,
         InvalidArguments,
         ModelError,
         OutputMissing,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     )
     from toolspeak.events import Event, Limits, ToolChoice
     from toolspeak.messages import Media, Message, ToolCall, ToolResult, system, user
-    from toolspeak.models import Model, Sampling, connect
+    from toolspeak.models import Model, RetryPolicy, Sampling, connect
     from toolspeak.outcome import Outcome
     from toolspeak.run import Agent, AsyncStream, Chain, Stream, previous
     from toolspeak.spec import ToolSpec
@@ -42,6 +43,7 @@ __all__ = [
     "AsyncStream",
     "Chain",
     "Context",
+    "EndpointDown",
     "Event",
     "InvalidArguments",
     "Limits",
@@ -53,6 +55,7 @@ __all__ = [
     "OutputMissing",
     "ProviderError",
     "RateLimited",
+    "RetryPolicy",
     "RunPaused",
     "Sampling",
     "Stream",
@@ -80,6 +83,7 @@ _MODULES = {
     "AsyncStream": "toolspeak.run",
     "Chain": "toolspeak.run",
     "Context": "toolspeak.tools",
+    "EndpointDown": "toolspeak.errors",
     "Event": "toolspeak.events",
     "InvalidArguments": "toolspeak.errors",
     "Limits": "toolspeak.events",
@@ -91,6 +95,7 @@ _MODULES = {
     "OutputMissing": "toolspeak.errors",
     "ProviderError": "toolspeak.errors",
     "RateLimited": "toolspeak.errors",
+    "RetryPolicy": "toolspeak.models",
     "RunPaused": "toolspeak.errors",
     "Sampling": "toolspeak.models",
     "Stream": "toolspeak.run",

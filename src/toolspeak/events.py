@@ -121,6 +121,7 @@ class RunStarted:
 
     Attributes:
         output: The name of the tool that the model calls to give the typed answer; None if the answer has no type.
+        model: The name of the model that is asked first; `TurnStarted` names the one that is asked in each turn.
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
         has_approver: Whether somebody can be asked about a quoted call. If not, such a call is refused.
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
@@ -171,10 +172,41 @@ class RunEnded:
 
 @frozen
 class TurnStarted:
-    """The model is about to be asked for its next message, the `turn`-th of the run."""
+    """A model is about to be asked for its next message, the `turn`-th of the run.
+
+    Attributes:
+        turn: The number of the turn, from 1.
+        model: The name of the model that is asked; "" in facts of older versions.
+        dialect: The dialect in which it is asked.
+        in_text: Whether it writes calls in the text of its message; None stands for what `RunStarted` says.
+    """
 
     kind: ClassVar[Literal["turn_started"]] = "turn_started"
     turn: int
+    model: str = ""
+    dialect: str = ""
+    in_text: bool | None = None
+
+
+@frozen
+class TurnRestarted:
+    """The model failed to finish its message, and another one is asked for it: `TurnStarted` follows.
+
+    Everything that was shown of this turn so far is void: display and loop discard it. Calls that run already are
+    cancelled.
+
+    Attributes:
+        turn: The number of the turn.
+        failed: The name of the model that failed.
+        reason: Why it failed.
+        model: The name of the model that is asked now.
+    """
+
+    kind: ClassVar[Literal["turn_restarted"]] = "turn_restarted"
+    turn: int
+    failed: str
+    reason: str
+    model: str
 
 
 @frozen
@@ -285,6 +317,7 @@ Fact: TypeAlias = (
     RunStarted
     | RunResumed
     | TurnStarted
+    | TurnRestarted
     | CallStarted
     | CallReady
     | CallQuoted

@@ -1,6 +1,6 @@
 """The log of toolspeak: `logging.getLogger("toolspeak")`. Nothing is printed unless the program configures logging.
 
-- `WARNING`: a tool failed, with its traceback.
+- `WARNING`: a tool failed, with its traceback; a model failed, and another one is asked.
 - `INFO`: a run asks its model for a message, or has ended.
 - `DEBUG`: a request to an endpoint, with its address, status and time.
 

@@ -29,8 +29,8 @@ def decide(state: State) -> tuple[Action, ...]:
     ended_badly = not turn.is_open and turn.finish not in ENDED_WELL
     if state.interruption is not None or ended_badly:
         return _stop_work(state) or (_finish_early(state),)
-    if turn.abandoned_ids:  # calls that run although their text turned out to be reasoning
-        return (CancelTools(call_ids=turn.abandoned_ids), *(_start_early(state, run) if turn.is_open else ()))
+    if turn.abandoned_ids:  # calls that run although their message counts no longer
+        return (CancelTools(call_ids=turn.abandoned_ids), *_go_on_without_abandoned(state, run))
     if turn.is_open:
         return _start_early(state, run)
     if not state.model_is_next and any(each.result is None for each in turn.calls.values()):
@@ -38,8 +38,20 @@ def decide(state: State) -> tuple[Action, ...]:
     if (finish := _find_end(state, run)) is not None:
         return (finish,)
     if state.model_is_next:
-        return (AskModel(turn=turn.number + 1, choice=state.demand, parallel=run.parallel),)
+        return (_ask_model(state, run),)
     return (Finish(reason="answered"),)
+
+
+def _go_on_without_abandoned(state: State, run: RunStarted) -> tuple[Action, ...]:
+    """While calls are being cancelled: read on, or ask for the message that broke off. All else waits for them."""
+    if state.turn.is_open:
+        return _start_early(state, run)
+    can_ask = state.model_is_next and not state.turn.calls and _find_end(state, run) is None
+    return (_ask_model(state, run),) if can_ask else ()
+
+
+def _ask_model(state: State, run: RunStarted) -> AskModel:
+    return AskModel(turn=state.turn.number + 1, choice=state.demand, parallel=run.parallel)
 
 
 def _start_early(state: State, run: RunStarted) -> tuple[Action, ...]:
@@ -47,7 +59,8 @@ def _start_early(state: State, run: RunStarted) -> tuple[Action, ...]:
     calls = state.turn.calls
     if not calls or state.demand.mode == "none":
         return ()
-    if not run.parallel and run.in_text:
+    in_text = run.in_text if state.turn.in_text is None else state.turn.in_text
+    if not run.parallel and in_text:
         return (StopStream(),)
     candidates = calls.values() if run.parallel else [next(iter(calls.values()))]
     early = tuple(find_startable(state, run.limits, candidates))

@@ -21,6 +21,7 @@ from toolspeak.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.loop import words
@@ -39,9 +40,10 @@ def reduce(state: State, fact: Fact) -> State:
         case RunStarted():
             demand = _drop_empty_demand(fact.choice)
             return replace(state, run=fact, history=fact.messages, demand=demand, model_is_next=True)
-        case TurnStarted(turn=number):
-            turn = Turn(number=number, is_open=True, history_start=len(state.history))
-            return replace(state, turn=turn, model_is_next=False)
+        case TurnStarted():
+            return _start_turn(state, fact)
+        case TurnRestarted():
+            return _restart_turn(state)
         case CallReady(call=call):
             return _update_calls(state, _create_call(state, call))
         case CallQuoted():
@@ -75,6 +77,27 @@ def reduce(state: State, fact: Fact) -> State:
             return replace(state, ended=fact, model_is_next=False)
         case _:  # the name of a call alone changes nothing
             return state
+
+
+# The beginning of a message
+
+
+def _start_turn(state: State, fact: TurnStarted) -> State:
+    turn = Turn(
+        number=fact.turn,
+        is_open=True,
+        history_start=len(state.history),
+        abandoned_ids=state.turn.abandoned_ids,
+        in_text=fact.in_text,
+    )
+    return replace(state, turn=turn, model_is_next=False)
+
+
+def _restart_turn(state: State) -> State:
+    """Take back a message that broke off. Another model is asked for it, and calls that run are abandoned."""
+    abandoned = state.turn.abandoned_ids + state.turn.running_ids
+    state = _discard_message(state)
+    return replace(state, turn=replace(state.turn, abandoned_ids=abandoned))
 
 
 # One call

@@ -50,9 +50,10 @@ class Turn(NamedTuple):
         history_start: The length of the history when the turn began.
         calls: The calls of the message by id, in order.
         running_ids: Ids of the calls that run now.
-        abandoned_ids: Ids of calls that still run although their text turned out to be reasoning.
+        abandoned_ids: Ids of calls that still run although their message broke off, or their text was only reasoning.
         finish: How the message ended.
         exceeds_call_limit: Whether the message has more calls than the run may still make.
+        in_text: Whether calls are written in the text of the message; None stands for what `RunStarted` says.
     """
 
     number: int = 0
@@ -63,6 +64,7 @@ class Turn(NamedTuple):
     abandoned_ids: tuple[str, ...] = ()
     finish: FinishReason = "stop"
     exceeds_call_limit: bool = False
+    in_text: bool | None = None
 
 
 class State(NamedTuple):

@@ -13,6 +13,7 @@ from toolspeak.models import Model, Sampling
 from toolspeak.outcome import Outcome
 from toolspeak.run.chat import Chat
 from toolspeak.run.driver import Approver, Driver
+from toolspeak.run.fallback import pair_sampling
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.inputs import (
     Choice,
@@ -23,14 +24,13 @@ from toolspeak.run.inputs import (
     build_toolbox,
     check_callback,
     check_limits,
-    check_model,
     check_sampling,
     check_system,
     check_timeout,
     find_dialect,
     find_start,
 )
-from toolspeak.run.model_lookup import find_model
+from toolspeak.run.model_lookup import find_models
 from toolspeak.run.output import Output
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
@@ -48,6 +48,11 @@ class Agent(Runnable, Resumable):
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
     outcome of a run, `stream` and `astream` its events and then the same outcome.
 
+    Attributes:
+        model: The model that is asked first.
+        models: All models, in the order in which they are asked.
+        dialect: The dialect of the first model; `dialects` are those of all.
+
     Examples:
         >>> from toolspeak.testing import ScriptedModel, calls, says
         >>> def double(x: int) -> int:
@@ -61,7 +66,7 @@ class Agent(Runnable, Resumable):
 
     def __init__(
         self,
-        model: str | Model | None = None,
+        model: str | Model | Sequence[str | Model] | None = None,
         tools: Tools = (),
         *,
         dialect: str | Dialect = "auto",
@@ -79,7 +84,7 @@ class Agent(Runnable, Resumable):
 
         Args:
             model: The name of a model, such as `"local"` or `"openai:gpt-5.1"`, or a model object; the configured model
-                if left out.
+                if left out. Of several, the next one is asked when one is down, cuts its answer or limits its rate.
             tools: Functions, tools, or a module, package, file or folder to discover them in.
             dialect: How the model writes calls: `"native"`, `"json"`, `"typescript"`, `"python"`, a dialect of your
                 own, or `"auto"` for the best one known for the model.
@@ -99,11 +104,11 @@ class Agent(Runnable, Resumable):
         check_callback(approve, "approve", "a call")
         if settings is not None and not isinstance(cast("object", settings), Settings):
             raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
-        self.model: Model = (
-            find_model(model, configured=settings) if model is None or isinstance(model, str) else check_model(model)
-        )
+        self.models = find_models(model, settings)
+        self.model = self.models[0]
         self.toolbox = build_toolbox(tools)
-        self.dialect = find_dialect(dialect, self.model)
+        self.dialects = tuple(find_dialect(dialect, each) for each in self.models)
+        self.dialect = self.dialects[0]
         self.system = check_system(system)
         self.tool_choice = build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
@@ -114,7 +119,8 @@ class Agent(Runnable, Resumable):
         self.tool_timeout = check_timeout(tool_timeout)
 
     def __repr__(self) -> str:
-        return f"Agent({self.model.name}, {self.dialect.name}, tools: {', '.join(self.toolbox.names) or 'none'})"
+        models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
+        return f"Agent({models}, tools: {', '.join(self.toolbox.names) or 'none'})"
 
     def chat(self, messages: Sequence[Message] = ()) -> Chat:
         """Begin a conversation, in which each run goes on from the one before."""
@@ -122,7 +128,8 @@ class Agent(Runnable, Resumable):
 
     def graph(self) -> str:
         """Draw the agent and its tools as a mermaid flowchart."""
-        return draw_flowchart([GraphStep(shape="model", label=self.model.name, tools=self.toolbox.names)])
+        label = ", else ".join(model.name for model in self.models)
+        return draw_flowchart([GraphStep(shape="model", label=label, tools=self.toolbox.names)])
 
     def prepare(
         self,
@@ -204,12 +211,10 @@ class Agent(Runnable, Resumable):
         deps = options.get("deps")
         deps = self.deps if deps is None else deps
         return Driver(
-            self.model,
-            self.dialect,
+            pair_sampling(tuple(zip(self.models, self.dialects, strict=True)), self.sampling),
             toolbox.specs,
             Executor(toolbox, deps=deps, run_id=run_id, timeout=self.tool_timeout),
             facts=facts,
-            sampling=self.sampling,
             stream=watched or self._gains_by_streaming(),
             approve=self.approve,
             record=options.get("record"),
@@ -217,7 +222,7 @@ class Agent(Runnable, Resumable):
 
     def _gains_by_streaming(self) -> bool:
         """Whether streaming a message saves time though nobody watches: calls start, or the stream ends, early."""
-        ends_early = not self.parallel_tool_calls and self.dialect.in_text
+        ends_early = not self.parallel_tool_calls and any(dialect.in_text for dialect in self.dialects)
         return ends_early or any(spec.effect == "read" for spec in self.toolbox.specs)
 
 

@@ -16,13 +16,13 @@ from contextlib import aclosing, suppress
 from typing import Any, NamedTuple, TypeAlias
 
 from toolspeak._frozen import frozen
-from toolspeak.dialects import Dialect
-from toolspeak.errors import ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
+from toolspeak.errors import EndpointDown, ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
     ArgsDelta,
     CallReady,
+    CallStarted,
     Event,
     Fact,
     Interrupted,
@@ -32,6 +32,8 @@ from toolspeak.events import (
     ThinkingDelta,
     ToolFinished,
     ToolStarted,
+    TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.execution import CANCEL_GRACE_SECONDS, THREAD_POOL, Executor, RunningCall
@@ -51,8 +53,9 @@ from toolspeak.loop import (
     reduce,
 )
 from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.models import Model, Request, Sampling
+from toolspeak.models import Model, Request
 from toolspeak.pieces import Answer, Piece
+from toolspeak.run.fallback import AnsweringModel, ModelRotation
 from toolspeak.run.inbox import Inbox
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder, TurnReader
@@ -68,17 +71,17 @@ DELTAS = (TextDelta, ThinkingDelta, ArgsDelta)
 
 
 class PiecesArrived(NamedTuple):
-    """The model sent more pieces of its message."""
+    """The model sent more pieces of its message, in answer to the `request`-th request of the run."""
 
-    turn: int
+    request: int
     pieces: Sequence[Piece]
 
 
 @frozen
 class ModelFailed:
-    """The model failed to finish its message."""
+    """The model failed to finish its message, in answer to the `request`-th request of the run."""
 
-    turn: int
+    request: int
     error: Exception
 
 
@@ -94,13 +97,11 @@ class Driver:
 
     def __init__(
         self,
-        model: Model,
-        dialect: Dialect,
+        models: Sequence[AnsweringModel],
         specs: Sequence[ToolSpec],
         executor: Executor,
         *,
         facts: Sequence[Fact] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 (it does not change)
         stream: bool = True,
         approve: Approver | None = None,
         record: Recorder | None = None,
@@ -108,12 +109,10 @@ class Driver:
         """Fold the facts so far, if the run is resumed.
 
         Args:
-            model: The model that answers.
-            dialect: How it is shown the tools and writes its calls.
+            models: The model that answers, and those that are asked when it fails.
             specs: The tools.
             executor: Runs the calls.
             facts: The run so far.
-            sampling: How answers are sampled.
             stream: Whether messages are requested as streams.
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
@@ -124,18 +123,18 @@ class Driver:
         self.state: State = state
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
-        self._model = model
-        self._dialect = dialect
+        self._models = ModelRotation(models)
         self._executor = executor
         self.exceptions = executor.exceptions
-        self._sampling = sampling
         self._stream = stream
         self._approve = approve
         self._record = record
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
-        self._quotations = QuotationFinder(specs, dialect)
+        self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
+        self._request_count = 0
+        self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._running: dict[str, RunningCall] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receiving: asyncio.Task[None] | None = None
@@ -184,21 +183,32 @@ class Driver:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
             return
         if isinstance(item, PiecesArrived):
-            if self._reader is not None and self._is_open(item.turn):
+            if self._reader is not None and self._is_open(item.request):
                 self._emit(self._reader.feed(item.pieces))
         elif isinstance(item, ModelFailed):
-            if self._is_open(item.turn):
-                self.error = item.error
-                self._apply(Interrupted(cause="endpoint", detail=str(item.error)))
+            if self._is_open(item.request):
+                self._handle_failure(item.error)
         else:
             self._apply(item)
         if self._stream_stopped and self.state.turn.is_open and self._reader is not None:
             # End the message with what has arrived of it.
             self._emit(self._reader.close("closed" if self.state.interruption is None else "error"))
 
-    def _is_open(self, turn: int) -> bool:
-        """Whether the message of that turn is still arriving; pieces that come later are dropped."""
-        return self.state.turn.is_open and self.state.turn.number == turn
+    def _is_open(self, request: int) -> bool:
+        """Whether the answer to that request is still arriving; pieces that come later are dropped."""
+        return self.state.turn.is_open and self._request_count == request
+
+    def _handle_failure(self, error: Exception) -> None:
+        """Discard the message that broke off and let another model be asked, or end the run if none is left."""
+        failed, turn = self._models.current.model.name, self.state.turn
+        if self.state.interruption is None and self._models.pass_on(error):
+            model = self._models.current.model.name
+            LOG.warning("turn %d: %s failed (%s); asking %s", turn.number, failed, type(error).__name__, model)
+            self._discarded_ids |= _find_call_ids(self.facts)
+            self._apply(TurnRestarted(turn=turn.number, failed=failed, reason=str(error), model=model))
+            return
+        self.error = self._models.build_error() if self.state.interruption is None else error
+        self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""
@@ -208,6 +218,8 @@ class Driver:
             elif isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
                 self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
             else:
+                if isinstance(event, TurnEnded):
+                    self._models.note_answer()
                 self._apply(event)
 
     def _apply(self, fact: Fact) -> None:
@@ -246,46 +258,50 @@ class Driver:
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
-        LOG.info("turn %d: asking %s, %s dialect", action.turn, self._model.name, self._dialect.name)
-        self._fold(TurnStarted(turn=action.turn))
+        model, dialect, sampling = self._models.current
+        LOG.info("turn %d: asking %s, %s dialect", action.turn, model.name, dialect.name)
+        self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
         state = self.state
         specs = tuple(state.specs.values())
-        shown = self._dialect.render(specs, state.history, choice=action.choice, parallel=action.parallel)
-        taken = {call.id for message in state.history for call in message.calls}
-        self._quotations.follow(state.history)
+        shown = dialect.render(specs, state.history, choice=action.choice, parallel=action.parallel)
+        taken = {call.id for message in state.history for call in message.calls} | self._discarded_ids
+        quotations = self._quotations.setdefault(dialect.name, QuotationFinder(specs, dialect))
+        quotations.follow(state.history)
         self._reader = TurnReader(
-            self._dialect,
+            dialect,
             specs,
             single=not action.parallel,
             prefix=_build_id_prefix(action.turn, taken),
             taken=taken,
-            quotations=self._quotations,
+            quotations=quotations,
         )
         self._stream_stopped = False
-        request = Request(shown=shown, dialect=self._dialect.name, stream=self._stream, sampling=self._sampling)
-        self._receiving = self._start_task(self._receive(request, action.turn))
+        self._request_count += 1
+        request = Request(shown=shown, dialect=dialect.name, stream=self._stream, sampling=sampling)
+        self._receiving = self._start_task(self._receive(model, request, self._request_count))
 
-    async def _receive(self, request: Request, turn: int) -> None:
+    async def _receive(self, model: Model, request: Request, number: int) -> None:
         """Put the pieces of the model's message into the inbox as they arrive."""
         pieces: Sequence[Piece] = ()
         try:
-            async with aclosing(self._model.ask(request)) as answer:
+            async with aclosing(model.ask(request)) as answer:
                 async for pieces in answer:
-                    self._inbox.put(PiecesArrived(turn=turn, pieces=pieces))
+                    self._inbox.put(PiecesArrived(request=number, pieces=pieces))
             if not pieces or not isinstance(pieces[-1], Answer):
-                raise StreamInterrupted(f"{self._model.name} ended in the middle of a message")
+                raise StreamInterrupted(f"{model.name} ended in the middle of a message")
         except (ModelError, UsageError) as error:
-            self._inbox.put(ModelFailed(turn=turn, error=error))
+            self._inbox.put(ModelFailed(request=number, error=error))
         except asyncio.CancelledError:
             # If the driver cancelled this task, the turn is closed and drops the item. If something else did, the run
             # would wait for ever without it.
-            error = StreamInterrupted(f"{self._model.name} was cancelled")
-            self._inbox.put(ModelFailed(turn=turn, error=error))
+            error = StreamInterrupted(f"{model.name} was cancelled")
+            self._inbox.put(ModelFailed(request=number, error=error))
             raise
         except Exception as error:
-            failure = ProviderError(f"{self._model.name} failed: {type(error).__name__}: {error}")
+            error_class = EndpointDown if isinstance(error, OSError) else ProviderError
+            failure = error_class(f"{model.name} failed: {type(error).__name__}: {error}")
             failure.__cause__ = error
-            self._inbox.put(ModelFailed(turn=turn, error=failure))
+            self._inbox.put(ModelFailed(request=number, error=failure))
 
     def _stop_receiving(self) -> None:
         if self._receiving is not None:
@@ -375,6 +391,19 @@ class Driver:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _find_call_ids(facts: Sequence[Fact]) -> set[str]:
+    """Return the ids of the calls in the message that is arriving."""
+    ids: set[str] = set()
+    for fact in reversed(facts):
+        if isinstance(fact, TurnStarted):
+            break
+        if isinstance(fact, CallStarted):
+            ids.add(fact.call_id)
+        elif isinstance(fact, CallReady):
+            ids.add(fact.call.id)
+    return ids
 
 
 def _build_id_prefix(turn: int, taken: Collection[str]) -> str:

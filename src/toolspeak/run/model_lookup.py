@@ -1,6 +1,6 @@
 """Finds a model by its name, with the settings of the user."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from toolspeak import settings
@@ -9,6 +9,7 @@ from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model,
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
 from toolspeak.models.warm import WarmOptions, is_supported
 from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.run.inputs import check_model
 from toolspeak.settings import EndpointSettings, Settings, cache_folder, load_calibrated_dialect
 
 
@@ -32,6 +33,19 @@ def find_model(name: str | None = None, *, configured: Settings | None = None, k
     if where in configured.endpoints:
         return _http_model(configured.endpoints[where], rest)
     return _with_measured_dialect(resolve_model(name, other_endpoints=configured.endpoints))
+
+
+def find_models(given: str | Model | Sequence[str | Model] | None, configured: Settings | None) -> tuple[Model, ...]:
+    """Return the models that a user gave, by their names or as objects; without any, the one in the settings."""
+    if given is None or isinstance(given, str):
+        return (find_model(given, configured=configured),)
+    if not isinstance(given, Sequence):
+        return (check_model(given),)
+    if not given:
+        raise UsageError("model is an empty list; name at least one model")
+    return tuple(
+        find_model(each, configured=configured) if isinstance(each, str) else check_model(each) for each in given
+    )
 
 
 def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> EmbeddedModel:
