@@ -24,10 +24,11 @@ ENDED_WELL: frozenset[FinishReason] = frozenset({"stop", "tool_calls", "closed"}
 Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
 """How much of a call had to be repaired to be read, from nothing to its whole shape."""
 
-StopReason: TypeAlias = Literal["answered", "length", "refused", "limit", "loop", "cancelled", "error"]
+StopReason: TypeAlias = Literal["answered", "empty", "length", "refused", "limit", "loop", "cancelled", "error"]
 """Why a run ended.
 
 - `answered`: the model answered without a call, or gave the typed answer.
+- `empty`: the model sent neither text nor a call, twice in a row.
 - `length`: the message was cut off at the most tokens that it may have.
 - `refused`: the endpoint refused to answer.
 - `limit`: a limit of the run was reached, or the model did not make a call that it had to make.

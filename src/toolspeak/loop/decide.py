@@ -39,6 +39,8 @@ def decide(state: State) -> tuple[Action, ...]:
         return (finish,)
     if state.model_is_next:
         return (_ask_model(state, run),)
+    if state.empty_messages:
+        return (Finish(reason="empty", detail="the model sent neither text nor a call, and was asked twice"),)
     return (Finish(reason="answered"),)
 
 

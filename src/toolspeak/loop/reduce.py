@@ -27,11 +27,15 @@ from toolspeak.events import (
 from toolspeak.loop import words
 from toolspeak.loop.references import find_references
 from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, make_key, replace
-from toolspeak.messages import Message, Result, Text, ToolCall, ToolResult, user
+from toolspeak.messages import Message, Result, Text, Thinking, ToolCall, ToolResult, user
 from toolspeak.tools import output_text
 
 MAX_SHOWN_CHARS = 65_536
 """Characters of a result that a model is shown, where its tool has no limit of its own."""
+
+
+MAX_EMPTY_MESSAGES = 1
+"""How often in a row the model is asked again after a message without text and calls."""
 
 
 def reduce(state: State, fact: Fact) -> State:
@@ -183,7 +187,14 @@ def _end_message(state: State, fact: TurnEnded) -> State:
     if (left := _count_calls_left(state)) is not None and len(waiting) > left:
         state = _refuse_calls(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
         state = replace(state, turn=replace(state.turn, exceeds_call_limit=True))
+    state = replace(state, empty_messages=0 if _has_content(fact.message) else state.empty_messages + 1)
     return state if turn.calls else _end_answer(state)
+
+
+def _has_content(message: Message) -> bool:
+    """Whether a message holds anything besides reasoning and white space."""
+    shown = [part for part in message.parts if not isinstance(part, Thinking)]
+    return any(not isinstance(part, Text) or part.text.strip() for part in shown)
 
 
 def _sort_calls(calls: Mapping[str, CallState], message: Message) -> Mapping[str, CallState]:
@@ -203,13 +214,15 @@ def _count_calls_left(state: State) -> int | None:
 
 
 def _end_answer(state: State) -> State:
-    """Take a message without calls as the answer, or ask again if a call is still demanded."""
+    """Take a message without calls as the answer, or ask again if a call is still demanded or nothing was said."""
     if state.demand.mode in ("required", "named"):
         state = replace(state, unmet_demands=state.unmet_demands + 1)
         return _ask_again(state, words.demand_call(state.demand))
     if output := state.run.output if state.run else None:
         state = replace(state, demand=ToolChoice(mode="named", names=(output,)))
         return _ask_again(state, words.demand_output(output))
+    if 0 < state.empty_messages <= MAX_EMPTY_MESSAGES:
+        return _ask_again(state, words.EMPTY_MESSAGE)
     return state
 
 

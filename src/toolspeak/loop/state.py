@@ -78,6 +78,7 @@ class State(NamedTuple):
         model_is_next: Whether the next step is to ask the model.
         demand: The choice of tools for the next message, with the calls that the model must still make.
         unmet_demands: Answers in a row that lacked a demanded call.
+        empty_messages: Messages in a row that had neither text nor a call.
         failed_turns: Turns in a row whose calls could not be run, not one of them.
         repeat_counts: How often each call had the same result, by call and shown result.
         repeat_count: The highest of these counts among the calls of the latest turn.
@@ -96,6 +97,7 @@ class State(NamedTuple):
     model_is_next: bool = False
     demand: ToolChoice = AUTO
     unmet_demands: int = 0
+    empty_messages: int = 0
     failed_turns: int = 0
     repeat_counts: Mapping[tuple[CallKey, str], int] = {}
     repeat_count: int = 0
