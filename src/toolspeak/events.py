@@ -40,12 +40,23 @@ StopReason: TypeAlias = Literal["answered", "empty", "length", "refused", "limit
 
 @frozen
 class Usage:
-    """The tokens of a turn or of a run. `estimated` marks numbers that the endpoint did not send."""
+    """The tokens of a turn or of a run.
+
+    Attributes:
+        input_tokens: All tokens of the request, those from a cache included.
+        output_tokens: All tokens of the answer, those of its reasoning included.
+        cached_tokens: The input tokens that the endpoint had in its cache.
+        estimated: Whether the endpoint did not send the numbers.
+        cache_write_tokens: The input tokens that the endpoint has put into its cache.
+        reasoning_tokens: The output tokens of reasoning, where the endpoint counts them.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     estimated: bool = False
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -53,6 +64,8 @@ class Usage:
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             estimated=self.estimated or other.estimated,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )
 
 
@@ -67,6 +80,7 @@ class Limits:
         seconds: Seconds from the start of the run, or from the moment it is resumed.
         repeats: The model is warned when the same call has had the same result this often; once more ends the run.
         concurrent: Calls that run at the same time; further calls wait.
+        cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.
     """
 
     turns: int | None = 10
@@ -75,6 +89,7 @@ class Limits:
     seconds: float | None = None
     repeats: int | None = 3
     concurrent: int = 8
+    cost: float | None = None
 
 
 @frozen
@@ -267,12 +282,16 @@ class SaidInThought:
 
 @frozen
 class TurnEnded:
-    """The message of the model has ended, with how it ended and the tokens it took."""
+    """The message of the model has ended, with how it ended, the tokens it took and what they cost.
+
+    `cost` is in US dollars, at the prices of that day; None if the price is unknown.
+    """
 
     kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
     message: Message
     finish: FinishReason
     usage: Usage = Usage()
+    cost: float | None = None
 
 
 # Facts: tools

@@ -120,6 +120,14 @@ def _find_end(state: State, run: RunStarted) -> Finish | None:
     used = state.usage.input_tokens + state.usage.output_tokens
     if limits.tokens is not None and used >= limits.tokens:
         return Finish(reason="limit", detail=f"the run may use {limits.tokens} tokens, and has used {used}")
+    return None if limits.cost is None else _find_end_by_cost(state.cost, limits.cost)
+
+
+def _find_end_by_cost(cost: float | None, limit: float) -> Finish | None:
+    if cost is None:
+        return Finish(reason="limit", detail=f"the run may cost ${limit:.4g}, and what it has cost is unknown")
+    if cost >= limit:
+        return Finish(reason="limit", detail=f"the run may cost ${limit:.4g}, and has cost ${cost:.4g}")
     return None
 
 

@@ -174,7 +174,8 @@ def _end_message(state: State, fact: TurnEnded) -> State:
     """Add the message to the history, and give a result to each of its calls that must not run."""
     history = (*state.history, fact.message) if fact.message.parts else state.history
     turn = replace(state.turn, is_open=False, finish=fact.finish, calls=_sort_calls(state.turn.calls, fact.message))
-    state = replace(state, history=history, turn=turn, usage=state.usage + fact.usage, reusable_results={})
+    cost = None if state.cost is None or fact.cost is None else state.cost + fact.cost
+    state = replace(state, history=history, turn=turn, usage=state.usage + fact.usage, cost=cost, reusable_results={})
     waiting = [each for each in turn.calls.values() if each.stage == "waiting"]
     if fact.finish not in ENDED_WELL:
         return _refuse_calls(state, waiting, _explain_bad_end(fact.finish))

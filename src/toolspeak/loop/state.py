@@ -85,6 +85,7 @@ class State(NamedTuple):
         started_calls: How many calls were started.
         finished_calls: The calls of all finished turns.
         usage: The tokens that were used.
+        cost: What they cost, in US dollars; None if the price of a turn is unknown.
         reusable_results: Results of a message that broke off, for the same calls when the model repeats them.
         interruption: What stopped the run from outside.
         ended: The end of the run.
@@ -104,6 +105,7 @@ class State(NamedTuple):
     started_calls: int = 0
     finished_calls: tuple[CallState, ...] = ()
     usage: Usage = Usage()
+    cost: float | None = 0.0
     reusable_results: Mapping[CallKey, ToolResult] = {}
     interruption: Interrupted | None = None
     ended: RunEnded | None = None

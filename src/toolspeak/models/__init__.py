@@ -4,6 +4,7 @@
 - `lookup.py`: finds the model that a user names; `connect` and `resolve_model`.
 - `endpoint.py`: `Endpoint`, an address with its API and key, and `RetryPolicy`. `profiles.py`: what is known of servers
   and model families, as data.
+- `prices.py`: what tokens cost.
 - `http.py`: `HttpModel`, which writes a request in the API of its endpoint (`toolspeak.wire`), sends it with
   `transport.py` (connections, retries, errors) and reads the answer with `answer_reader.py` (bytes → pieces).
 - `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process (`child.py`
@@ -14,7 +15,7 @@ from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
-from toolspeak.models.model import Model, Request, Sampling, match_dialect
+from toolspeak.models.model import Model, Request, Sampling, find_model_cost, match_dialect
 from toolspeak.models.profiles import DIALECTS_BY_NAME, SERVERS
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "RetryPolicy",
     "Sampling",
     "connect",
+    "find_model_cost",
     "match_dialect",
     "resolve_model",
 ]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolspeak.errors import ModelError, RateLimited
+from toolspeak.events import Usage
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request
@@ -51,6 +52,12 @@ class HttpModel:
     @property
     def leaks_calls(self) -> bool:
         return self.endpoint.leaks_calls
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return what these tokens cost, in US dollars; None if the price is unknown."""
+        from toolspeak.models.prices import find_cost
+
+        return find_cost(self.endpoint, self.model, usage)
 
     def __repr__(self) -> str:
         return f"HttpModel({self.name!r}, {self.endpoint.base_url!r})"

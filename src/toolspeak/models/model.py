@@ -1,11 +1,12 @@
 """`Model`: what the rest of the package needs of a model. It is asked with a `Request`, and answers in pieces."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import NATIVE, Dialect, Shown
 from toolspeak.dialects.native import NATIVE_WITHOUT_LEAKS
+from toolspeak.events import Usage
 from toolspeak.pieces import Piece
 
 
@@ -52,7 +53,8 @@ class Model(Protocol):
     """A model that can be asked. `HttpModel` and `EmbeddedModel` are two; any class with these members is one.
 
     A model may also have an attribute `leaks_calls`. If it is False, the text of its answers is not searched for calls
-    in the native dialect. Without the attribute the text is searched, since any server may be behind the model.
+    in the native dialect. Without the attribute the text is searched, since any server may be behind the model. And it
+    may have a method `cost(usage)` that returns what these tokens cost, in US dollars, or None if the price is unknown.
     """
 
     @property
@@ -71,6 +73,12 @@ class Model(Protocol):
         Closing the generator stops the answer and frees its connection. Raises `ModelError` when the endpoint fails.
         """
         ...
+
+
+def find_model_cost(model: Model, usage: Usage) -> float | None:
+    """Return what these tokens cost with a model, in US dollars; None if the price is unknown."""
+    cost: Callable[[Usage], float | None] | None = getattr(model, "cost", None)
+    return None if cost is None else cost(usage)
 
 
 def match_dialect(dialect: Dialect, model: Model) -> Dialect:

@@ -24,6 +24,7 @@ from toolspeak.run.inputs import (
     build_toolbox,
     check_callback,
     check_limits,
+    check_prices,
     check_sampling,
     check_system,
     check_timeout,
@@ -154,6 +155,8 @@ class Agent(Runnable, Resumable):
         _refuse_unknown_options(options, RunOptions)
         check_callback(options.get("record"), "record", "each fact")
         answer = None if output is None else Output(output)
+        limits = check_limits(options.get("limits") or self.limits)
+        check_prices(limits, self.models)
         toolbox = self._with_answer(answer)
         started = RunStarted(
             run_id=secrets.token_hex(8),
@@ -164,7 +167,7 @@ class Agent(Runnable, Resumable):
             messages=build_conversation(self.system, options.get("messages", ()), prompt),
             choice=self._first_choice(options.get("tool_choice"), answer),
             parallel=self.parallel_tool_calls,
-            limits=check_limits(options.get("limits") or self.limits),
+            limits=limits,
             output=None if answer is None else answer.tool.name,
             tools=toolbox.specs,
         )
@@ -185,6 +188,7 @@ class Agent(Runnable, Resumable):
         check_callback(options.get("record"), "record", "each fact")
         answer = None if output is None else Output(output)
         started = find_start(facts, has_output=answer is not None)
+        check_prices(started.limits, self.models)
         driver = self._build_driver(started.run_id, self._with_answer(answer), options, watched, facts)
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
         return AgentRun(driver, first, answer, output_optional=output_optional)

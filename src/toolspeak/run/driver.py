@@ -13,6 +13,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from toolspeak._frozen import frozen
@@ -53,7 +54,7 @@ from toolspeak.loop import (
     reduce,
 )
 from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.models import Model, Request
+from toolspeak.models import Model, Request, find_model_cost
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.fallback import AnsweringModel, ModelRotation
 from toolspeak.run.inbox import Inbox
@@ -218,9 +219,12 @@ class Driver:
             elif isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
                 self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
             else:
-                if isinstance(event, TurnEnded):
-                    self._models.note_answer()
-                self._apply(event)
+                self._apply(self._add_cost(event) if isinstance(event, TurnEnded) else event)
+
+    def _add_cost(self, ended: TurnEnded) -> TurnEnded:
+        """Return the end of a message with its cost. The model that wrote it works, so the run stays with it."""
+        self._models.note_answer()
+        return replace(ended, cost=find_model_cost(self._models.current.model, ended.usage))
 
     def _apply(self, fact: Fact) -> None:
         """Fold a fact, and act if it changed the state."""

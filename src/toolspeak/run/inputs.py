@@ -7,9 +7,10 @@ from typing import Any, TypeAlias, cast
 
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice
+from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice, Usage
 from toolspeak.messages import Message, system, user
-from toolspeak.models import Model, Sampling, match_dialect
+from toolspeak.models import Model, Sampling, find_model_cost, match_dialect
+from toolspeak.models.prices import is_price_list_installed
 from toolspeak.tools import Tool, Toolbox, discover
 from toolspeak.tools.toolbox import explain_unknown_tool
 
@@ -64,11 +65,23 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent"):
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost"):
         value = getattr(limits, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
     return limits
+
+
+def check_prices(limits: Limits, models: Sequence[Model]) -> None:
+    """Refuse a limit of the cost if the price of a model is unknown."""
+    unknown = [] if limits.cost is None else [model.name for model in models if find_model_cost(model, Usage()) is None]
+    if not unknown:
+        return
+    cure = "" if is_price_list_installed() else "; the price list is not installed: pip install 'toolspeak[prices]'"
+    raise UsageError(
+        f"Limits(cost={limits.cost!r}): the price of {', '.join(unknown)} is unknown, so that the limit could not be "
+        f"kept{cure}"
+    )
 
 
 def check_model(model: Any) -> Model:

@@ -15,16 +15,8 @@ _RATE_LIMIT_WORDS = ("rate_limit", "ratelimit", "too_many_requests", "overloaded
 
 _RATE_LIMIT_CODES = (429, 529, "429", "529")
 
-_REQUEST_WORDS = (
-    "invalid",
-    "context_length",
-    "too_large",
-    "auth",
-    "permission",
-    "not_found",
-    "billing",
-    "policy",
-    "filter",
+_REQUEST_WORDS = tuple(
+    "invalid bad_request badrequest context_length too_large auth permission not_found billing quota filter".split()
 )
 """Words in the type or code of an error that is due to the request, the key or the account."""
 
