@@ -52,4 +52,7 @@ def _import_prices() -> Any:
 
 
 def _is_on_this_machine(base_url: str) -> bool:
-    return (urlsplit(base_url).hostname or "") in LOOPBACK_HOSTS
+    try:
+        return urlsplit(base_url).hostname in LOOPBACK_HOSTS
+    except ValueError:  # it is no address, and requests to it fail
+        return False
