@@ -60,7 +60,7 @@ bench-full: setup ## the same with all peers and more repetitions
 
 fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many
-	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call" --hypothesis-profile fuzz --timeout 1800
+	$(BIN)/python -m pytest tests/reading/test_reading_properties.py tests/reading/test_quotes.py tests/turns/test_turn_reader.py -k "chunking or raise or deltas or shown or first_call or escaped" --hypothesis-profile fuzz --timeout 1800
 
 # Not part of `check`: it needs the network. In an environment of its own, so that nothing else depends on it.
 audit: ## look up known advisories for the pinned dependencies; fails where a pin could not be looked up

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolspeak import models as models
     from toolspeak import testing as testing
     from toolspeak import tools as tools
+    from toolspeak.attachments import file, image
     from toolspeak.errors import (
         EndpointDown,
         InvalidArguments,
@@ -72,6 +73,8 @@ __all__ = [
     "__version__",
     "connect",
     "discover",
+    "file",
+    "image",
     "previous",
     "system",
     "tool",
@@ -111,6 +114,8 @@ _MODULES = {
     "UsageError": "toolspeak.errors",
     "connect": "toolspeak.models",
     "discover": "toolspeak.tools",
+    "file": "toolspeak.attachments",
+    "image": "toolspeak.attachments",
     "previous": "toolspeak.run",
     "system": "toolspeak.messages",
     "tool": "toolspeak.tools",

@@ -1,7 +1,7 @@
 """The log of toolspeak: `logging.getLogger("toolspeak")`. Nothing is printed unless the program configures logging.
 
 - `WARNING`: a tool failed, with its traceback; a model failed, and another one is asked.
-- `INFO`: a run asks its model for a message, or has ended.
+- `INFO`: the dialect that was chosen for a run and why, a request for a message, the end of a run.
 - `DEBUG`: a request to an endpoint, with its address, status and time.
 
 No message holds a key, the text of a conversation or the arguments of a call.

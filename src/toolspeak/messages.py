@@ -70,13 +70,22 @@ class Thinking:
 
 @frozen
 class Media:
-    """An image, a sound or a document: its bytes or its URL."""
+    """An image, a sound or a document: its bytes or its URL. `image` and `file` make one of a path.
+
+    Attributes:
+        mime: The type, such as `image/png`.
+        data: The bytes.
+        url: The address, where there are no bytes.
+        extra: Data of the vendor.
+        name: The name of the file, which the model sees.
+    """
 
     kind: ClassVar[Literal["media"]] = "media"
     mime: str
     data: bytes | None = None
     url: str | None = None
     extra: Extra | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         is_text = self.data is not None and self.mime.startswith("text/")  # an empty text is a text
@@ -168,9 +177,17 @@ def system(text: str) -> Message:
     return Message(role="system", parts=(Text(text=_check_text(text, "system")),))
 
 
-def user(text: str) -> Message:
-    """Return a user message of one text."""
-    return Message(role="user", parts=(Text(text=_check_text(text, "user")),))
+def user(text: str, *attachments: Media) -> Message:
+    """Return a user message of one text, with the images and files that belong to it.
+
+    Args:
+        text: What the user says.
+        attachments: Images and files: `image("cat.png")`, `file("report.pdf")`.
+    """
+    for each in attachments:
+        if not isinstance(cast("object", each), Media):
+            raise UsageError(f"user(…) takes attachments from image(…) and file(…), not {type(each).__name__}")
+    return Message(role="user", parts=(Text(text=_check_text(text, "user")), *attachments))
 
 
 def assistant(text: str) -> Message:
@@ -180,7 +197,6 @@ def assistant(text: str) -> Message:
 
 def _check_text(text: object, role: str) -> str:
     if not isinstance(text, str):
-        raise UsageError(
-            f"{role}(…) takes a text, not {type(text).__name__}; for other parts: Message(role={role!r}, parts=(…))"
-        )
+        hint = "attachments follow it" if role == "user" else f"for other parts: Message(role={role!r}, parts=(…))"
+        raise UsageError(f"{role}(…) takes a text, not {type(text).__name__}; {hint}")
     return text

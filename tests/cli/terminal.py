@@ -15,7 +15,8 @@ from typing import Any
 
 import pyte
 
-ENTER, CTRL_C, CTRL_D, ESCAPE, UP, LEFT, BACKSPACE = "\r", "\x03", "\x04", "\x1b", "\x1b[A", "\x1b[D", "\x7f"
+ENTER, CTRL_C, CTRL_D, CTRL_Z, ESCAPE = "\r", "\x03", "\x04", "\x1a", "\x1b"
+UP, LEFT, BACKSPACE = "\x1b[A", "\x1b[D", "\x7f"
 
 # Makes the pseudo-terminal the controlling terminal of the program, so that Ctrl-C reaches it.
 LAUNCHER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -39,12 +40,10 @@ class Terminal:
         raw: Everything that the program has written.
     """
 
-    def __init__(
-        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], columns: int, lines: int
-    ) -> None:
+    def __init__(self, program: Sequence[str], folder: Path, env: Mapping[str, str], columns: int, lines: int) -> None:
         self._master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        command = [sys.executable, "-c", LAUNCHER, sys.executable, "-m", "toolspeak.cli", *arguments]
+        command = [sys.executable, "-c", LAUNCHER, *program]
         self._process = subprocess.Popen(
             command, cwd=folder, env=dict(env), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
         )
@@ -55,6 +54,15 @@ class Terminal:
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    @property
+    def echoes(self) -> bool:
+        """Whether the terminal shows what is typed by itself."""
+        flags: int = termios.tcgetattr(self._master)[3]
+        return bool(flags & termios.ECHO)
 
     @property
     def text(self) -> str:
@@ -91,6 +99,13 @@ class Terminal:
         while self.text.rpartition("\n")[2].strip() != prompt.strip():
             if not self._read(deadline - time.monotonic()):
                 raise AssertionError(f"the last line is not {prompt!r}; there is:\n{self.all_text}")
+
+    def wait_for_no_echo(self, seconds: float = 20) -> None:
+        """Wait until the terminal no longer shows what is typed by itself."""
+        deadline = time.monotonic() + seconds
+        while self.echoes:
+            assert time.monotonic() < deadline, "the terminal still echoes"
+            time.sleep(0.01)
 
     def reply(self, line: str, prompt: str = "You:") -> None:
         """Wait for a prompt, and type a line."""
@@ -130,8 +145,21 @@ def terminal(
     folder: Path, *arguments: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 40
 ) -> Iterator[Terminal]:
     """Run `toolspeak` with these arguments in a terminal of this size."""
-    program = Terminal(arguments, folder, environment(folder) if env is None else env, columns, lines)
+    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
+    program = Terminal(command, folder, environment(folder) if env is None else env, columns, lines)
     try:
+        yield program
+    finally:
+        program.close()
+
+
+@contextmanager
+def shell(folder: Path) -> Iterator[Terminal]:
+    """Run an interactive shell in a terminal, with `$ ` as its prompt."""
+    command = ["/bin/bash", "--norc", "--noediting", "-i"]
+    program = Terminal(command, folder, environment(folder, PS1="$ "), columns=80, lines=40)
+    try:
+        program.wait_for_prompt("$")
         yield program
     finally:
         program.close()

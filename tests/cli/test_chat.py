@@ -1,5 +1,6 @@
 """`toolspeak chat`, through a real pseudo-terminal and through a pipe."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -10,7 +11,20 @@ from typing import Any
 
 import pytest
 
-from tests.cli.terminal import BACKSPACE, CTRL_C, CTRL_D, ENTER, ESCAPE, LEFT, UP, Terminal, environment, terminal
+from tests.cli.terminal import (
+    BACKSPACE,
+    CTRL_C,
+    CTRL_D,
+    CTRL_Z,
+    ENTER,
+    ESCAPE,
+    LEFT,
+    UP,
+    Terminal,
+    environment,
+    shell,
+    terminal,
+)
 from tests.models.server import Server, answers, plays
 from toolspeak import codec
 from toolspeak.messages import Message
@@ -136,6 +150,71 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(folder: Path, server: Serve
         screen.wait_for_prompt("You:")
         screen.reply("/quit")
         assert screen.wait_for_exit() == 0
+
+
+def test_what_is_typed_during_an_answer_begins_the_next_message(folder: Path, server: Server):
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
+    with chatting(folder, server, "--dialect", "native") as screen:
+        screen.reply("How is Oslo?")
+        screen.wait_for("assistant: It is cold")
+        screen.type(f"{ENTER}{ENTER}And Pari{LEFT}x{BACKSPACE}s?{ENTER}")
+        screen.type(CTRL_C)
+        screen.wait_for("You: And Paris?")
+        lines = screen.text.splitlines()
+        assert lines[lines.index("You: How is Oslo?") + 1 :] == [
+            "assistant: It is cold, and", "stopped", "", "You: And Paris?",
+        ]  # fmt: skip
+        assert len(server.posts) == 1
+        screen.type(f" And Rome?{ENTER}")
+        screen.wait_for("Fine.")
+        assert sent_texts(server)[-1] == "And Paris? And Rome?"
+        screen.wait_for_prompt("You:")
+        screen.type(CTRL_D)
+        assert screen.wait_for_exit() == 0
+        assert screen.echoes
+
+
+def test_what_is_typed_ahead_approves_no_call(folder: Path, server: Server):
+    server.plays(plays([calls(("wait", {"seconds": 1}), ("launch", {"rocket": "A"})), says("Fine.")]))
+    with chatting(folder, server, "--tools", "sky.py") as screen:
+        screen.reply("A!")
+        screen.wait_for("tool: wait")
+        screen.type(f"yes{ENTER}")
+        screen.reply("n", ALLOW)
+        screen.reply("", "why not? (the model is told; Enter to say nothing)")
+        screen.wait_for("You: yes")
+        assert "flying" not in screen.text
+
+
+def test_a_stopped_chat_leaves_the_terminal_as_it_was(folder: Path, server: Server):
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20), says("Fine.")], "native"))
+    with shell(folder) as screen:
+        screen.type(f"{sys.executable} -m toolspeak.cli chat --model {server.url}/v1#scripted --dialect native\r")
+        screen.reply("How is Oslo?")
+        screen.wait_for("assistant: It is cold")
+        assert not screen.echoes
+        screen.type(CTRL_Z)
+        screen.wait_for("Stopped")
+        screen.wait_for_prompt("$")
+        assert screen.echoes
+        screen.type("fg\r")
+        screen.wait_for("$ fg")
+        screen.wait_for_no_echo()
+        screen.type("And Paris?")
+        screen.type(CTRL_C)
+        screen.wait_for("You: And Paris?")
+        assert screen.all_text.count("And Paris?") == 1
+
+
+def test_a_chat_that_is_ended_by_a_signal_leaves_the_terminal_as_it_was(folder: Path, server: Server):
+    server.plays(plays([ScriptedReply(text="It is cold, and", lingers=20)], "native"))
+    with chatting(folder, server, "--dialect", "native") as screen:
+        screen.reply("How is Oslo?")
+        screen.wait_for("assistant: It is cold")
+        assert not screen.echoes
+        screen.signal(signal.SIGTERM)
+        assert screen.wait_for_exit() == -signal.SIGTERM
+        assert screen.echoes
 
 
 def test_ctrl_c_while_a_tool_runs(folder: Path, server: Server):
@@ -274,11 +353,13 @@ def test_the_model_the_dialect_and_the_system_prompt_can_change(folder: Path, se
         assert server.posts[-1].body["model"] == "other"
 
 
-@pytest.mark.parametrize("leaving", [["/quit", ENTER], ["exit", ENTER], [ENTER, ENTER], [CTRL_D]])
-def test_ways_to_leave(folder: Path, server: Server, leaving: list[str]):
+@pytest.mark.parametrize("leaving", [f"/quit{ENTER}", f"exit{ENTER}", CTRL_D])
+def test_ways_to_leave(folder: Path, server: Server, leaving: str):
     with chatting(folder, server) as screen:
-        for key in leaving:
-            screen.type(key)
+        for count in (2, 3, 4):  # an empty line is not one of them
+            screen.type(ENTER)
+            screen.wait_for("\n".join(["You:"] * count))
+        screen.type(leaving)
         assert screen.wait_for_exit() == 0
         assert "Traceback" not in screen.text
 
@@ -300,7 +381,9 @@ def test_a_pipe_gets_plain_lines(folder: Path, server: Server):
     assert "\x1b" not in done.stdout + done.stderr
     assert "You:" not in done.stdout
     lines = done.stdout.splitlines()
-    assert lines[0].endswith(":scripted · python dialect · 4 tools")
+    assert lines[0].endswith(
+        ":scripted · python dialect (a guess for an unknown model; --dialect or toolspeak calibrate settles it) · 4 tools"
+    )
     assert 'tool: weather(city="Oslo")' in lines
     assert lines[-4:] == [
         "assistant: It is **cold**",
@@ -337,10 +420,11 @@ def test_commands_through_a_pipe(folder: Path, server: Server):
 
 
 def test_calls_that_need_approval_are_refused_in_a_pipe(folder: Path, server: Server):
-    server.plays(plays([calls(("launch", {"rocket": "A"})), says("Well."), says("Yes what?")]))
+    server.plays(plays([calls(("launch", {"rocket": "A"})), says("Well."), says("Yes what?"), says("Good.")]))
     done = piped(folder, server, "A!\ny\n\n\nno more\n", "--tools", "sky.py")
     assert done.returncode == 0
     assert "launch was refused: nobody is here to allow it" in done.stdout
+    assert done.stdout.endswith("assistant: Good.\n")  # empty lines do not end the conversation
     assert "flying" not in done.stdout
 
 

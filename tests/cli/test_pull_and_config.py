@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.server import answers, serving
+
 
 def toolspeak(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     own = {
@@ -36,6 +38,55 @@ def test_config_shows_each_setting_and_where_it_came_from(tmp_path: Path):
 def test_config_as_json(tmp_path: Path):
     done = toolspeak(tmp_path, "config", "--json")
     assert json.loads(done.stdout)["model"] == {"value": "local", "origin": "default"}
+
+
+def test_config_explains_a_model(tmp_path: Path):
+    (tmp_path / "toolspeak.toml").write_text(
+        '[endpoints.work]\nbase_url = "http://h/v1"\nkey_env = "WORK_KEY"\ndialect = "typescript"\nmodel = "big"\n'
+    )
+    where = tmp_path / "toolspeak.toml"
+    done = toolspeak(tmp_path, "config", "--model", "work", "--trust-project", WORK_KEY="very secret")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "model\twork:big\tthe option --model",
+        f"endpoint\thttp://h/v1\tthe setting endpoints.work.base_url ({where})",
+        f"api\topenai\tthe setting endpoints.work.base_url ({where})",
+        "key\tset\tthe environment variable WORK_KEY",
+        f"dialect\ttypescript\tthe setting endpoints.work.dialect ({where})",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "dialect", "reason"),
+    [
+        ("openai:gpt-5.1", {}, "native", "the profile of openai"),
+        ("ollama:gemma3", {}, "python", "the family of the model, by 'gemma' in its name"),
+        ("ollama:gemma3", {"TOOLSPEAK_DIALECT": "json"}, "json", "the setting dialect (environment variable "),
+    ],
+)
+def test_config_explains_a_dialect(tmp_path: Path, name: str, variables: dict[str, str], dialect: str, reason: str):
+    done = toolspeak(tmp_path, "config", "--model", name, "--json", **variables)
+    shown = json.loads(done.stdout)
+    assert (shown["dialect"]["value"], shown["dialect"]["is_guess"]) == (dialect, False)
+    assert shown["dialect"]["origin"].startswith(reason)
+
+
+def test_config_asks_the_server_of_an_unknown_model(tmp_path: Path):
+    with serving() as server:
+        told = toolspeak(tmp_path, "config", "--model", f"{server.url}/v1#nobody", "--json")
+        server.abilities["/api/show"] = answers(body={"capabilities": ["completion", "tools"]})
+        asked = toolspeak(tmp_path, "config", "--model", f"{server.url}/v1#nobody", "--json")
+    guessed, known = json.loads(told.stdout), json.loads(asked.stdout)
+    assert (guessed["dialect"]["value"], guessed["dialect"]["is_guess"]) == ("python", True)
+    assert guessed["dialect"]["origin"] == (
+        "the default for an unknown model on an unknown server, a guess; "
+        "name a dialect if you know a better one, or let toolspeak calibrate measure it"
+    )
+    assert known["dialect"] == {
+        "value": "native",
+        "origin": "asked the server: it lists tool calls for the model (/api/show)",
+        "is_guess": False,
+    }
 
 
 def test_a_wrong_setting_is_one_line(tmp_path: Path):

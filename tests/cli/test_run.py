@@ -104,6 +104,15 @@ def test_options_reach_the_model(folder: Path, server: Server):
     assert body["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
 
 
+def test_the_first_line_names_the_dialect_that_the_server_supports(folder: Path, server: Server):
+    server.plays(plays([says("Cold.")]))
+    server.abilities["/props"] = answers(body={"chat_template_caps": {"supports_tools": True}})
+    done = run(folder, server, "How is Oslo?", "--tools", "sky.py")
+    assert done.returncode == 0
+    assert ":scripted · native dialect · 4 tools\n" in done.stderr
+    assert len(server.posts[0].body["tools"]) == 4
+
+
 def test_options_that_are_left_out_come_from_the_settings(folder: Path, server: Server):
     server.plays(plays(WEATHER, "python"))
     (folder / "toolspeak.toml").write_text('dialect = "python"\ntools = ["./sky.py"]\n[limits]\nturns = 1\n')

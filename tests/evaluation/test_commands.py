@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Collection, Sequence
@@ -46,6 +47,7 @@ def test_every_answer_is_kept_and_told_in_a_table(tmp_path: Path, capsys: pytest
     assert [row[0] for row in table[-5:]] == ["mean", "questions", "prompt tokens", "answer tokens", "seconds"]
     assert table[-3:-1] == [["prompt tokens", "100", "100"], ["answer tokens", "10", "10"]]
     assert "120 of 120, 98% right" in told.err
+    assert re.search(r"^120 questions, 98 % right, in \d+\.?\d* s$", told.err, re.MULTILINE)
     assert [row["id"] for row in rows(path) if not row["right"]] == [
         "quick/single/json/home-1",
         "quick/none/json/home-3",
@@ -325,6 +327,7 @@ def test_calibrate_remembers_the_winner_and_says_how_sure_it_is(tmp_path: Path, 
         "of the questions that both were asked, it alone was right in 4, and python alone in 0."
     )
     assert "dialect='auto' is typescript for near:small from now on" in told.err
+    assert re.search(r"^\d+ of 240 questions, \d+ % right, in \d+\.?\d* s$", told.err, re.MULTILINE)
 
 
 def test_calibrate_saves_nothing_that_is_not_certain(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

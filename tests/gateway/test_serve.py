@@ -103,7 +103,7 @@ def test_ctrl_c_cuts_an_answer_that_has_no_end(tmp_path: Path):
     with upstream() as endless:
         endless.plays = drips(event("more"))
         name = f"{endless.url}/v1#m"
-        with serving(tmp_path, "--model", name) as (url, _, process):
+        with serving(tmp_path, "--model", name, "--dialect", "native") as (url, _, process):
             body = {"model": name, "messages": [{"role": "user", "content": "Go on."}], "stream": True}
             with posted(url, body) as client:
                 assert b"200 OK" in client.recv(65536)

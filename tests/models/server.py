@@ -26,6 +26,7 @@ from toolspeak.wire.api import WIRES, ApiName
 Api: TypeAlias = ApiName
 APIS: tuple[Api, ...] = tuple(WIRES)
 PATHS: dict[str, Api] = {f"/v1{wire.PATH}": api for api, wire in WIRES.items()}
+ABILITY_PATHS = ("/props", "/api/show", "/api/v0/models/")
 
 
 @frozen
@@ -39,6 +40,11 @@ class Post:
     @property
     def api(self) -> Api:
         return PATHS[urlsplit(self.path).path]  # a proxy is asked for the whole address
+
+    @property
+    def asks_abilities(self) -> bool:
+        """Whether it asks what a model can do, which any server may be asked before its first answer."""
+        return self.path.startswith(ABILITY_PATHS)
 
     @property
     def streams(self) -> bool:
@@ -66,8 +72,8 @@ class Connection:
             return None
         first, *lines = head.decode().split("\r\n")[:-2]
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        body = await self._reader.readexactly(int(headers["content-length"]))
-        return Post(path=first.split(" ")[1], headers=headers, body=json.loads(body))
+        body = await self._reader.readexactly(int(headers.get("content-length", 0)))
+        return Post(path=first.split(" ")[1], headers=headers, body=json.loads(body) if body else {})
 
     def head(
         self,
@@ -132,7 +138,9 @@ class Server:
 
     Attributes:
         url: Its address, without a path.
-        posts: The requests, in order.
+        posts: The requests for answers, in order.
+        abilities: What it does when it is asked what a model can do, by path; elsewhere it answers 404.
+        ability_posts: The requests for that, in order.
         connections: How many were made.
         open: How many are open.
         hung_up: How many clients were seen to hang up in the middle of an answer.
@@ -141,6 +149,8 @@ class Server:
     def __init__(self) -> None:
         self.url = ""
         self.posts: list[Post] = []
+        self.abilities: dict[str, Act] = {}
+        self.ability_posts: list[Post] = []
         self.connections = self.open = self.hung_up = 0
         self._acts: list[Act] = []
 
@@ -148,6 +158,8 @@ class Server:
         """One act a request; the last is played again and again."""
         self._acts = list(acts)
         self.posts.clear()
+        self.ability_posts.clear()
+        self.abilities.clear()
         self.connections = self.hung_up = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -156,6 +168,10 @@ class Server:
         connection = Connection(reader, writer)
         try:
             while connection.keeps and (post := await connection.post()) is not None:
+                if post.asks_abilities:
+                    self.ability_posts.append(post)
+                    await self.abilities.get(urlsplit(post.path).path, answers(404))(post, connection)
+                    continue
                 self.posts.append(post)
                 await (self._acts.pop(0) if len(self._acts) > 1 else self._acts[0])(post, connection)
         except ConnectionError:

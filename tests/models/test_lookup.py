@@ -283,8 +283,8 @@ def test_weights_by_their_path(home: Path):
     ],
 )
 def test_families(name: str, dialect: str):
-    assert choose_dialect(SERVERS["lmstudio"], name) == dialect
-    assert choose_dialect(SERVERS["openai"], name) == "native"
+    assert choose_dialect(SERVERS["lmstudio"], name).name == dialect
+    assert choose_dialect(SERVERS["openai"], name).name == "native"
 
 
 def test_profiles_are_whole():

@@ -53,7 +53,9 @@ def test_a_call_starts_when_its_name_is_known_and_tells_arguments_as_they_close(
     [delta] = reader.feed('is", "days": ')
     assert delta.text == '{"city": "Paris"'
     assert [event.text for event in reader.feed('"3"}')] == [', "days": 3']
-    end = reader.feed("}")
+    # A quote after the last bracket would show that a string ended too early.
+    assert reader.feed("}") == []
+    end = reader.feed("</tool_call>")
     assert kinds(end) == ["args_delta", "call_ready"]
     assert end[1].call.arguments == {"city": "Paris", "days": 3}
 

@@ -113,7 +113,9 @@ JSON = st.recursive(
     max_leaves=5,
 )
 ARGUMENTS = st.dictionaries(st.text(max_size=5), JSON, max_size=3)
-IMAGES = st.builds(Media, mime=st.sampled_from(["image/png", "image/webp"]), data=st.binary(max_size=8)) | st.builds(
+IMAGES = st.builds(
+    Media, mime=st.sampled_from(["image/png", "image/webp"]), data=st.binary(min_size=1, max_size=8)
+) | st.builds(
     Media,
     mime=st.just("image/gif"),
     url=st.sampled_from(["https://example.org/a.gif", "http://example.org/b.gif?c=.png"]),

@@ -154,7 +154,7 @@ def test_messages_of_openai():
                 Media(mime="image/png", data=b"1", extra=detail),
                 Media(mime="image/*", url="https://example.org/x"),
                 Media(mime="audio/mpeg", data=b"1"),
-                Media(mime="application/pdf", data=b"1", extra=Extra(vendor="openai", data={"filename": "a.pdf"})),
+                Media(mime="application/pdf", data=b"1", name="a.pdf"),
             ),
         ),
         Message(

@@ -8,9 +8,9 @@ from toolspeak.cli.options import ApproveChoice
 from toolspeak.cli.targets import discover_configured, discover_targets
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
-from toolspeak.models import Sampling
+from toolspeak.models import DialectChoice, Sampling
 from toolspeak.models.weights import QWEN_CODER, find_weights
-from toolspeak.run import Agent
+from toolspeak.run import Agent, portal
 from toolspeak.run.model_lookup import find_model, weights_folder
 from toolspeak.settings import Settings
 from toolspeak.tools import Toolbox
@@ -57,8 +57,12 @@ class AgentConfig:
     sampling: Sampling = Sampling()
 
     def build_agent(self, approvals: ApprovalBridge | None) -> Agent:
-        """Build the agent. Without `approvals`, a run pauses when a call needs approval by the user."""
-        return Agent(
+        """Build the agent. Without `approvals`, a run pauses when a call needs approval by the user.
+
+        The server of an unknown model is asked for its abilities, so that the dialect of the agent is the one that its
+        runs will have.
+        """
+        agent = Agent(
             find_model(self.model, configured=self.settings, keep_warm=True),
             self.toolbox,
             dialect=self.dialect or "auto",
@@ -68,6 +72,9 @@ class AgentConfig:
             approve=build_approver(self.approve, approvals),
             sampling=self.sampling,
         )
+        if agent.dialect_choice.is_guess:
+            portal.call(agent.choose_dialect())
+        return agent
 
     @property
     def is_missing_weights(self) -> bool:
@@ -77,10 +84,10 @@ class AgentConfig:
 
 def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
     """Merge the options of a command with the settings."""
-    limits = settings.limits
+    limits, dialect = settings.limits, find_chosen_dialect(options.dialect, settings)
     return AgentConfig(
         model=options.model or settings.model,
-        dialect=options.dialect or settings.dialect,
+        dialect=dialect.name if dialect else None,
         system=options.system,
         tool_choice=_parse_tool_choice(options.tool_choice),
         limits=limits if options.max_turns is None else replace(limits, turns=options.max_turns),
@@ -90,6 +97,15 @@ def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
         targets=options.tools or options.remembered_tools or (),
         sampling=options.sampling,
     )
+
+
+def find_chosen_dialect(option: str | None, settings: Settings) -> DialectChoice | None:
+    """Return the dialect that the user chose, by the option or in the settings; None if it is left to the model."""
+    if option:
+        return DialectChoice(name=option, reason="the option --dialect")
+    if settings.dialect:
+        return DialectChoice(name=settings.dialect, reason=f"the setting dialect ({settings.origin('dialect')})")
+    return None
 
 
 def _discover_tools(options: AgentOptions, settings: Settings) -> Toolbox:

@@ -1,6 +1,7 @@
 """`toolspeak chat`: a conversation at a terminal or through a pipe."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -8,6 +9,7 @@ from rich.text import Text
 
 from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
+from toolspeak.cli.attach import describe_attachment
 from toolspeak.cli.call_timer import CallTimer
 from toolspeak.cli.conversation_log import ContinuedConversation, ConversationLog
 from toolspeak.cli.format import describe_agent
@@ -20,7 +22,8 @@ from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import PipedInput, TerminalInput, UserInput, is_interactive
 from toolspeak.errors import ModelError, UsageError
 from toolspeak.events import Fact
-from toolspeak.messages import Message, ToolCall
+from toolspeak.messages import Media, Message, ToolCall, user
+from toolspeak.models import check_attachments
 from toolspeak.run import Outcome
 from toolspeak.run.chat import extend_conversation
 from toolspeak.settings import Settings
@@ -30,6 +33,7 @@ def chat(
     options: AgentOptions,
     settings: Settings,
     *,
+    attachments: tuple[Media, ...] = (),
     log_path: Path | None = None,
     continued: ContinuedConversation | None = None,
 ) -> int:
@@ -38,6 +42,7 @@ def chat(
     Args:
         options: The options of the command.
         settings: The settings.
+        attachments: What is sent with the first message.
         log_path: The log that keeps the conversation; None to keep it in none.
         continued: The conversation that goes on.
     """
@@ -47,10 +52,13 @@ def chat(
         user_input = _create_input(console)
         if config.is_missing_weights and isinstance(user_input, TerminalInput) and not _offer_pull(user_input, console):
             return 1
-        with ConversationLog(log_path, continued) as log:
+        hold_typed = user_input.hold_typed() if isinstance(user_input, TerminalInput) else nullcontext()
+        with hold_typed, ConversationLog(log_path, continued) as log:
             session = ChatSession(config, user_input, console, log)
             if continued is not None:
                 session.continue_conversation(continued, options.system)
+            for media in attachments:
+                session.attach(media)
             session.run()
     return 0
 
@@ -81,6 +89,7 @@ class ChatSession:
         agent: The agent that answers.
         messages: The conversation so far.
         facts: The facts of the last run.
+        attachments: What is sent with the next message.
     """
 
     def __init__(self, config: AgentConfig, user_input: UserInput, console: Console, log: ConversationLog) -> None:
@@ -88,6 +97,7 @@ class ChatSession:
         self._log = log
         self.messages: tuple[Message, ...] = ()
         self.facts: tuple[Fact, ...] = ()
+        self.attachments: tuple[Media, ...] = ()
         self._user_input = user_input
         self._approvals = ApprovalBridge(self._ask_approval)
         self._transcript = Transcript(console, CallTimer())
@@ -107,12 +117,17 @@ class ChatSession:
         count = len(self.messages)
         self._print(f"continues {continued.id[:8]} ({count} messages): {escape_line(continued.title)}", "dim")
 
+    def attach(self, media: Media) -> None:
+        """Send an attachment with the next message."""
+        check_attachments(self.agent.model, [user("", media)])
+        self.attachments = (*self.attachments, media)
+        self._print(f"attached to your next message: {describe_attachment(media)}", "dim")
+
     def run(self) -> None:
         """Read and answer messages until the user leaves."""
         self.print_agent()
         if isinstance(self._user_input, TerminalInput):
             self._print("/help lists commands, Ctrl-D leaves", "dim")
-        empty_lines = 0
         while True:
             try:
                 text = self._user_input.read_message()
@@ -123,8 +138,7 @@ class ChatSession:
                     raise
                 self._print("Ctrl-D or /quit leaves", "dim")
                 continue
-            empty_lines = 0 if text.strip() else empty_lines + 1
-            if empty_lines == 2 or text.strip().lower() in ("quit", "exit"):
+            if text.strip().lower() in ("quit", "exit"):
                 return
             try:
                 if text.strip():
@@ -158,7 +172,7 @@ class ChatSession:
             with transcript.capture_prints():
                 outcome = run_live(
                     self.agent,
-                    prompt,
+                    user(prompt, *self.attachments),
                     transcript.show,
                     messages=self.messages,
                     approvals=self._approvals,
@@ -179,6 +193,8 @@ class ChatSession:
         if self._loader.is_loading:
             self._transcript.show_wait(f"loading {self.agent.model.name}")
         self._loader.wait()
+        if report := self._loader.take_report():
+            self._transcript.write_line(report, "dim")
 
     def _keep(self, outcome: Outcome[None] | None) -> None:
         """Keep the messages of a run that was answered for the next one, and say so if they are dropped."""
@@ -186,10 +202,13 @@ class ChatSession:
             return
         self.facts = outcome.facts
         self.messages, dropped = extend_conversation(self.messages, outcome)
-        if dropped:
+        if not dropped:
+            self.attachments = ()
+        else:
             calls = sum(len(message.calls) for message in dropped)
             after = f", nor {calls} call{'' if calls == 1 else 's'} after it" if calls else ""
-            self._print(f"your message is not kept{after}: it was not answered", "dim")
+            again = "; its attachments go with the next one" if self.attachments else ""
+            self._print(f"your message is not kept{after}: it was not answered{again}", "dim")
 
     def _ask_approval(self, call: ToolCall) -> bool | str:
         self._transcript.end_line()
@@ -200,4 +219,5 @@ class ChatSession:
         self._print(describe_agent(self.agent) + (" · loading" if self._loader.is_loading else ""), "dim")
 
     def _print(self, text: str, style: str) -> None:
-        self.console.print(Text(text, style), overflow="fold", soft_wrap=not self.console.is_terminal)
+        is_terminal = self.console.is_terminal  # elsewhere, lines are neither wrapped nor cut
+        self.console.print(Text(text, style), overflow="fold" if is_terminal else "ignore", soft_wrap=not is_terminal)

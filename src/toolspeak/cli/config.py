@@ -1,6 +1,7 @@
 """`toolspeak config`: the settings and their origins."""
 
 import json
+from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -28,15 +29,21 @@ def format_lines(settings: Settings) -> str:
 
 def render_table(settings: Settings) -> RenderableType:
     """Lay out the settings as a table for a terminal, followed by the folders."""
+    table = render_rows(settings.rows())
+    for row in ignored_rows(settings):
+        table.add_row(*(Text(escape_line(cell), "yellow") for cell in row))
+    return Group(table, Text(""), _describe_files())
+
+
+def render_rows(rows: Iterable[SettingRow]) -> Table:
+    """Lay out rows as a table for a terminal."""
     table = Table(box=None, header_style="dim", pad_edge=False)
     table.add_column("setting", style="cyan", no_wrap=True)
     table.add_column("value", overflow="fold")
     table.add_column("from", style="dim", overflow="fold")
-    for row in settings.rows():
+    for row in rows:
         table.add_row(*(Text(escape_line(cell)) for cell in row))
-    for row in ignored_rows(settings):
-        table.add_row(*(Text(escape_line(cell), "yellow") for cell in row))
-    return Group(table, Text(""), _describe_files())
+    return table
 
 
 def ignored_rows(settings: Settings) -> list[SettingRow]:

@@ -7,6 +7,7 @@ import typer
 
 from toolspeak.cli.options import (
     ApproveOption,
+    AttachOption,
     ContinueOption,
     ConversationOption,
     DebugOption,
@@ -39,6 +40,7 @@ def chat_command(
     max_turns: MaxTurnsOption = None,
     approve: ApproveOption = None,
     option: SamplingOption = None,
+    attach: AttachOption = None,
     continue_last: ContinueOption = False,
     conversation: ConversationOption = None,
     template: TemplateOption = None,
@@ -54,6 +56,7 @@ def chat_command(
     tools and its system prompt, unless they are given anew.
     """
     from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.attach import STANDARD_INPUT, load_attachments
     from toolspeak.cli.chat import chat
     from toolspeak.cli.sampling_options import parse_sampling
     from toolspeak.cli.settings_loader import load_settings
@@ -63,6 +66,9 @@ def chat_command(
     chosen = _load_template(template, param)
     if chosen is not None and chosen.prompt is not None:
         raise UsageError(f"the template {chosen.name} has a prompt, so it is for toolspeak run")
+    if STANDARD_INPUT in (sources := attach or []):
+        raise UsageError("standard input is the conversation here; attach a file instead")
+    attachments = load_attachments(sources)
     options = AgentOptions(
         tools=tuple(tools or ()),
         model=model,
@@ -78,6 +84,7 @@ def chat_command(
         chat(
             chosen.apply_to(options) if chosen else options,
             settings,
+            attachments=attachments,
             log_path=_choose_log(settings, no_log=no_log),
             continued=_find_continued(conversation, continue_last=continue_last),
         )
@@ -103,6 +110,7 @@ def run_command(
         Path | None, typer.Option("--record", metavar="FILE", help="Record the run in a file, for toolspeak graph.")
     ] = None,
     option: SamplingOption = None,
+    attach: AttachOption = None,
     extract: Annotated[
         bool, typer.Option("--extract", "-x", help="Print the last code block of the answer, and nothing else.")
     ] = False,
@@ -124,10 +132,12 @@ def run_command(
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
     """
     from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.attach import STANDARD_INPUT, load_attachments
     from toolspeak.cli.run import RunOutput
     from toolspeak.cli.run import run as run_once
     from toolspeak.cli.sampling_options import parse_sampling
     from toolspeak.cli.settings_loader import load_settings
+    from toolspeak.messages import user
 
     if extract and as_json:
         raise UsageError("--extract and --json do not go together")
@@ -144,12 +154,14 @@ def run_command(
         approve=approve,
         sampling=parse_sampling([*(chosen.options if chosen else ()), *(option or ())]),
     )
-    text = _compose_prompt(prompt, chosen)
+    sources = attach or []
+    text = _compose_prompt(prompt, chosen, takes_input=STANDARD_INPUT not in sources)
+    attachments = load_attachments(sources)
     settings = load_settings(trust_project=trust_project)
     log = _choose_log(settings, no_log=no_log)
     raise typer.Exit(
         run_once(
-            text,
+            user(text, *attachments) if attachments else text,
             chosen.apply_to(options) if chosen else options,
             settings,
             RunOutput(as_json=as_json, extract=extract, record=record, log=log),
@@ -174,16 +186,16 @@ def _load_template(name: str | None, parameters: list[str] | None) -> "PromptTem
     return load_template(name).fill(parameters or ())
 
 
-def _compose_prompt(argument: str | None, template: "PromptTemplate | None") -> str:
+def _compose_prompt(argument: str | None, template: "PromptTemplate | None", *, takes_input: bool) -> str:
     """Return the prompt: that of the user, put into the prompt of the template, or after it."""
     from toolspeak.cli.prompt import read_prompt
 
     if template is None or template.prompt is None:
-        return read_prompt(argument)
+        return read_prompt(argument, takes_input=takes_input)
     if template.takes_input:
-        return template.render_prompt(read_prompt(argument))
+        return template.render_prompt(read_prompt(argument, takes_input=takes_input))
     own = template.render_prompt("")
-    return read_prompt(own if argument is None else f"{own}\n\n{argument}")
+    return read_prompt(own if argument is None else f"{own}\n\n{argument}", takes_input=takes_input)
 
 
 def _choose_log(settings: "Settings", *, no_log: bool) -> Path | None:

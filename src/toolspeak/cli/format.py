@@ -64,8 +64,21 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
+def format_duration(seconds: float) -> str:
+    """Format the time that a command took: `3.1 s`, `42 s`, `3 min 10 s`, `2 h 5 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
 def describe_agent(agent: Agent) -> str:
-    """Describe an agent on one line: its model, its dialect and the number of its tools."""
+    """Describe an agent on one line: its model, its dialect, with a remark if that is a guess, and its tools."""
     count = len(agent.toolbox)
     tools = f"{count} tool{'' if count == 1 else 's'}" if count else "no tools"
-    return f"{escape_controls(agent.model.name)} · {agent.dialect.name} dialect · {tools}"
+    choice = agent.dialect_choice
+    guess = " (a guess for an unknown model; --dialect or toolspeak calibrate settles it)" if choice.is_guess else ""
+    return f"{escape_controls(agent.model.name)} · {choice.name} dialect{guess} · {tools}"

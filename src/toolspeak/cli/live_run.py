@@ -15,7 +15,7 @@ from toolspeak.run import Agent, Outcome, Recorder, Stream
 
 def run_live(
     agent: Agent,
-    prompt: str,
+    prompt: str | Message,
     show: Callable[[Event], None],
     *,
     messages: Sequence[Message] = (),

@@ -3,6 +3,7 @@
 import threading
 import time
 
+from toolspeak.cli.format import format_duration
 from toolspeak.models import EmbeddedModel, Model
 from toolspeak.models.warm import WarmServer
 
@@ -43,12 +44,17 @@ class ModelLoader:
         """A line that says how long loading took; None if nothing was loaded."""
         return self._report
 
+    def take_report(self) -> str | None:
+        """Return the report at the first call, and None at the next ones."""
+        report, self._report = self._report, None
+        return report
+
     def _load(self, model: EmbeddedModel) -> None:
         started = time.monotonic()
         try:
             server = model.load()
             if server.was_started:
-                self._report = f"loaded {model.name} in {time.monotonic() - started:.1f} s"
+                self._report = f"loaded {model.name} in {format_duration(time.monotonic() - started)}"
                 if isinstance(server, WarmServer):
                     self._report += f"; it stays loaded {format_idle(server.idle_seconds)}: toolspeak local stop"
         except BaseException as error:

@@ -69,6 +69,16 @@ DialectsOption = Annotated[
     typer.Option("--dialect", metavar="NAMES", help="The dialects to compare, separated by commas, or all."),
 ]
 
+AttachOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attach",
+        "-a",
+        metavar="FILE",
+        help="An image, a PDF or a text to send along: a path, an address, or - for standard input. Repeatable.",
+    ),
+]
+
 SystemOption = Annotated[str | None, typer.Option("--system", "-s", metavar="TEXT", help="The system prompt.")]
 
 ContinueOption = Annotated[bool, typer.Option("--continue", "-c", help="Continue the last conversation.")]

@@ -18,9 +18,16 @@ FIRST_BYTE_SECONDS = 3.0
 CHUNK_BYTES = 65_536
 
 
-def read_prompt(argument: str | None) -> str:
-    """Return the prompt: the argument, a blank line and the piped text; without an argument or with `-`, that text."""
-    is_piped = sys.stdin is not None and not sys.stdin.isatty()
+def read_prompt(argument: str | None, *, takes_input: bool = True) -> str:
+    """Return the prompt: the argument, a blank line and the piped text; without an argument or with `-`, that text.
+
+    Args:
+        argument: The argument of the command.
+        takes_input: Whether standard input belongs to the prompt. Otherwise it is an attachment.
+    """
+    if not takes_input and argument in (None, "-"):
+        raise UsageError("standard input is an attachment here, so give the prompt as an argument")
+    is_piped = takes_input and sys.stdin is not None and not sys.stdin.isatty()
     if argument is None or argument == "-":
         if argument is None and not is_piped:
             raise UsageError(

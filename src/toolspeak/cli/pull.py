@@ -1,6 +1,10 @@
-"""`toolspeak pull`: downloads the weights of the embedded model, with a bar in a terminal and plain lines elsewhere."""
+"""`toolspeak pull`: downloads the weights of the embedded model, with a bar in a terminal and plain lines elsewhere.
 
-from collections.abc import Generator
+Either ends in one line, which says what was downloaded and how long it took.
+"""
+
+import time
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -8,9 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as ProgressBar
 
+from toolspeak.cli.format import format_duration
 from toolspeak.errors import UsageError
 from toolspeak.models.weights import CATALOGUE, Progress, Weights, is_intact, pull
-from toolspeak.models.weights.catalogue import ProgressCallback
+from toolspeak.models.weights.catalogue import ProgressCallback, WeightsSource
 from toolspeak.settings import cache_folder
 from toolspeak.validation import nearest
 
@@ -40,13 +45,38 @@ def pull_weights(model: str, console: Console) -> Path:
     weights, folder = find_in_catalogue(model), cache_folder() / "models"
     path = folder / weights.filename
     if path.is_file():
-        console.print(f"{weights.name} is on this machine; checking the file", style="dim")
-        if is_intact(weights, path):
+        if not console.is_terminal:
+            console.print(f"{weights.name} is on this machine; checking the file")
+        with console.status(f"checking {weights.name}"):
+            intact = is_intact(weights, path)
+        if intact:
+            console.print(f"{weights.name} is on this machine, and intact", style="dim")
             return path
         console.print("the file is damaged; pulling it again", style="yellow")
         path.unlink()
+    return download(weights, folder, console)
+
+
+def download(weights: Weights, folder: Path, console: Console, sources: Sequence[WeightsSource] | None = None) -> Path:
+    """Download weights, show the progress, and return the path of the file.
+
+    Args:
+        weights: The weights.
+        folder: The folder for the file.
+        console: Where the progress is shown.
+        sources: The sources to try, in order; by default those of `pull`.
+    """
+    started = time.monotonic()
     with _show_progress(weights, console) as report:
-        return pull(weights, folder, on_progress=report)
+        path = pull(weights, folder, on_progress=report, sources=sources)
+    duration = format_duration(time.monotonic() - started)
+    console.print(f"pulled {weights.name}, {format_megabytes(weights)} in {duration}", highlight=False)
+    return path
+
+
+def format_megabytes(weights: Weights) -> str:
+    """Format the size of weights."""
+    return f"{weights.size / 1e6:,.0f} MB"
 
 
 def _show_progress(weights: Weights, console: Console) -> AbstractContextManager[ProgressCallback]:
@@ -56,9 +86,8 @@ def _show_progress(weights: Weights, console: Console) -> AbstractContextManager
 @contextmanager
 def _show_bar(weights: Weights, console: Console) -> Generator[ProgressCallback]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    console.print(weights.name)
-    with ProgressBar(*columns, TimeRemainingColumn(), console=console) as bar:
-        task = bar.add_task("", total=weights.size)
+    with ProgressBar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(f"pulling {weights.name}", total=weights.size)
 
         def report(progress: Progress) -> None:
             bar.update(task, completed=progress.done, description=f"from {progress.source}")
@@ -69,7 +98,7 @@ def _show_bar(weights: Weights, console: Console) -> Generator[ProgressCallback]
 @contextmanager
 def _show_lines(weights: Weights, console: Console) -> Generator[ProgressCallback]:
     last_step: tuple[str, int] | None = None
-    console.print(f"{weights.name}: {weights.size / 1e6:,.0f} MB")
+    console.print(f"{weights.name}: {format_megabytes(weights)}")
 
     def report(progress: Progress) -> None:
         nonlocal last_step

@@ -34,6 +34,7 @@ from toolspeak.cli.user_input import TerminalInput, is_interactive
 from toolspeak.errors import ModelError, RunPaused
 from toolspeak.events import ArgsDelta, Event, Fact, TextDelta, ThinkingDelta
 from toolspeak.messages import Message, ToolCall
+from toolspeak.models import check_attachments
 from toolspeak.run import Agent, Outcome, Recorder
 from toolspeak.settings import Settings
 
@@ -67,7 +68,7 @@ class RunOutput:
 
 
 def run(
-    prompt: str,
+    prompt: str | Message,
     options: AgentOptions,
     settings: Settings,
     output: RunOutput,
@@ -109,7 +110,7 @@ def _create_runner(config: AgentConfig, answer: TextIO, output: RunOutput) -> "_
 class _Runner(Protocol):
     """Runs an agent on a prompt and shows what happens."""
 
-    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]: ...
+    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]: ...
 
 
 class _JsonRunner:
@@ -119,7 +120,8 @@ class _JsonRunner:
         self._agent = config.build_agent(None)
         self._answer = answer
 
-    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+        _check_prompt(prompt, self._agent)
         ModelLoader(self._agent.model).wait()
         return run_live(self._agent, prompt, self._print_event, messages=messages, record=record)
 
@@ -157,7 +159,8 @@ class _TranscriptRunner:
 
         return ApprovalBridge(ask_user)
 
-    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+        _check_prompt(prompt, self._agent)
         continues = f" · continues {len(messages)} messages" if messages else ""
         self._transcript.write_line(describe_agent(self._agent) + continues, "dim")
         loader = ModelLoader(self._agent.model)
@@ -187,7 +190,7 @@ class _ExtractingRunner:
         self._answer = answer
         self._runner = _TranscriptRunner(config, StringIO())
 
-    def run(self, prompt: str, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
         outcome = self._runner.run(prompt, messages, record)
         if outcome.stop_reason == "answered":
             block = extract_code(outcome.text)
@@ -196,6 +199,12 @@ class _ExtractingRunner:
                 block = outcome.text.strip() + "\n"
             self._answer.write(escape_prose(block) if self._answer.isatty() else block)
         return outcome
+
+
+def _check_prompt(prompt: str | Message, agent: Agent) -> None:
+    """Check the attachments of a prompt before the model is loaded."""
+    if isinstance(prompt, Message):
+        check_attachments(agent.model, [prompt])
 
 
 def _record_with(first: Callable[[Fact], object], second: Recorder | None) -> Callable[[Fact], None]:

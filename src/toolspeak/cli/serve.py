@@ -14,6 +14,8 @@ from toolspeak.errors import UsageError
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.server import build_server, check_exposure
 from toolspeak.models import Model
+from toolspeak.models.dialect_choice import choose_model_dialect
+from toolspeak.run import portal
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
 
@@ -85,7 +87,7 @@ def find_served_models(options: ServeOptions, settings: Settings) -> list[Served
 
 def _choose_dialect(name: str, model: Model, settings: Settings) -> str:
     endpoint = settings.endpoints.get(name.partition(":")[0])
-    return (endpoint.dialect if endpoint else None) or settings.dialect or model.dialect
+    return (endpoint.dialect if endpoint else None) or settings.dialect or portal.call(choose_model_dialect(model)).name
 
 
 def _read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from toolspeak.cli.completion import complete_model
 from toolspeak.cli.options import TrustProjectOption
 
 
@@ -38,18 +39,43 @@ def trust_command(
 
 
 def config_command(
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="Show the endpoint and the dialect of this model instead, and why they were chosen.",
+            show_default=False,
+            autocompletion=complete_model,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON.")] = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Show the settings and where each came from.
 
     Also shows which settings of a project are ignored because you have not trusted it (see toolspeak trust).
+
+    With --model, shows which endpoint and dialect a model has, and why. If nothing is known of the model, its server is
+    asked whether it supports tool calls.
     """
     from toolspeak.cli import config
     from toolspeak.cli.safe_text import SafeConsole, write_output
     from toolspeak.cli.settings_loader import load_settings
 
     console, loaded = SafeConsole(), load_settings(trust_project=trust_project, quiet=True)
+    if model is not None:
+        from toolspeak.cli.model_explanation import ModelExplanation
+
+        explanation = ModelExplanation(model, loaded)
+        if as_json:
+            write_output(explanation.format_json() + "\n")
+        elif console.is_terminal:
+            console.print(explanation.render_table())
+        else:
+            sys.stdout.write(explanation.format_lines() + "\n")
+        return
     if as_json:
         write_output(config.format_json(loaded) + "\n")
     elif console.is_terminal:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from toolspeak import codec
 from toolspeak.cli.agent_config import AgentConfig
+from toolspeak.cli.attach import describe_attachment, load_attachment
 from toolspeak.cli.files import read_text
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.cli.tools import render_tools
@@ -18,7 +19,7 @@ from toolspeak.cli.why import explain_calls
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact
-from toolspeak.messages import Message
+from toolspeak.messages import Media, Message
 from toolspeak.messages import system as system_message
 from toolspeak.run import Agent
 from toolspeak.settings.files import write_atomically
@@ -33,6 +34,11 @@ class ChatState(Protocol):
     agent: Agent
     messages: tuple[Message, ...]
     facts: tuple[Fact, ...]
+    attachments: tuple[Media, ...]
+
+    def attach(self, media: Media) -> None:
+        """Send an attachment with the next message."""
+        ...
 
     def reconfigure(self, config: AgentConfig) -> None:
         """Continue with another agent. If it cannot be built, the session stays as it is."""
@@ -130,8 +136,18 @@ def _system(chat: ChatState, prompt: str) -> None:
 
 
 def _clear(chat: ChatState, _: str) -> None:
-    chat.messages, chat.facts = (), ()
+    chat.messages, chat.facts, chat.attachments = (), (), ()
     _print(chat, Text("the conversation starts anew", "dim"))
+
+
+def _attach(chat: ChatState, source: str) -> None:
+    if source:
+        chat.attach(load_attachment(source.strip("'\"")))
+        return
+    for media in chat.attachments:
+        _print(chat, Text(f"goes with your next message: {describe_attachment(media)}"))
+    if not chat.attachments:
+        _print(chat, Text("nothing is attached; /attach FILE attaches an image, a PDF or a text", "dim"))
 
 
 def _save(chat: ChatState, file: str) -> None:
@@ -173,7 +189,9 @@ def _format_count(messages: tuple[Message, ...]) -> str:
 
 
 def _print(chat: ChatState, text: Text) -> None:
-    chat.console.print(text, overflow="fold", soft_wrap=not chat.console.is_terminal, highlight=False)
+    is_terminal = chat.console.is_terminal  # elsewhere, lines are neither wrapped nor cut
+    overflow = "fold" if is_terminal else "ignore"
+    chat.console.print(text, overflow=overflow, soft_wrap=not is_terminal, highlight=False)
 
 
 COMMANDS: dict[str, SlashCommand] = {
@@ -182,9 +200,10 @@ COMMANDS: dict[str, SlashCommand] = {
     "model": SlashCommand("[NAME]", "show the model, or use another", _model),
     "dialect": SlashCommand("[NAME]", "show the dialect in which the model calls tools, or use another", _dialect),
     "system": SlashCommand("[TEXT]", "show the system prompt, or set it", _system),
+    "attach": SlashCommand("[FILE]", "send a file with the next message, or list those that are sent", _attach),
     "clear": SlashCommand("", "forget the conversation and start anew", _clear),
     "save": SlashCommand("FILE", "save the conversation in a file", _save),
     "load": SlashCommand("FILE", "continue the conversation of a file", _load),
     "why": SlashCommand("", "explain how the calls in the last answer were read", _why),
-    "quit": SlashCommand("", "leave (as do quit, exit, Ctrl-D and two empty lines)", _quit),
+    "quit": SlashCommand("", "leave (as do quit, exit and Ctrl-D)", _quit),
 }

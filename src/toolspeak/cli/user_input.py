@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from toolspeak.cli.approval import REFUSED_WITHOUT_USER
 from toolspeak.cli.format import format_arguments
+from toolspeak.cli.held_input import HeldInput, read_keys
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.errors import UsageError
 from toolspeak.messages import ToolCall
@@ -19,6 +21,7 @@ from toolspeak.settings import cache_folder
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.history import History
+    from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.output import Output
 
@@ -88,15 +91,26 @@ class TerminalInput:
         self._completions = tuple(completions)
         self._always_approved: set[str] = set()
         self._session: PromptSession[str] | None = None
+        self._held_input = HeldInput(sys.stdin.fileno())
+        self._held_text = ""
+
+    def hold_typed(self) -> AbstractContextManager[None]:
+        """Hold back what is typed while nothing is asked. It becomes the beginning of the next message."""
+        return self._held_input.hold()
 
     def read_message(self) -> str:
-        """Return the next message; Alt-Enter or a backslash at the end of a line continues it on another."""
+        """Return the next message; Alt-Enter or a backslash at the end of a line continues it on another.
+
+        What was typed since the last message stands there already. The user may edit it, and sends it with Enter.
+        """
         from prompt_toolkit.formatted_text import FormattedText
 
         session = self._session = self._session or self._create_editor()
         prompt = FormattedText([("bold ansibrightblue", "You:"), ("", " ")])
+        self._keep_typed(session.input)
+        begun, self._held_text = self._held_text, ""
         try:
-            return session.prompt(prompt, prompt_continuation=_continuation_prompt)
+            return session.prompt(prompt, prompt_continuation=_continuation_prompt, default=begun)
         except KeyboardInterrupt:
             if session.default_buffer.text:
                 return ""
@@ -152,7 +166,16 @@ class TerminalInput:
         from prompt_toolkit import PromptSession
 
         session: PromptSession[str] = PromptSession(output=self._create_output())
+        self._keep_typed(session.input)  # it was not typed as an answer to this question
         return session.prompt(question)
+
+    def _keep_typed(self, source: "Input") -> None:
+        """Add what was typed since the last question to the beginning of the next message."""
+        from prompt_toolkit.input.typeahead import get_typeahead
+
+        unread = "".join(key.data for key in get_typeahead(source))  # keys that came together with the last Enter
+        if typed := read_keys(unread + self._held_input.take()):
+            self._held_text += f"\n{typed}" if self._held_text else typed
 
     # The editor
 

@@ -5,22 +5,26 @@
 - `endpoint.py`: `Endpoint`, an address with its API and key, and `RetryPolicy`. `profiles.py`: what is known of servers
   and model families, as data.
 - `prices.py`: what tokens cost.
+- `dialect_choice.py`: `DialectChoice`, a model's dialect and why it was chosen. `abilities.py` asks a server whether a
+  model supports native tool calls.
 - `http.py`: `HttpModel`, which writes a request in the API of its endpoint (`toolspeak.wire`), sends it with
   `transport.py` (connections, retries, errors) and reads the answer with `answer_reader.py` (bytes → pieces).
 - `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process (`child.py`
   controls the process, `local_server.py` is its program), `cores.py` chooses the threads, `weights/` has the weights.
 """
 
+from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
-from toolspeak.models.model import Model, Request, Sampling, find_model_cost, match_dialect
+from toolspeak.models.model import Model, Request, Sampling, check_attachments, find_model_cost, match_dialect
 from toolspeak.models.profiles import DIALECTS_BY_NAME, SERVERS
 
 __all__ = [
     "DIALECTS_BY_NAME",
     "SERVERS",
+    "DialectChoice",
     "EmbeddedModel",
     "Endpoint",
     "HttpModel",
@@ -28,6 +32,7 @@ __all__ = [
     "Request",
     "RetryPolicy",
     "Sampling",
+    "check_attachments",
     "connect",
     "find_model_cost",
     "match_dialect",

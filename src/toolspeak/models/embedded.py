@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolspeak.events import Usage
+from toolspeak.messages import Media
+from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, get_shared_server
@@ -14,6 +16,7 @@ from toolspeak.models.model import Request
 from toolspeak.models.profiles import SERVERS, choose_dialect
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
 from toolspeak.pieces import Piece
+from toolspeak.wire.media import explain_text_only
 
 
 class EmbeddedModel:
@@ -31,7 +34,7 @@ class EmbeddedModel:
         weights: Path,
         *,
         name: str | None = None,
-        dialect: str | None = None,
+        dialect: str | DialectChoice | None = None,
         threads: int | None = None,
         context: int = CONTEXT_TOKENS,
         slots: int = SLOTS,
@@ -39,7 +42,9 @@ class EmbeddedModel:
     ) -> None:
         self.weights = weights
         self._name = name or f"local:{weights.name}"
-        self._dialect = dialect or choose_dialect(SERVERS["llamacpp"], weights.name)
+        if isinstance(dialect, str):
+            dialect = DialectChoice(name=dialect, reason="given with the model object")
+        self._choice = dialect or choose_dialect(SERVERS["llamacpp"], weights.name)
         self._threads = threads
         self._context = context
         self._slots = slots
@@ -52,7 +57,20 @@ class EmbeddedModel:
 
     @property
     def dialect(self) -> str:
-        return self._dialect
+        return self._choice.name
+
+    @property
+    def dialect_choice(self) -> DialectChoice:
+        """The dialect, and why it was chosen."""
+        return self._choice
+
+    async def choose_dialect(self) -> DialectChoice:
+        """Return the dialect, and why it was chosen. Nothing is asked: that would load the weights."""
+        return self._choice
+
+    def explain_unsupported(self, media: Media) -> str | None:
+        """Return why the model cannot take an attachment, as the rest of a sentence; None for a text file."""
+        return explain_text_only(media)
 
     def __repr__(self) -> str:
         return f"EmbeddedModel({self.name!r})"

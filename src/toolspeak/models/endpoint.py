@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Literal, TypeAlias
 
 from toolspeak._frozen import frozen
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules
+
+AbilityApiName: TypeAlias = Literal["llamacpp", "ollama", "lmstudio"]
+"""The kinds of servers that list what their models can do, each in an API of its own (`abilities.py`)."""
 
 MIN_KEY_CHARS = 6
 """A shorter key is not treated as a secret: "none" and "-" are given where no key is needed, and are ordinary words."""
@@ -52,6 +56,8 @@ class Endpoint:
         retry: How long to wait, and how often to try again.
         vendor: The owner of `extra` data: data of other vendors is not sent to it. By default the vendor of the API.
         leaks_calls: Whether a call may be left in the text of an answer, so that the native dialect reads the text.
+        ability_apis: The APIs in which the server may list what a model can do.
+        origin: Where the address was found, in words for the user.
     """
 
     name: str
@@ -66,6 +72,8 @@ class Endpoint:
     retry: RetryPolicy = RetryPolicy()
     vendor: str | None = None
     leaks_calls: bool = True
+    ability_apis: tuple[AbilityApiName, ...] = ()
+    origin: str = field(default="", compare=False)
 
     @property
     def label(self) -> str:

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING
 
 from toolspeak.errors import ModelError, RateLimited
 from toolspeak.events import Usage
+from toolspeak.messages import Media
+from toolspeak.models.abilities import ask_tool_support, get_tool_support
 from toolspeak.models.answer_reader import AnswerReader
+from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request
+from toolspeak.models.profiles import is_text_only
 from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.media import explain_text_only
 
 if TYPE_CHECKING:
     import aiohttp
@@ -33,11 +38,15 @@ class HttpModel:
         skipped: The number of events in all streams so far that were not JSON objects, and so were skipped.
     """
 
-    def __init__(self, endpoint: Endpoint, model: str, dialect: str = "native") -> None:
+    def __init__(self, endpoint: Endpoint, model: str, dialect: str | DialectChoice = "native") -> None:
         self.endpoint = endpoint
         self.skipped = 0
         self.model = model
-        self._dialect = dialect
+        self._choice = (
+            dialect
+            if isinstance(dialect, DialectChoice)
+            else DialectChoice(name=dialect, reason="given with the model object")
+        )
         self._wire = WIRES[endpoint.api]
         self._vendor = endpoint.vendor or self._wire.VENDOR
 
@@ -47,7 +56,25 @@ class HttpModel:
 
     @property
     def dialect(self) -> str:
-        return self._dialect
+        return self.dialect_choice.name
+
+    @property
+    def dialect_choice(self) -> DialectChoice:
+        """The dialect as far as it is known, and why it was chosen. Nothing is sent."""
+        support = get_tool_support(self.endpoint, self.model) if self._choice.is_guess else None
+        if support is None or support.is_supported is None:
+            return self._choice
+        listed = "tool calls" if support.is_supported else "no tool calls"
+        return DialectChoice(
+            name="native" if support.is_supported else self._choice.name,
+            reason=f"asked the server: it lists {listed} for the model ({support.source})",
+        )
+
+    async def choose_dialect(self) -> DialectChoice:
+        """Return the dialect and why it was chosen, after asking the server once if the dialect would be a guess."""
+        if self._choice.is_guess:
+            await ask_tool_support(self.endpoint, self.model)
+        return self.dialect_choice
 
     @property
     def leaks_calls(self) -> bool:
@@ -58,6 +85,10 @@ class HttpModel:
         from toolspeak.models.prices import find_cost
 
         return find_cost(self.endpoint, self.model, usage)
+
+    def explain_unsupported(self, media: Media) -> str | None:
+        """Return why the model cannot take an attachment, as the rest of a sentence; None if nothing is known of it."""
+        return (explain_text_only(media) if is_text_only(self.model) else None) or self._wire.explain_unsupported(media)
 
     def __repr__(self) -> str:
         return f"HttpModel({self.name!r}, {self.endpoint.base_url!r})"

@@ -7,6 +7,7 @@ from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
 from toolspeak.errors import UsageError
+from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, choose_dialect
@@ -116,7 +117,8 @@ def connect(
             key=(key or "").strip() or endpoint.key,
             headers={**endpoint.headers, **(headers or {})},
         )
-    return HttpModel(endpoint, found.model, dialect or found.dialect)
+    choice = DialectChoice(name=dialect, reason="given to connect(dialect=…)") if dialect else found.dialect_choice
+    return HttpModel(endpoint, found.model, choice)
 
 
 def _check_headers(headers: object) -> None:
@@ -145,6 +147,10 @@ def _on_known_server(
         retry=retry or RetryPolicy(),
         vendor=where,
         leaks_calls=server.leaks_calls or base_url != server.base_url,  # at another address, any server may answer
+        ability_apis=server.ability_apis,
+        origin=f"the profile of {where}"
+        if base_url == server.base_url
+        else f"the environment variable {server.url_variable}",
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))
 
@@ -214,6 +220,8 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         retry=retry or RetryPolicy(),
         vendor=where,
         leaks_calls=server.leaks_calls,
+        ability_apis=server.ability_apis,
+        origin="the name; an unknown server" if server is UNKNOWN_SERVER else f"the name; the profile of {where}",
     )
     return HttpModel(endpoint, model or "default", choose_dialect(server, model))
 
@@ -253,6 +261,8 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
         reads_control_tokens=server.reads_control_tokens,
         retry=retry or RetryPolicy(),
         leaks_calls=server.leaks_calls or address != server.base_url,
+        ability_apis=server.ability_apis,
+        origin=f"a client of {library}",
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))
 

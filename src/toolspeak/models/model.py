@@ -1,12 +1,14 @@
 """`Model`: what the rest of the package needs of a model. It is asked with a `Request`, and answers in pieces."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import NATIVE, Dialect, Shown
 from toolspeak.dialects.native import NATIVE_WITHOUT_LEAKS
+from toolspeak.errors import UsageError
 from toolspeak.events import Usage
+from toolspeak.messages import Media, Message
 from toolspeak.pieces import Piece
 
 
@@ -53,8 +55,14 @@ class Model(Protocol):
     """A model that can be asked. `HttpModel` and `EmbeddedModel` are two; any class with these members is one.
 
     A model may also have an attribute `leaks_calls`. If it is False, the text of its answers is not searched for calls
-    in the native dialect. Without the attribute the text is searched, since any server may be behind the model. And it
-    may have a method `cost(usage)` that returns what these tokens cost, in US dollars, or None if the price is unknown.
+    in the native dialect. Without the attribute the text is searched, since any server may be behind the model.
+
+    And it may have a method `explain_unsupported(media)`, which is called with each attachment before a run. If the
+    model cannot take the attachment, it returns the rest of a sentence that begins with the model's name, such as
+    "takes no images"; otherwise None.
+
+    And it may have a method `cost(usage)` that returns what these tokens cost, in US dollars, or None if the price is
+    unknown.
     """
 
     @property
@@ -79,6 +87,21 @@ def find_model_cost(model: Model, usage: Usage) -> float | None:
     """Return what these tokens cost with a model, in US dollars; None if the price is unknown."""
     cost: Callable[[Usage], float | None] | None = getattr(model, "cost", None)
     return None if cost is None else cost(usage)
+
+
+def check_attachments(model: Model, messages: Iterable[Message]) -> None:
+    """Check that a model takes all attachments of the user, as far as it is known.
+
+    Raises:
+        UsageError: The model cannot take one of them.
+    """
+    explain: Callable[[Media], str | None] | None = getattr(model, "explain_unsupported", None)
+    if explain is None:
+        return
+    attachments = (part for message in messages if message.role == "user" for part in message.parts)
+    for media in attachments:
+        if isinstance(media, Media) and (reason := explain(media)):
+            raise UsageError(f"{model.name} {reason}")
 
 
 def match_dialect(dialect: Dialect, model: Model) -> Dialect:

@@ -8,6 +8,8 @@ overrides a profile.
 import re
 
 from toolspeak._frozen import frozen
+from toolspeak.models.dialect_choice import DialectChoice
+from toolspeak.models.endpoint import AbilityApiName
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
@@ -30,6 +32,7 @@ class ServerProfile:
         rules: How it needs schemas changed.
         reads_control_tokens: Whether it tokenises the text of messages together with its chat template, so that a
             control token in the text counts as one.
+        ability_apis: The APIs in which it may list what a model can do.
     """
 
     base_url: str
@@ -42,6 +45,7 @@ class ServerProfile:
     quirks: Quirks = Quirks()
     rules: SchemaRules = SchemaRules()
     reads_control_tokens: bool = False
+    ability_apis: tuple[AbilityApiName, ...] = ()
 
 
 @frozen
@@ -108,6 +112,7 @@ SERVERS: dict[str, ServerProfile] = {
     "lmstudio": ServerProfile(
         base_url="http://127.0.0.1:1234/v1",
         url_variable="LMSTUDIO_BASE_URL",
+        ability_apis=("lmstudio",),
         key_variable="LM_API_TOKEN",
         reliable_tool_calls=False,
         reads_control_tokens=True,
@@ -116,6 +121,7 @@ SERVERS: dict[str, ServerProfile] = {
     "ollama": ServerProfile(
         base_url="http://127.0.0.1:11434/v1",
         url_variable="OLLAMA_HOST",
+        ability_apis=("ollama",),
         url_has_no_version=True,
         reliable_tool_calls=False,
         reads_control_tokens=True,
@@ -124,6 +130,7 @@ SERVERS: dict[str, ServerProfile] = {
     "llamacpp": ServerProfile(
         base_url="http://127.0.0.1:8080/v1",
         url_variable="LLAMACPP_BASE_URL",
+        ability_apis=("llamacpp",),
         key_variable="LLAMA_API_KEY",
         reliable_tool_calls=False,
         reads_control_tokens=True,
@@ -140,7 +147,11 @@ SERVERS: dict[str, ServerProfile] = {
 }
 
 UNKNOWN_SERVER = ServerProfile(
-    base_url="", reliable_tool_calls=False, reads_control_tokens=True, quirks=Quirks(allowed_tools=False)
+    base_url="",
+    reliable_tool_calls=False,
+    reads_control_tokens=True,
+    quirks=Quirks(allowed_tools=False),
+    ability_apis=("llamacpp", "ollama", "lmstudio"),
 )
 """A server of which only the address is known. It may be any local server, so the careful assumptions hold."""
 
@@ -157,13 +168,35 @@ DIALECTS_BY_NAME: tuple[ModelFamily, ...] = (
 )
 """The families by the names of their models; the first that matches decides."""
 
+TEXT_ONLY_NAMES = re.compile(
+    r"gpt-3\.5|gpt-oss|\bo[13]-mini|deepseek-(chat|reasoner|v3|r1|coder)|llama-?3\.[13]\b"
+    r"|qwen-?(2\.5|3)-coder|codestral|codellama|codegemma|starcoder"
+)
+"""What the names of models contain that take no images, sounds or documents. Of other names nothing is known."""
+
 DEFAULT_DIALECT = "python"
 """The dialect of a model of no known family, on a server whose own tool calls are not reliable."""
 
 
-def choose_dialect(server: ServerProfile, model: str) -> str:
-    """Return the dialect in which a model on this server calls tools best, as far as is known."""
+def is_text_only(model: str) -> bool:
+    """Whether a model is known to take text only, by its name."""
+    return TEXT_ONLY_NAMES.search(model.lower()) is not None
+
+
+def choose_dialect(server: ServerProfile, model: str) -> DialectChoice:
+    """Return the dialect in which a model on this server calls tools best, as far as is known without asking."""
     if server.reliable_tool_calls:
-        return "native"
+        return DialectChoice(name="native", reason=f"the profile of {find_server_name(server) or 'the server'}")
     name = model.lower()
-    return next((family.dialect for family in DIALECTS_BY_NAME if re.search(family.pattern, name)), DEFAULT_DIALECT)
+    for family in DIALECTS_BY_NAME:
+        # It is no guess, so the server is not asked: families were measured, and a server that lists tool calls for a
+        # model says that it accepts them, not that the model is good at them.
+        if found := re.search(family.pattern, name):
+            return DialectChoice(name=family.dialect, reason=f"the family of the model, by {found[0]!r} in its name")
+    where = " on an unknown server" if server is UNKNOWN_SERVER else ""
+    return DialectChoice(name=DEFAULT_DIALECT, reason=f"the default for an unknown model{where}", is_guess=True)
+
+
+def find_server_name(server: ServerProfile) -> str | None:
+    """Return the name of a known server; None for another one."""
+    return next((name for name, each in SERVERS.items() if each is server), None)

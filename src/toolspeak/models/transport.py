@@ -30,6 +30,9 @@ MAX_CONNECTIONS = 1000
 RETRYABLE_STATUSES = frozenset({408, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed."""
 
+MAX_FETCHED_BYTES = 4_000_000
+"""Bytes that are read of what a server says about a model. It may hold templates and licenses."""
+
 MAX_ERROR_BYTES = 65_536
 """Bytes of the body of an error response that are read."""
 
@@ -62,6 +65,10 @@ class RequestFailed(Exception):
         self.error = error
         self.wait = wait
         self.can_retry = can_retry
+
+
+class NotReached(Exception):
+    """A server cannot be reached, or is not ready yet."""
 
 
 class Pool:
@@ -161,21 +168,64 @@ async def _send(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientRes
         )
     except (*CONNECTION_ERRORS, ValueError) as error:
         failure = _build_connection_failure(endpoint, error)
-        _log_request(endpoint, path, started, "no response")
+        _log_request("POST", endpoint.base_url + path, started, "no response")
     else:
-        _log_request(endpoint, path, started, response.status)
+        _log_request("POST", endpoint.base_url + path, started, response.status)
         if 200 <= response.status < 300:
             return response
         failure = await _build_status_failure(endpoint, response)
     raise failure  # outside of the except block, so that aiohttp's exception is not kept
 
 
-def _log_request(endpoint: Endpoint, path: str, started: float, status: int | str) -> None:
+async def fetch(endpoint: Endpoint, address: str, body: bytes | None, timeout: float) -> bytes:
+    """Send one request beside those for answers, and return the body of its response.
+
+    The body is empty if the server has nothing at this address, breaks the connection, or needs longer than `timeout`
+    seconds.
+
+    Args:
+        endpoint: The endpoint, whose key and headers are sent.
+        address: An address of the same server.
+        body: What is posted; None to send a GET request.
+        timeout: Seconds for everything.
+
+    Raises:
+        NotReached: The server cannot be reached, or is not ready yet.
+    """
+    session = await _get_pool().session()
+    method, started = "GET" if body is None else "POST", time.perf_counter()
+    status: int | str = "no response"
+    data = b""
+    try:
+        async with session.request(
+            method,
+            address,
+            data=body,
+            headers=_build_headers(endpoint),
+            timeout=aiohttp.ClientTimeout(total=timeout),
+            proxy=_find_proxy(endpoint.base_url),
+            allow_redirects=False,
+        ) as response:
+            status = response.status
+            if status == 200:
+                while len(data) < MAX_FETCHED_BYTES and (chunk := await response.content.readany()):
+                    data += chunk
+    except aiohttp.ClientConnectorError:
+        status = "not reached"
+    except (*CONNECTION_ERRORS, ValueError):
+        data = b""
+    _log_request(method, address, started, status)
+    if status in ("not reached", 503):
+        raise NotReached  # outside of the except block, so that aiohttp's exception is not kept
+    return data
+
+
+def _log_request(method: str, address: str, started: float, status: int | str) -> None:
     """Log a request: no header and no query, which may hold a key."""
     if LOG.isEnabledFor(logging.DEBUG):
-        parts = urlsplit(endpoint.base_url + path)
+        parts = urlsplit(address)
         address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        LOG.debug("POST %s: %s after %.3f s", address, status, time.perf_counter() - started)
+        LOG.debug("%s %s: %s after %.3f s", method, address, status, time.perf_counter() - started)
 
 
 def _release(response: aiohttp.ClientResponse) -> None:

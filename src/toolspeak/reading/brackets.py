@@ -61,6 +61,7 @@ class BracketReader:
             if char == ",":
                 if after_comma:
                     cursor.note_repair("syntax")
+                    cursor.note_doubt("comma")
                 source.pos += 1
                 commas += 1
                 after_comma = True
@@ -71,6 +72,8 @@ class BracketReader:
                 break
             if not after_comma:
                 self._rules.check_missing_comma(char)
+                if cursor.choices is None and cursor.quotes is None and cursor.doubt is not None:
+                    yield from cursor.doubt.resolve()
             yield from read_item(char)
             after_comma, some = False, True
         cursor.open.pop()
@@ -104,6 +107,7 @@ class BracketReader:
             return False
         elif char in "])}" and char not in self._cursor.open:
             raise ReadError(f"there is a {char} where none is open")
+        self._cursor.note_doubt("closer")
         self._cursor.note_repair("closers")
         return True
 
@@ -113,7 +117,9 @@ class BracketReader:
     def read_key(self) -> Reading[str]:
         """Read the key of an object, quoted or not."""
         source = self._source
-        if (opener := (yield from self._strings.peek_opener())) is not None:
+        opener = yield from self._strings.peek_opener()
+        self._cursor.key_quote = opener or ""
+        if opener is not None:
             text = yield from self._strings.read(opener, "key")
             if not isinstance(text, str):
                 raise ReadError("a key holds an expression")
@@ -130,8 +136,8 @@ class BracketReader:
         self._cursor.note_repair("syntax")
         return key
 
-    def read_colon(self, key: str) -> Reading[None]:
-        """Read the sign between `key` and its value: `:`, `=` or `=>`."""
+    def read_colon(self, key: str) -> Reading[str]:
+        """Read the sign between `key` and its value, `:`, `=` or `=>`, and return its first character."""
         char = yield from self._space.skip()
         if char == "":
             raise Truncated
@@ -140,5 +146,8 @@ class BracketReader:
         self._source.pos += 1
         if char == "=":
             self._cursor.note_repair("syntax")
+            if not self._in_code:  # in code, it is a default value
+                self._cursor.note_doubt("sign")
             if (yield from self._source.starts_with(">")):
                 self._source.pos += 1
+        return char

@@ -14,16 +14,25 @@ is a malformed call; what was not announced is left to be read as text.
 import re
 from typing import Any
 
+from toolspeak.events import CallStarted
 from toolspeak.reading.code_calls import CodeCallReader
-from toolspeak.reading.cursor import Cursor, ReadError
+from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError
+from toolspeak.reading.doubt import (
+    CallDoubt,
+    Meaning,
+    is_call_settled,
+    is_item_settled,
+    may_end_later,
+    skip_block,
+)
 from toolspeak.reading.elements import ElementReader
 from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.raw_calls import RawCallReader
 from toolspeak.reading.sections import CALL_SECTION, SectionReader
-from toolspeak.reading.shapes import CallDetector, NotACall, find_calls
+from toolspeak.reading.shapes import CallDetector, NotACall, find_calls, find_meaning
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import BLANKS
-from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole
+from toolspeak.reading.string_ends import BLANKS
+from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole, reread_object
 from toolspeak.reading.tokens import FIRST_CHARS, INLINE_FIRST_CHARS, UNCLOSED_OPENERS, is_tag_start, next_token
 from toolspeak.reading.values import ValueReader
 
@@ -149,23 +158,22 @@ class CallReader:
             return 0
         mark = source.mark()
         self.cursor.reset()
+        self.cursor.announced = explicit
         call = None
         try:
             if char == "{":
                 detector = CallDetector(self.emitter, explicit=explicit)
+                is_settled = is_item_settled if self._nesting else is_call_settled
+                doubt = CallDoubt(self.cursor, mark, reread_object, self._find_meaning, is_settled)
                 try:
-                    value = yield from self.values.read_object(detector)
+                    value = yield from doubt.read(self.values.read_object(detector))
                 finally:
                     call = detector.call
                 return self._emit_calls(value, call, explicit, source.since(mark))
             if char == "[":
                 if self._nesting > MAX_LIST_NESTING:
                     raise NotACall
-                self._nesting += 1
-                try:
-                    return (yield from self._read_list(explicit))
-                finally:
-                    self._nesting -= 1
+                return (yield from self._read_list(explicit, mark))
             if char == "<" and (yield from source.starts_with(CALL_SECTION)):
                 return (yield from self._sections.read_call())
             if char == "<":
@@ -183,6 +191,10 @@ class CallReader:
             source.rewind(mark)
             return 0
         except ReadError as error:
+            if isinstance(error, Ambiguous):
+                if self._nesting:
+                    raise
+                yield from skip_block(self.cursor)
             raw = source.since(mark)
             if call is not None:
                 call.fail(raw, error.reason, error.hint)
@@ -191,9 +203,11 @@ class CallReader:
             else:
                 source.rewind(mark)
                 return 0
-            yield from self._skip_malformed()
+            if not isinstance(error, Ambiguous):
+                yield from self._skip_malformed()
             return 1
         finally:
+            self.cursor.open = []
             source.unmark()
 
     def _skip_malformed(self) -> Reading[None]:
@@ -242,52 +256,108 @@ class CallReader:
                 self.emitter.emit_unknown_tool(name, raw)
         return len(found)
 
-    def _read_list(self, explicit: bool) -> Reading[int]:
-        """Read a list of calls, and emit each as soon as it is complete; their number, with malformed calls.
+    def _read_list(self, explicit: bool, mark: int) -> Reading[int]:
+        """Read a list of calls; their number. They are emitted together, since quotes in one can undo those before it.
+
+        Args:
+            explicit: Whether a call was announced.
+            mark: Where the list begins.
+        """
+        if self._nesting:
+            return (yield from self._read_list_items(explicit))
+        self.emitter.pause()
+        try:
+            count = yield from self._read_list_items(explicit)
+            is_settled = not count or (yield from is_call_settled(self.cursor))
+            if not is_settled and (yield from may_end_later(self.cursor, self.source.here)):
+                raise Ambiguous
+            return count
+        except Ambiguous as error:
+            started = next((event.name for event in self.emitter.events if isinstance(event, CallStarted)), None)
+            self.emitter.drop_paused()
+            yield from skip_block(self.cursor)
+            raw = self.source.since(mark)
+            self.emitter.emit_malformed(started or self.code.find_called_tool(raw), raw, error.reason, error.hint)
+            return 1
+        finally:
+            self.emitter.resume()
+
+    def _read_list_items(self, explicit: bool) -> Reading[int]:
+        """Read the calls between brackets; the opening bracket is next.
 
         An item that is whole and no call is malformed, and its neighbours count. If a text or a bracket in an item is
         broken, nobody knows where the item ends: then the list ends with it.
         """
         source = self.source
         source.pos += 1
+        self._nesting += 1
         total = 0
         refused: list[str] = []  # items before the first call: without a call, the list is data
-        while True:
-            char = yield from self.values.skip_space()
-            if char == "]":
-                source.pos += 1
-                if not total and (refused or not explicit):
-                    raise NotACall
-                return total
-            if char == ",":
-                source.pos += 1
-                continue
-            item = source.mark()
+        source.mark()
+        try:
+            while True:
+                char = yield from self.values.skip_space()
+                if char == "]":
+                    source.pos += 1
+                    if not total and (refused or not explicit):
+                        raise NotACall
+                    return total
+                if char == ",":
+                    source.pos += 1
+                    continue
+                count, skipped = yield from self._read_list_item(char, total, explicit=explicit)
+                if not count and skipped is None:
+                    if not total:
+                        raise NotACall
+                    return total
+                if skipped and explicit:
+                    refused.append(skipped)
+                total += count
+                if total:
+                    total += self._refuse_items(refused)
+                    refused = []
+        finally:
+            source.unmark()
+            self._nesting -= 1
+
+    def _read_list_item(self, char: str, total: int, *, explicit: bool) -> Reading[tuple[int, str | None]]:
+        """Read an item of a list; the number of its calls, and its text if it is a whole value but no call.
+
+        Args:
+            char: The character with which the item begins.
+            total: The number of calls before it in the list.
+            explicit: Whether calls were announced.
+        """
+        source = self.source
+        mark = source.mark()
+        try:
             count = 0
             if char.isalpha() or char == "_":
                 count = yield from self.code.read_item(total)
             elif char and char in "{[":
                 count = yield from self._read_one(char, explicit=explicit or total > 0)
-            is_refused = not count and explicit and (yield from self._skip_item(item))
-            if is_refused:
-                refused.append(source.since(item))
+            if count:
+                doubts = {kind for kind, _ in self.cursor.doubts} - {"rest"}
+                if total and (self.cursor.quotes is not None or doubts):
+                    raise Ambiguous  # the strings of the calls before may go on in this one
+                return count, None
+            if (explicit or total) and (yield from self._skip_item(mark)):
+                return 0, source.since(mark)
+            if total and (yield from may_end_later(self.cursor, mark)):
+                raise Ambiguous
+            return 0, None
+        finally:
             source.unmark()
-            if not count and not is_refused:
-                if not total:
-                    raise NotACall
-                return total
-            total += count
-            if total:
-                total += self._refuse_items(refused)
-                refused = []
 
     def _skip_item(self, start: int) -> Reading[bool]:
         """Skip an item of a list that is no call, from `start`; whether it is a whole value that ends at a comma."""
         source = self.source
         source.rewind(start)
+        cursor = Cursor(source, self.cursor.keys)
+        values = ValueReader(cursor)
         try:
-            yield from self.values.read_value()
-            return (yield from self.values.skip_space()) in (",", "]")
+            yield from values.read_value()
+            return (yield from values.skip_space()) in (",", "]") and not cursor.doubts
         except ReadError:
             return False
 
@@ -304,6 +374,9 @@ class CallReader:
         value = read_whole(text, self.cursor.keys)
         self.cursor.note_repair("shape")
         return self._emit_calls(value, None, explicit=False, raw=text)
+
+    def _find_meaning(self, value: Any) -> Meaning | None:
+        return find_meaning(value, self.emitter)
 
     # A name, then its arguments
 

@@ -1,19 +1,25 @@
 """Calls in code: statements are read (`code/statements.py`), interpreted (`code/interpreter.py`) and emitted."""
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from toolspeak.reading.code.budget import Budget
 from toolspeak.reading.code.interpreter import Interpreter
 from toolspeak.reading.code.rules import HINT
 from toolspeak.reading.code.statements import StatementReader
-from toolspeak.reading.code.syntax import NoOp, Statement
-from toolspeak.reading.cursor import Cursor, ReadError, Truncated
+from toolspeak.reading.code.syntax import Invocation, Name, NoOp, ObjectLiteral, Statement, walk
+from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
+from toolspeak.reading.doubt import QUOTE, CallDoubt, Meaning, run_to_end, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.shapes import NotACall
-from toolspeak.reading.source import Reading
+from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.tokens import next_token
 from toolspeak.spec import ToolSpec
 
+T = TypeVar("T")
+
+STATEMENT_END = re.compile(r"[ \t\r;}]*")
 CALLED_NAME = re.compile(r"([\w.$]+)\s*\(")
 BEFORE_DEFINED_NAME = re.compile(r"(?:def|function)\s+$")
 
@@ -39,12 +45,11 @@ class CodeCallReader:
         names = self._emitter.names
         return Interpreter(self._emitter.specs, names, self._budget, self._emit_call, self._refuse_call)
 
-    def _begin_code(self, *, python: bool = False) -> StatementReader:
-        """Return the reader of statements, ready for a new piece of code."""
+    def _begin_code(self, *, python: bool = False) -> None:
+        """Prepare the reader of statements for a new piece of code."""
         if self._statements is None:
             self._statements = StatementReader(self._cursor)
         self._statements.begin(python=python)
-        return self._statements
 
     def forget(self) -> None:
         """Forget all names that were bound so far: the text so far was reasoning."""
@@ -63,18 +68,21 @@ class CodeCallReader:
             NotACall: The first item cannot be read and calls no tool.
         """
         source = self._source
-        statements = self._begin_code()
+        self._begin_code()
         mark = source.mark()
         try:
-            statement = yield from statements.read_list_item()
+            statement = yield from self._read_certain(mark, StatementReader.read_list_item)
             if (yield from source.is_at_end()) and not source.ended_well:
                 raise Truncated
+        except Ambiguous:
+            raise
         except ReadError as error:
             raw = source.since(mark)
-            if count_before and self._find_called_tool(raw) is None:
+            if count_before and self.find_called_tool(raw) is None:
                 return 0
             return self._emit_malformed(error, raw)
         finally:
+            self._cursor.open = []
             source.unmark()
         self._budget.extend(source.here - mark)
         return self._follow(statement, "")
@@ -89,14 +97,17 @@ class CodeCallReader:
             NotACall: The statement calls no tool.
         """
         source = self._source
-        statements = self._begin_code()
+        self._begin_code()
         mark = source.mark()
         try:
             self._interpreter.stopped = False
-            statement = yield from statements.read_line()
+            self._cursor.announced = explicit
+            statement = yield from self._read_certain(mark, StatementReader.read_line)
         except ReadError as error:
-            if not isinstance(error, Truncated) and not explicit:
+            if not isinstance(error, Truncated | Ambiguous) and not explicit:
                 raise NotACall from None
+            if isinstance(error, Ambiguous):
+                yield from skip_block(self._cursor)
             return self._emit_malformed(error, source.since(mark))
         finally:
             raw = source.since(mark)
@@ -116,14 +127,14 @@ class CodeCallReader:
         Statements before the first call are emitted as text.
         """
         source = self._source
-        statements = self._begin_code(python=python)
+        self._begin_code(python=python)
         self._interpreter.stopped = False
         count = 0
         while True:
             mark = source.mark()
             try:
                 self._cursor.reset()
-                statement = yield from statements.read()
+                statement = yield from self._read_certain(mark, StatementReader.read)
                 raw = source.since(mark)
                 if statement is None:
                     if not count:
@@ -135,6 +146,8 @@ class CodeCallReader:
                     self._emitter.emit_text(raw)
                 count += calls
             except ReadError as error:
+                if isinstance(error, Ambiguous):
+                    yield from skip_block(self._cursor)
                 raw = source.since(mark)
                 try:
                     count += self._emit_malformed(error, raw)
@@ -144,12 +157,90 @@ class CodeCallReader:
             finally:
                 source.unmark()
 
+    def _read_certain(self, mark: int, read: Callable[[StatementReader], Reading[T]]) -> Reading[T]:
+        """Read a statement that begins at `mark`, of which there must be no second reading."""
+        cursor = self._cursor
+        statements = self._statements or StatementReader(cursor)
+        python = statements.python
+
+        def reread(other: Cursor) -> Reading[Any]:
+            again = StatementReader(other)
+            again.begin(python=python)
+            # A statement of a block is read like a line: one that cannot be read is no reading, and is not skipped.
+            return StatementReader.read_line(again) if read is StatementReader.read else read(again)
+
+        doubt = CallDoubt(cursor, mark, reread, self._find_meaning, self._is_line_sound)
+        in_block = cursor.announced or bool(cursor.block_end)
+        statement = yield from doubt.read(read(statements), may_be_prose=not in_block)
+        if isinstance(statement, NoOp) and statement.reason:
+            raw = self._source.since(mark)
+            if QUOTE.search(raw) and self.find_called_tool(raw) and (yield from doubt.has_reading()):
+                raise Ambiguous
+        return statement
+
+    def _is_line_sound(self, cursor: Cursor) -> Reading[bool]:
+        """Whether the rest of the line after a statement can be read too; mostly there is none."""
+        source = cursor.source
+        if (yield from source.peek(1)) in ("", "\n", "\r", ",", "]", "`"):
+            return True
+        mark = source.mark()
+        try:
+            if (yield from source.read_while(STATEMENT_END)) and (yield from source.peek(1)) in ("", "\n"):
+                return True
+            if (yield from next_token(source)) is not None or (yield from source.peek(3)) == "```":
+                return True
+            line = yield from source.read_line()
+        finally:
+            source.rewind(mark)
+            source.unmark()
+        return self._can_read(line)
+
+    def _can_read(self, line: str) -> bool:
+        """Whether a line consists of statements that can be read."""
+        source = Source()
+        source.feed(line + "\n")
+        source.ended = True
+        cursor = Cursor(source, self._cursor.keys)
+        statements = StatementReader(cursor)
+        try:
+            while run_to_end(statements.read_line()) is not None:
+                pass
+        except ReadError:
+            return False
+        rest = source.text[source.pos :].strip()
+        return not cursor.doubts and (not rest or (rest[0] == "<" and QUOTE.search(rest) is None))
+
+    def _find_meaning(self, statement: Statement | None) -> Meaning | None:
+        """Return what a statement calls; None if it could not be read."""
+        if statement is None:
+            return None
+        nodes = list(walk([statement]))
+        if any(isinstance(node, NoOp) and node.reason for node in nodes):
+            return None
+        is_complete = all(self._has_required(node) for node in nodes if isinstance(node, Invocation))
+        return Meaning(calls=statement, is_complete=is_complete)
+
+    def _has_required(self, node: Invocation) -> bool:
+        """Whether a call of a tool leaves out no required argument; True for any other call."""
+        tool = self._emitter.names.resolve(node.callee.name) if isinstance(node.callee, Name) else None
+        if tool is None:
+            return True
+        given = {key for key, _ in node.keywords}
+        args = len(node.args)
+        if args == 1 and isinstance(node.args[0], ObjectLiteral):
+            given |= {key for key, _ in node.args[0].items}
+            args = 0
+        if None in given:
+            return True
+        required = self._emitter.specs[tool].parameters.get("required", ())
+        return sum(key not in given for key in required) <= args
+
     def _follow(self, statement: Statement, raw: str) -> int:
         """Interpret a statement; return the number of events that were emitted for it."""
         before = len(self._emitter.events)
         if isinstance(statement, NoOp):
             self._interpreter.lose_track(raw)
-            tool = self._find_called_tool(raw) if statement.reason else None
+            tool = self.find_called_tool(raw) if statement.reason else None
             if tool is not None:
                 self._emitter.emit_malformed(tool, raw.strip(), statement.reason, HINT)
         else:
@@ -162,7 +253,7 @@ class CodeCallReader:
                 self._emitter.emit_malformed(None, raw, "it is nested too deeply", "Write plain calls, one per line.")
         return len(self._emitter.events) - before
 
-    def _find_called_tool(self, raw: str) -> str | None:
+    def find_called_tool(self, raw: str) -> str | None:
         """Return the first tool that a piece of code calls, as far as names and parentheses tell."""
         for match in CALLED_NAME.finditer(raw[:2000]):
             if not BEFORE_DEFINED_NAME.search(raw[: match.start()]) and (tool := self._emitter.names.resolve(match[1])):
@@ -175,7 +266,7 @@ class CodeCallReader:
         Raises:
             NotACall: The code calls no tool.
         """
-        tool = self._find_called_tool(raw)
+        tool = self.find_called_tool(raw)
         if tool is None:
             raise NotACall
         self._emitter.emit_malformed(tool, raw, error.reason, error.hint)

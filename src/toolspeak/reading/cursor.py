@@ -4,8 +4,10 @@ Strings, values, expressions and statements are read by classes of their own, an
 is one repair tier and one stack of brackets, and no reader copies them from another.
 """
 
+from typing import Literal, Protocol, TypeAlias
+
 from toolspeak.events import Repair
-from toolspeak.reading.source import Source
+from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.trace import Trace
 
 TIERS: tuple[Repair, ...] = ("none", "syntax", "quotes", "closers", "shape")
@@ -13,6 +15,14 @@ TIERS: tuple[Repair, ...] = ("none", "syntax", "quotes", "closers", "shape")
 
 MAX_EXPRESSION_NESTING = 32
 """How deeply expressions of code may be nested."""
+
+QuoteRole: TypeAlias = Literal["close", "content", "forgotten"]
+"""What a quote inside a string is: its end, text, or the opening quote of the next key, before which the end was
+forgotten."""
+
+
+UNESCAPED: tuple[str, int] = ("unescaped", -1)
+"""The repair that takes quotes and line ends for the content of strings, wherever they are."""
 
 
 class ReadError(Exception):
@@ -30,6 +40,37 @@ class Truncated(ReadError):
         super().__init__(reason, "Write the whole call again, shorter if it was cut off by a limit.")
 
 
+class Ambiguous(ReadError):
+    """Quotes inside a string leave more than one reading of a call, or none."""
+
+    def __init__(
+        self,
+        reason: str = "the text between quotes holds quotes, so it is not certain where it ends",
+        hint: str = "Escape each quote inside the text with a backslash, or put the text in a fenced block.",
+    ) -> None:
+        super().__init__(reason, hint)
+
+
+class QuoteChoices(Protocol):
+    """Decides what quotes are where several readings of one text are tried."""
+
+    def choose(self, place: int, options: tuple[QuoteRole, ...]) -> QuoteRole:
+        """Return which of `options` the quote at `place` is in this reading."""
+        ...
+
+
+class Doubt(Protocol):
+    """Decides what the quotes of a call are by its whole text."""
+
+    def resolve(self) -> Reading[None]:
+        """Set the `quotes` of the cursor to those of the only reading.
+
+        Raises:
+            Ambiguous: There is more than one reading, or none.
+        """
+        ...
+
+
 class Cursor:
     """A place in a source, with the state of what is being read there.
 
@@ -40,9 +81,31 @@ class Cursor:
         tier: The gravest repair so far.
         has_words: Whether a text without quotes was read, so that a lone quote may belong to that text.
         trace: Where repairs are noted with their places; None if nobody asks.
+        key_quote: The quote before the latest key; "" if that key had none.
+        quotes: What the quotes of the call at hand are, by their place, once that has been decided.
+        choices: Decides what quotes are while a text is read in several ways; None in the first reading.
+        doubt: Decides what the quotes of the call at hand are; None where a call cannot be doubted as a whole.
+        doubts: The repairs of the call at hand that quotes inside a string may have caused, by kind and place.
+        announced: Whether a token announced the call at hand, so that a token ends its block.
+        block_end: The fence or tag that ends the block of the call at hand; "" without one.
     """
 
-    __slots__ = ("_depth", "has_words", "keys", "open", "source", "tier", "trace")
+    __slots__ = (
+        "_depth",
+        "announced",
+        "block_end",
+        "choices",
+        "doubt",
+        "doubts",
+        "has_words",
+        "key_quote",
+        "keys",
+        "open",
+        "quotes",
+        "source",
+        "tier",
+        "trace",
+    )
 
     def __init__(self, source: Source, keys: frozenset[str] = frozenset(), trace: Trace | None = None) -> None:
         self.source = source
@@ -51,6 +114,13 @@ class Cursor:
         self.tier: Repair = "none"
         self.trace = trace
         self.has_words = False
+        self.key_quote = '"'
+        self.quotes: dict[int, QuoteRole] | None = None
+        self.choices: QuoteChoices | None = None
+        self.doubt: Doubt | None = None
+        self.doubts: set[tuple[str, int]] = set()
+        self.announced = False
+        self.block_end = ""
         self._depth = 0
 
     def reset(self) -> None:
@@ -58,9 +128,21 @@ class Cursor:
         self.open = []
         self.tier = "none"
         self.has_words = False
+        self.key_quote = '"'
+        self.quotes = None
+        self.doubt = None
+        self.doubts = set()
         self._depth = 0
         if self.trace is not None:
             self.trace.begin()
+
+    def note_unescaped(self) -> None:
+        """Note that a string holds a quote, or a line end in code, that should have been escaped."""
+        self.doubts.add(UNESCAPED)
+
+    def note_doubt(self, kind: str) -> None:
+        """Note a repair that quotes inside a string may have made necessary: a missing comma, a comment."""
+        self.doubts.add((kind, self.source.here))
 
     def note_repair(self, tier: Repair) -> None:
         """Note a repair; the gravest counts."""

@@ -14,7 +14,7 @@ from toolspeak.reading.cursor import ReadError, Truncated
 from toolspeak.reading.forms import MINIMAX_MARK as MARK
 from toolspeak.reading.shapes import NotACall
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS
+from toolspeak.reading.string_ends import BLANKS
 from toolspeak.reading.tags import NAME_ATTRIBUTE, TagReader
 from toolspeak.spec import Schema
 

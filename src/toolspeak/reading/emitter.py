@@ -53,6 +53,32 @@ class EventEmitter:
         self.held_was_shown = False
         self._count = 0
         self._held = ""
+        self._paused_at: int | None = None
+
+    def take_events(self) -> list[Event]:
+        """Hand out the events so far, but none since a pause."""
+        if self._paused_at is None:
+            events, self.events = self.events, []
+        else:
+            events, self.events = self.events[: self._paused_at], self.events[self._paused_at :]
+            self._paused_at = 0
+        return events
+
+    def pause(self) -> None:
+        """Keep the events that follow until `resume`: they may have to be dropped."""
+        self._paused_at = len(self.events)
+        if self.trace is not None:
+            self.trace.pause()
+
+    def resume(self) -> None:
+        """Hand out events again, with those that were kept."""
+        self._paused_at = None
+
+    def drop_paused(self) -> None:
+        """Drop the events since `pause`."""
+        del self.events[self._paused_at :]
+        if self.trace is not None:
+            self.trace.drop_paused()
 
     def hold(self, text: str) -> None:
         """Hold back text that is emitted only if no call follows it, such as the opening line of a fence."""

@@ -8,7 +8,7 @@ from toolspeak.reading.fences import FenceScanner
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS, FULL_WIDTH
+from toolspeak.reading.string_ends import BLANKS, FULL_WIDTH
 
 
 class FencedCallReader:
@@ -36,7 +36,9 @@ class FencedCallReader:
             return
         self._emitter.hold(fence.opening)
         self._emitter.enter("fence", fence.label)
+        self._calls.cursor.block_end = fence.marks
         count = yield from self._read_content(fence.label)
+        self._calls.cursor.block_end = ""
         self._emitter.release()
         yield from self.read_rest(fence.marks, shown=not count or self._emitter.held_was_shown)
         self._prose.after_call = bool(count)
@@ -61,7 +63,9 @@ class FencedCallReader:
 
     def read_code(self, *, python: bool) -> Reading[None]:
         """Read code that a tag encloses, up to its end."""
+        self._calls.cursor.block_end = "</code>"
         count = yield from self._calls.code.read_block(python=python)
+        self._calls.cursor.block_end = ""
         self._prose.after_call = bool(count)
         self._prose.start_line()
 

@@ -11,7 +11,7 @@ from toolspeak.reading.calls import CallReader
 from toolspeak.reading.cursor import ReadError, Truncated
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS
+from toolspeak.reading.string_ends import BLANKS
 from toolspeak.reading.tokens import THINKING_ENDS, next_token
 
 REST_OF_LINE = re.compile(r"[^\n]*")

@@ -25,7 +25,7 @@ from toolspeak.reading.names import Names
 from toolspeak.reading.prose import MAX_LABEL_CHARS, ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.strings import FULL_WIDTH
+from toolspeak.reading.string_ends import FULL_WIDTH
 from toolspeak.reading.token_reader import TokenReader
 from toolspeak.reading.tokens import INLINE_FIRST_CHARS, next_token
 from toolspeak.reading.trace import Trace
@@ -110,11 +110,16 @@ class Reader:
             self._prose.after_call = False
             self._skipped += len(text)
             return [TextDelta(text=text)] if text else []
+        awaited = self._source.awaited
+        if awaited is not None and awaited.search(text) is None:
+            self._source.hold(text)
+            return []
         self._source.feed(text)
         return self._advance()
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:
         """End the message, and return the last events."""
+        self._source.feed("")
         self._source.ended = True
         self._source.ended_well = finish in ENDED_WELL
         return self._advance()
@@ -130,8 +135,7 @@ class Reader:
             # Nested beyond all reason. The text that was read is lost; the rest is shown as it is.
             self._reading = self._show_all()
             next(self._reading, None)
-        events, self._emitter.events = self._emitter.events, []
-        return events
+        return self._emitter.take_events()
 
     def _show_all(self) -> Reading[None]:
         while True:

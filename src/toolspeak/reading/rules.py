@@ -29,7 +29,7 @@ class SyntaxRules(Protocol):
         ...
 
     def can_follow_in_brackets(self, char: str, gap: str, at: int) -> bool:
-        """Whether `char`, at index `at` of the source's text, can follow a string without a comma inside brackets."""
+        """Whether `char`, at index `at` of the source's text, can follow a string in sound code, inside brackets."""
         ...
 
     def check_missing_comma(self, char: str) -> None:
@@ -50,14 +50,15 @@ class DataRules:
         return True
 
     def can_follow_in_brackets(self, char: str, gap: str, at: int) -> bool:
-        return can_follow_any_value(self._cursor.source.text, char, gap, at)
+        return False
 
     def check_missing_comma(self, char: str) -> None:
         self._cursor.note_repair("syntax")
+        self._cursor.note_doubt("comma")
 
 
-def can_follow_any_value(text: str, char: str, gap: str, at: int) -> bool:
-    """Whether `text[at:]` can follow a value in data and in code: a `+`, a closing tag, a fence, a comment."""
+def can_follow_after_repair(text: str, char: str, gap: str, at: int) -> bool:
+    """Whether `text[at:]` can follow a value if a repair is made: a `+`, a closing tag, a fence, a comment."""
     if char == "+":
         return True
     found = AFTER_VALUE.match(text, at)

@@ -15,7 +15,7 @@ from typing import Any, cast
 from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS
+from toolspeak.reading.string_ends import BLANKS
 from toolspeak.reading.tags import read_whole
 
 CALL_SECTION = "<|open|>call "

@@ -2,9 +2,12 @@
 
 from typing import Any, cast
 
+from toolspeak.coercion import coerce_arguments
+from toolspeak.reading.doubt import Meaning
 from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.names import Names
 from toolspeak.reading.values import Watch
+from toolspeak.spec import ToolSpec
 
 NAME_KEYS = (
     "name",
@@ -125,3 +128,22 @@ def _arguments(given: dict[str, Any], name_key: str) -> Any:
         if key in given and key != name_key:
             return given[key]
     return {key: value for key, value in given.items() if key != name_key and key not in EXTRA_KEYS}
+
+
+def find_meaning(value: Any, emitter: EventEmitter) -> Meaning | None:
+    """Return what a value calls; None if it calls no tool."""
+    calls: list[tuple[str, Any]] = []
+    is_complete = True
+    for name, arguments in find_calls(value, emitter.names):
+        tool = emitter.names.resolve(name)
+        if tool is None:
+            return None
+        calls.append((tool, arguments))
+        is_complete = is_complete and has_required(emitter.specs[tool], arguments)
+    return Meaning(calls=calls, is_complete=is_complete) if calls else None
+
+
+def has_required(spec: ToolSpec, arguments: Any) -> bool:
+    """Whether no required argument is missing."""
+    given = coerce_arguments(arguments, spec.parameters)
+    return not isinstance(given, dict) or all(key in given for key in spec.parameters.get("required", ()))

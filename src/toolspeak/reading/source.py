@@ -33,9 +33,10 @@ class Source:
         ended: Whether no more text will come.
         ended_well: Whether the text ended by itself, so that missing closers may be supplied.
         rewound: The number of characters over which readers went back.
+        awaited: What the reader waits for: text without it need only be held. None if every text matters.
     """
 
-    __slots__ = ("_base", "_kept", "_marks", "ended", "ended_well", "pos", "rewound", "text")
+    __slots__ = ("_base", "_held", "_kept", "_marks", "awaited", "ended", "ended_well", "pos", "rewound", "text")
 
     def __init__(self) -> None:
         self.text = ""
@@ -43,12 +44,17 @@ class Source:
         self.ended = False
         self.ended_well = True
         self.rewound = 0
+        self.awaited: re.Pattern[str] | None = None
         self._base = 0
+        self._held: list[str] = []
         self._kept: list[str] = []
         self._marks: list[int] = []
 
     def feed(self, chunk: str) -> None:
         """Add text that has arrived."""
+        if self._held:
+            chunk = "".join([*self._held, chunk])
+            self._held.clear()
         if self.pos:
             if self._marks:
                 self._kept.append(self.text[: self.pos])
@@ -57,6 +63,10 @@ class Source:
             self.pos = 0
         else:
             self.text += chunk
+
+    def hold(self, chunk: str) -> None:
+        """Keep text that has arrived and does not have what the reader waits for; `feed` adds it."""
+        self._held.append(chunk)
 
     def skip(self, count: int) -> None:
         """Count text that arrived and was read elsewhere; all text before it has been read."""
@@ -164,6 +174,12 @@ class Source:
             pieces.append(self.text[self.pos : end])
             self.pos = end
             yield
+
+    def wait_for(self, pattern: re.Pattern[str]) -> Reading[None]:
+        """Wait until text arrives in which a pattern of a single character is found, or until the text has ended."""
+        self.awaited = pattern
+        yield
+        self.awaited = None
 
     def has_cut_tag(self) -> Reading[bool]:
         """Whether a tag begins here that the end of the text cuts off."""

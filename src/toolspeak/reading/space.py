@@ -1,9 +1,9 @@
 """What means nothing between tokens: blanks, line ends, comments."""
 
-from toolspeak.reading.cursor import Cursor
+from toolspeak.reading.cursor import Cursor, Truncated
 from toolspeak.reading.rules import SyntaxRules
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import BLANKS, FULL_WIDTH
+from toolspeak.reading.string_ends import BLANKS, FULL_WIDTH
 
 
 class SpaceReader:
@@ -36,21 +36,18 @@ class SpaceReader:
                 return FULL_WIDTH.get(char, char)
             if not self._in_code and self._cursor.open:
                 self._cursor.note_repair("syntax")
+                self._cursor.note_doubt("comment")
 
     def _skip_comment(self, char: str) -> Reading[bool]:
         """Skip a comment, or a blank that was written as an escape; whether one began with `char`."""
         source = self._source
         if char == "#":
-            yield from source.read_line()
-            return True
+            return (yield from self._skip_line())
         if char == "/":
             two = yield from source.peek(2)
             if two == "//" and not self._rules.python:
-                yield from source.read_line()
-                return True
-            if two == "/*":
-                yield from source.read_until("*/")
-            return two == "/*"
+                return (yield from self._skip_line())
+            return two == "/*" and (yield from self._skip_to("*/"))
         if char == "\\":
             # A line continued, or an escape for a blank that was written out.
             two = yield from source.peek(2)
@@ -58,7 +55,25 @@ class SpaceReader:
                 source.pos += 2
                 return True
             return False
-        if (yield from source.starts_with("<!--")):
-            yield from source.read_until("-->")
-            return True
-        return False
+        return (yield from source.starts_with("<!--")) and (yield from self._skip_to("-->"))
+
+    def _skip_to(self, closer: str) -> Reading[bool]:
+        """Skip a comment with its closer; returns True.
+
+        Raises:
+            Truncated: The comment does not end, and brackets are open.
+        """
+        if (yield from self._source.read_until(closer)) is None and self._cursor.open:
+            raise Truncated
+        return True
+
+    def _skip_line(self) -> Reading[bool]:
+        """Skip a comment up to the end of its line; returns True.
+
+        Raises:
+            Truncated: The text ends in the comment, and brackets are open: they may have been closed in the comment.
+        """
+        yield from self._source.read_line()
+        if self._cursor.open and (yield from self._source.is_at_end()):
+            raise Truncated
+        return True

@@ -1,38 +1,23 @@
 """Strings as models write them, and where they end.
 
-Three rules decide where a string between quotes of one character ends:
-
-1. A quote that is not escaped ends the string if the text after the quote could follow a string at this place.
-2. Any other quote is content: `"He said "hi" to me"`.
-3. If a known key follows a quote after a comma, the closing quote was forgotten: the string ended before the comma.
+A quote that is not escaped ends a string between quotes of one character if what must follow a string at this place
+follows the quote. Any other quote is doubtful: it may be content (`"He said "hi" to me"`), or the end of the string
+before a mistake, or the opening quote of the next key, before which the closing quote was forgotten. A doubtful quote
+is decided by the whole text of its call (`doubt.py`), and never by itself.
 
 Strings between triple quotes, backticks or tokens end at their closer alone. Nothing is completed that could change a
 value: a string that the end of the text cuts off is `Truncated`.
 """
 
 import re
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from toolspeak.reading.cursor import Cursor, Truncated
+from toolspeak.reading.cursor import Ambiguous, Cursor, QuoteRole, Truncated
 from toolspeak.reading.rules import SyntaxRules
 from toolspeak.reading.source import Reading
+from toolspeak.reading.string_ends import Role, StringEnds
 
 T = TypeVar("T")
-
-Role: TypeAlias = Literal["key", "value"]
-"""What a string is in its object, which decides what may follow it."""
-
-LOOKAHEAD_CHARS = 72
-"""How far a doubtful quote is judged by what follows the blanks after it. Waiting for text stays bounded."""
-
-KEY_LOOKAHEAD_CHARS = 256
-"""How far the closing quote of a key is looked for, behind a comma."""
-
-BLANK_LOOKAHEAD_CHARS = 400
-"""How many blanks after a quote are looked over."""
-
-FULL_WIDTH = dict(zip("｛｝［］（）：，；＝", "{}[]():,;=", strict=True))
-"""Full-width punctuation, and the ASCII sign that has the same meaning between tokens."""
 
 QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "＂": "＂", "`": "`", "„": "“”", "「": "」"}
 """The quotes that open a string, each with the quotes that may close it."""
@@ -63,14 +48,7 @@ MAX_QUOTE_TOKEN_CHARS = max(map(len, TOKENS_AS_QUOTES))
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}
 
-BLANK = r"[\s\u200b-\u200f\u2060\ufeff]"
-BLANKS = re.compile(f"{BLANK}*")
 HEX = re.compile(r"[0-9a-fA-F]*")
-QUOTED_KEY = re.compile(rf"""(["'])(?:(?!\1)[^\\]|\\.)*\1{BLANK}*(?:[:：]|=(?!=))""", re.S)
-QUOTED_OTHER = re.compile(rf"""(["'])(?:(?!\1)[^\\]|\\.)*\1{BLANK}*(?!{BLANK}|[:：=]).""", re.S)
-QUOTED_ITEM = re.compile(r"""(["'])(?:(?!\1)[^\\]|\\.)*\1\s*[,\]"']""", re.S)
-KEY_AFTER_QUOTE = re.compile(r"""([\w$\-]{1,64})["']\s*[:：]""")
-NAMED = re.compile(r"""([\w$\-]{1,64})\s*(?:[:：]|=(?!=))""")
 STOPS = {quote: re.compile(rf"[\\{re.escape(closers)}]") for quote, closers in QUOTES.items()}
 LONG_STOPS = {
     (closer, template): re.compile(rf"[\\{closer[0]}{re.escape(template)}{'}' if template == '{' else ''}]")
@@ -115,6 +93,7 @@ class StringReader(Generic[T]):
         self._source = cursor.source
         self._rules = rules
         self._in_code = rules.in_code
+        self._ends = StringEnds(cursor, rules)
         self._templates = templates
 
     def peek_opener(self) -> Reading[str | None]:
@@ -123,7 +102,7 @@ class StringReader(Generic[T]):
         char = yield from source.peek(1)
         if char in ('"', "'"):
             three = yield from source.peek(3)
-            return three if three == char * 3 else char
+            return three if three == char * 3 and self._is_long() else char
         if char in QUOTES and char:
             return char
         if char == "\\":
@@ -133,6 +112,13 @@ class StringReader(Generic[T]):
             following = yield from source.peek(MAX_QUOTE_TOKEN_CHARS)
             return next((token for token in TOKENS_AS_QUOTES if following.startswith(token)), None)
         return None
+
+    def _is_long(self) -> bool:
+        """Whether three quotes open a long string, and not a string that begins with quotes."""
+        cursor = self._cursor
+        if cursor.quotes is not None:
+            return cursor.quotes.get(self._source.here) != "content"
+        return cursor.choices is None or cursor.choices.choose(self._source.here, ("close", "content")) == "close"
 
     def read(self, opener: str, role: Role) -> Reading[str | T]:
         """Read a string, from its opener to its end."""
@@ -197,36 +183,49 @@ class StringReader(Generic[T]):
             if match is None:
                 text = source.text[source.pos :]
                 pieces.append(text)
-                if not self._in_code and "\n" in text:
-                    self._cursor.note_repair("syntax")
+                if "\n" in text:
+                    self._note_line_end()
                 source.pos = len(source.text)
                 if source.ended:
                     raise Truncated
-                yield
+                yield from source.wait_for(stops)
                 continue
             stop = match.start()
             text = source.text[source.pos : stop]
             pieces.append(text)
-            if not self._in_code and "\n" in text:
-                self._cursor.note_repair("syntax")
+            if "\n" in text:
+                self._note_line_end()
             source.pos = stop
             char = match[0]
             if char == "\\":
                 pieces.append((yield from self._read_escape(raw)))
-            elif char in "{}" and template:
+                continue
+            if char in "{}" and template:
                 pieces.append((yield from self._templates.read_part(char)))
-            elif (yield from self._is_closing_quote(role)):
-                source.pos += 1
-                if doubtful and not source.text[source.pos :].strip() and (yield from source.is_at_end()):
-                    raise Truncated  # an earlier quote was content, so this one at the end of the text may be, too
-                return self._templates.join(pieces, python=True)
-            elif self._cursor.keys and (ended := (yield from self._find_forgotten_end(pieces))) is not None:
-                return ended
-            else:
-                self._cursor.note_repair("quotes")
-                doubtful = True
-                pieces.append(char)
-                source.pos += 1
+                continue
+            match (yield from self._decide(role, pieces, forgotten=not doubtful)):
+                case "close":
+                    source.pos += 1
+                    if doubtful and not source.text[source.pos :].strip() and (yield from source.is_at_end()):
+                        raise Truncated  # an earlier quote was content, so this one at the end of the text may be, too
+                    return self._templates.join(pieces, python=True)
+                case "forgotten":
+                    self._cursor.note_repair("quotes")
+                    self._cursor.note_doubt("forgotten")
+                    text = self._templates.join(pieces, python=True)
+                    return text.rstrip()[:-1] if isinstance(text, str) else text
+                case "content":
+                    self._cursor.note_repair("quotes")
+                    self._cursor.note_unescaped()
+                    doubtful = True
+                    pieces.append(char)
+                    source.pos += 1
+
+    def _note_line_end(self) -> None:
+        """Note a line end inside a string, which should have been escaped."""
+        self._cursor.note_unescaped()
+        if not self._in_code:
+            self._cursor.note_repair("syntax")
 
     def read_long(self, closer: str, *, raw: bool, template: str) -> Reading[str | T]:
         """Read a string between triple quotes or backticks. Only `closer` ends it.
@@ -246,7 +245,7 @@ class StringReader(Generic[T]):
                 source.pos = len(source.text)
                 if source.ended:
                     raise Truncated
-                yield
+                yield from source.wait_for(stops)
                 continue
             pieces.append(source.text[source.pos : match.start()])
             source.pos = match.start()
@@ -261,6 +260,7 @@ class StringReader(Generic[T]):
                 while len(closer) == 3 and (yield from source.peek(1)) == closer[0]:
                     pieces.append(closer[0])
                     source.pos += 1
+                    self._cursor.note_unescaped()
                 return self._templates.join(pieces, python=closer != "`")
             else:
                 pieces.append(char)
@@ -314,86 +314,41 @@ class StringReader(Generic[T]):
                 return chr(0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00)
         return _character(code)
 
-    # Where a string ends. Offsets are relative to the quote: `source.pos` changes when more text arrives.
+    # Where a string ends
 
-    def _is_closing_quote(self, role: Role) -> Reading[bool]:
-        """Whether the quote here ends the string: the text after the quote could follow a string at this place."""
-        source = self._source
-        offset = yield from self._skip_blanks(1)
-        at = source.pos + offset
-        if at >= len(source.text) or offset > BLANK_LOOKAHEAD_CHARS:
-            return True
-        gap = source.text[source.pos + 1 : at]
-        char = FULL_WIDTH.get(source.text[at], source.text[at])
-        if role == "key":
-            return char in ":=" or char in "," + "".join(self._cursor.open)
-        if not self._cursor.open:
-            return self._rules.can_follow_outside_brackets(char, gap)
-        if char in self._cursor.open:
-            return True
-        inner = self._cursor.open[-1]
-        if char == ",":
-            return (yield from self._is_separator(offset + 1, inner))
-        yield from source.peek(offset + LOOKAHEAD_CHARS)
-        at = source.pos + offset
-        if self._rules.can_follow_in_brackets(char, gap, at):
-            return True
-        if inner == "}" and QUOTED_KEY.match(source.text, at, at + LOOKAHEAD_CHARS):
-            return True
-        if inner == "]" and gap and QUOTED_ITEM.match(source.text, at, at + LOOKAHEAD_CHARS):
-            return True
-        named = NAMED.match(source.text, at, at + LOOKAHEAD_CHARS)
-        return named is not None and bool(gap) and (named[1] in self._cursor.keys or "\n" in gap) and inner in "})"
+    def _decide(self, role: Role, pieces: list[str | T], *, forgotten: bool) -> Reading[QuoteRole]:
+        """Return what the quote here is, after the `pieces` of its string.
 
-    def _skip_blanks(self, offset: int) -> Reading[int]:
-        """Return the first offset from `offset` on where no blank stands; waits for a bounded number of blanks."""
-        source = self._source
-        while True:
-            match = BLANKS.match(source.text, source.pos + offset)
-            beyond = match.end() - source.pos if match else offset
-            if source.pos + beyond < len(source.text) or source.ended or beyond > BLANK_LOOKAHEAD_CHARS:
-                return beyond
-            yield
+        Args:
+            role: What the string is in its object.
+            pieces: The string so far.
+            forgotten: Whether its closing quote may have been forgotten: not if it already holds quotes.
+        """
+        cursor = self._cursor
+        if cursor.quotes is not None:
+            decided = cursor.quotes.get(self._source.here)
+            if decided is None:
+                raise Ambiguous
+            return decided
+        if cursor.choices is not None:
+            options: tuple[QuoteRole, ...] = ("content",)
+            if (yield from self._ends.can_close(role)):
+                # A key holds no quotes, and the last quote of the text cannot be content.
+                is_last = role == "key" or not self._has_later_quote()
+                options = ("close",) if is_last else ("close", "content")
+            elif forgotten and (yield from self._ends.is_end_forgotten(pieces)):
+                options = ("forgotten", "content")
+            return cursor.choices.choose(self._source.here, options)
+        if (yield from self._ends.is_end(role)):
+            return "close"
+        if cursor.doubt is None:
+            raise Ambiguous
+        yield from cursor.doubt.resolve()
+        return (yield from self._decide(role, pieces, forgotten=forgotten))
 
-    def _is_separator(self, offset: int, inner: str) -> Reading[bool]:
-        """Whether the comma before `offset` separates items: in an object, a key must follow the comma."""
-        source = self._source
-        offset = yield from self._skip_blanks(offset)
-        at = source.pos + offset
-        if at >= len(source.text) or inner != "}" or offset > BLANK_LOOKAHEAD_CHARS:
-            return True
-        char = source.text[at]
-        if char in "\"'":
-            while True:
-                at = source.pos + offset
-                if QUOTED_OTHER.match(source.text, at, at + KEY_LOOKAHEAD_CHARS):
-                    return False
-                if (
-                    source.ended
-                    or len(source.text) - at >= KEY_LOOKAHEAD_CHARS
-                    or QUOTED_KEY.match(source.text, at, at + KEY_LOOKAHEAD_CHARS)
-                ):
-                    return True
-                yield
-        if char.isalnum() or char in "_$":
-            yield from source.peek(offset + LOOKAHEAD_CHARS)
-            at = source.pos + offset
-            return self._in_code or NAMED.match(source.text, at, at + LOOKAHEAD_CHARS) is not None
-        return True
-
-    def _find_forgotten_end(self, pieces: list[str | T]) -> Reading[str | None]:
-        """Return the string if its closing quote was forgotten: it ends with a comma, and a known key opens here."""
-        source = self._source
-        last = next((piece for piece in reversed(pieces) if not isinstance(piece, str) or piece.strip()), None)
-        if not isinstance(last, str) or not last.rstrip().endswith(","):
-            return None
-        yield from source.peek(LOOKAHEAD_CHARS)
-        key = KEY_AFTER_QUOTE.match(source.text, source.pos + 1, source.pos + LOOKAHEAD_CHARS)
-        if key is None or key[1] not in self._cursor.keys:
-            return None
-        self._cursor.note_repair("quotes")
-        text = self._templates.join(pieces, python=True)
-        return text.rstrip()[:-1] if isinstance(text, str) else None
+    def _has_later_quote(self) -> bool:
+        """Whether another quote of this kind follows in the text."""
+        return self._source.text.find(self._source.text[self._source.pos], self._source.pos + 1) >= 0
 
 
 def _template_stops(opener: str) -> re.Pattern[str]:

@@ -11,10 +11,11 @@ from collections.abc import Collection, Set
 from typing import Any
 
 from toolspeak.coercion import coerce
-from toolspeak.reading.cursor import Cursor, ReadError, Truncated
+from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
+from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, run_to_end, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
-from toolspeak.reading.shapes import NotACall
+from toolspeak.reading.shapes import NotACall, has_required
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.values import ValueReader
 from toolspeak.validation import is_valid
@@ -70,14 +71,22 @@ class TagReader:
         """Read the object of arguments that follows a name, and emit the call; returns 1."""
         mark = self.source.mark()
         call = self.emitter.start_call(tool) if tool else None
+
+        def find_meaning(value: Any) -> Meaning:
+            return Meaning(calls=value, is_complete=call is None or has_required(call.spec, value))
+
         try:
-            arguments = yield from self.values.read_object(call)
+            doubt = CallDoubt(self.cursor, mark, reread_object, find_meaning, is_call_settled)
+            arguments = yield from doubt.read(self.values.read_object(call))
         except ReadError as error:
+            if isinstance(error, Ambiguous):
+                yield from skip_block(self.cursor)
             if call is None:
                 raise
             call.fail(self.source.since(mark), error.reason, error.hint)
             return 1
         finally:
+            self.cursor.open = []
             self.source.unmark()
         if call is None:
             self.emitter.emit_unknown_tool(name, name)
@@ -204,15 +213,17 @@ class TagReader:
             yield from self._read_closing_tag()
             return count
         properties: dict[str, Any] = self.emitter.specs[tool].parameters.get("properties", {}) if tool else {}
-        arguments = yield from self._read_named_parameters(properties.keys(), marked=SPACE_MARK in tag[0])
+        arguments, closing = yield from self._read_named_parameters(properties.keys(), marked=SPACE_MARK in tag[0])
         if not arguments and tool is not None:
             arguments = yield from self._read_parameters(tool)
+        yield from self._check_no_text_left(closing)
         if not (yield from self._read_closing_tag()):
             if (yield from source.has_cut_tag()) or (not source.ended_well and (yield from source.is_at_end())):
                 raise Truncated
             if properties and (yield from self._is_content_next()):
                 raise ReadError("the call holds text that is no parameter", UNREAD_CONTENT)
             self.cursor.note_repair("closers")
+        yield from self._check_no_text_left(closing)
         return self.finish_texts(name, tool, arguments)
 
     def _is_content_next(self) -> Reading[bool]:
@@ -223,8 +234,8 @@ class TagReader:
         tag = yield from self.match_tag(TAG)
         return (yield from source.peek(1)) != "<" or (tag is not None and tag[1].lower() not in NAMING_TAGS)
 
-    def _read_named_parameters(self, names: Set[str], *, marked: bool) -> Reading[dict[str, Any]]:
-        """Read `<parameter=key>` and `<param name="key">` with their texts, as many as come.
+    def _read_named_parameters(self, names: Set[str], *, marked: bool) -> Reading[tuple[dict[str, Any], str]]:
+        """Read `<parameter=key>` and `<param name="key">` with their texts, as many as come; also the last closing tag.
 
         Args:
             names: The parameters of the tool.
@@ -232,6 +243,7 @@ class TagReader:
         """
         source = self.source
         arguments: dict[str, Any] = {}
+        closing = ""
         if marked:
             yield from source.read_while(MARKS_OR_BLANKS)
         while (parameter := (yield from self.match_tag(PARAMETER))) is not None:
@@ -240,6 +252,7 @@ class TagReader:
             attributes = parameter[3] or ""
             named = NAME_ATTRIBUTE.search(attributes)
             key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
+            closing = f"</{parameter[1]}>"
             text = yield from self._read_text(parameter[1], names - arguments.keys(), marked=marked)
             self._add(
                 arguments, key, read_whole(text, self.cursor.keys, text) if 'string="false"' in attributes else text
@@ -247,13 +260,18 @@ class TagReader:
             yield from self.values.skip_space()
             if marked:
                 yield from source.read_while(MARKS_OR_BLANKS)
-        return arguments
+        return arguments, closing
 
     def _add(self, arguments: dict[str, Any], key: str, value: Any) -> None:
         """Add an argument. As in an object, a key may not have two values."""
         if key in arguments and arguments[key] != value:
             raise ReadError(f"the parameter {key!r} is given twice", "Give each parameter once.")
         arguments[key] = value
+
+    def _check_no_text_left(self, closing: str) -> Reading[None]:
+        """Check that the closing tag of a parameter does not follow once more: the text may have gone on up to it."""
+        if closing and (yield from self.values.skip_space()) == "<" and (yield from self.source.starts_with(closing)):
+            raise Ambiguous(f"the text holds {closing}, so it is not certain where it ends", "Put the text in CDATA.")
 
     def match_tag(self, pattern: re.Pattern[str]) -> Reading[re.Match[str] | None]:
         """Match a tag that comes next, of at most `MAX_TAG_CHARS`. The tag is not read."""
@@ -365,6 +383,11 @@ class TagReader:
         return 1
 
 
+def reread_object(cursor: Cursor) -> Reading[Any]:
+    """Read an object once more, with a cursor of its own."""
+    return ValueReader(cursor).read_object()
+
+
 def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
     """Read a value from a whole text.
 
@@ -376,16 +399,14 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
     source = Source()
     source.feed(text)
     source.ended = True
-    reading = ValueReader(Cursor(source, keys)).read_value()
+    cursor = Cursor(source, keys)
+    doubt = CallDoubt(cursor, 0, lambda other: ValueReader(other).read_value(), _find_any_meaning, is_call_settled)
     try:
-        while True:
-            next(reading)
-    except StopIteration as stop:
-        rest = source.text[source.pos :].strip()
-        if not rest:
-            return stop.value
-    except ReadError:
-        if otherwise is None:
+        value = run_to_end(doubt.read(ValueReader(cursor).read_value()))
+        if not source.text[source.pos :].strip():
+            return value
+    except ReadError as error:
+        if otherwise is None or (isinstance(error, Ambiguous) and text.lstrip()[:1] in ("[", "{")):
             raise
     if otherwise is None:
         raise ReadError("it is not a value")
@@ -406,6 +427,10 @@ def _name_of(tag: re.Match[str]) -> str:
     """Return what `<parameter=name>` or `<parameter name="name">` names."""
     named = NAME_ATTRIBUTE.search(tag[3] or "")
     return (tag[2] or (named[1] if named else "")).strip().strip("\"'")
+
+
+def _find_any_meaning(value: Any) -> Meaning:
+    return Meaning(calls=value, is_complete=True)
 
 
 def _trim(text: str, *, is_closed: bool = True) -> str:

@@ -121,6 +121,7 @@ class Trace:
     def __init__(self) -> None:
         self._source = Source()
         self._notes: list[MessageSpan | _EmittedText] = []
+        self._paused_at = 0
         self._begin = 0
         self._rule: ReadingRule = "line"
         self._detail = ""
@@ -161,6 +162,14 @@ class Trace:
     def forget_repairs_here(self) -> None:
         """Forget the repairs that were noted at this place."""
         self._repairs = [each for each in self._repairs if each.at != self._source.here]
+
+    def pause(self) -> None:
+        """Note that what follows may have to be dropped."""
+        self._paused_at = len(self._notes)
+
+    def drop_paused(self) -> None:
+        """Forget what was noted since `pause`."""
+        del self._notes[self._paused_at :]
 
     def note_held(self) -> None:
         """Note that the text which is held back ends here."""

@@ -109,6 +109,7 @@ class ValueReader:
                 source.rewind(mark)
                 break
             self._cursor.note_repair("syntax")
+            self._cursor.note_doubt("plus")
             pieces.append((yield from self._strings.read(following, "value")))
         return "".join(pieces)
 
@@ -204,6 +205,7 @@ class ValueReader:
         if (yield from source.starts_with(TOKENS_AS_QUOTES[0])):
             yield from self._read_lone_quote_token()
         self._cursor.has_words = True
+        self._cursor.note_doubt("words")
         return words
 
     def _read_lone_quote_token(self) -> Reading[None]:

@@ -4,12 +4,14 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from toolspeak.dialects import Dialect
+from toolspeak.dialects import DIALECTS, Dialect
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
+from toolspeak.log import LOG
 from toolspeak.messages import Message
-from toolspeak.models import Model, Sampling
+from toolspeak.models import DialectChoice, Model, Sampling, check_attachments
+from toolspeak.models.dialect_choice import GUESS_CURE, choose_model_dialect, get_dialect_choice
 from toolspeak.outcome import Outcome
 from toolspeak.run.chat import Chat
 from toolspeak.run.driver import Approver, Driver
@@ -108,8 +110,9 @@ class Agent(Runnable, Resumable):
         self.models = find_models(model, settings)
         self.model = self.models[0]
         self.toolbox = build_toolbox(tools)
-        self.dialects = tuple(find_dialect(dialect, each) for each in self.models)
-        self.dialect = self.dialects[0]
+        self._is_dialect_given = dialect != "auto"
+        self._dialect = find_dialect(dialect, self.model)
+        self._other_dialects = tuple(find_dialect(dialect, each) for each in self.models[1:])
         self.system = check_system(system)
         self.tool_choice = build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
@@ -122,6 +125,45 @@ class Agent(Runnable, Resumable):
     def __repr__(self) -> str:
         models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
         return f"Agent({models}, tools: {', '.join(self.toolbox.names) or 'none'})"
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the model writes calls. For `"auto"`, it may change with the first run, if a server must be asked."""
+        return self._dialect if self._is_dialect_given else find_dialect("auto", self.model)
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """The dialects of all models. Only of the first one, a server may be asked for it."""
+        return (self.dialect, *self._other_dialects)
+
+    @property
+    def dialect_choice(self) -> DialectChoice:
+        """The dialect as far as it is known, and why it was chosen. Nothing is sent."""
+        if self._is_dialect_given:
+            return DialectChoice(name=self._dialect.name, reason="given with the agent")
+        return get_dialect_choice(self.model)
+
+    async def choose_dialect(self) -> DialectChoice:
+        """Return the dialect of the next run, and why it was chosen.
+
+        With `"auto"`, the server of a model of which nothing is known is asked once whether it supports native tool
+        calls. Each run does this before its first request.
+        """
+        return self.dialect_choice if self._is_dialect_given else await choose_model_dialect(self.model)
+
+    async def _choose_and_log_dialect(self) -> Dialect:
+        choice = await self.choose_dialect()
+        cure = f"; {GUESS_CURE}" if choice.is_guess else ""
+        LOG.info("%s: %s dialect, %s%s", self.model.name, choice.name, choice.reason, cure)
+        return find_dialect(choice.name, self.model)
+
+    def _kept_dialect(self, started: RunStarted | None) -> Dialect | None:
+        """Return the dialect of an earlier run on the same model, which its continuation keeps; None without one."""
+        if self._is_dialect_given:
+            return self._dialect
+        if started is None or started.model != self.model.name or started.dialect not in DIALECTS:
+            return None
+        return find_dialect(started.dialect, self.model)
 
     def chat(self, messages: Sequence[Message] = ()) -> Chat:
         """Begin a conversation, in which each run goes on from the one before."""
@@ -141,6 +183,7 @@ class Agent(Runnable, Resumable):
         output_optional: bool = False,
         watched: bool = True,
         on_end: Callable[[Outcome[Any]], None] | None = None,
+        earlier: RunStarted | None = None,
     ) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
@@ -151,6 +194,7 @@ class Agent(Runnable, Resumable):
             output_optional: Whether the outcome may lack a typed answer.
             watched: Whether somebody takes the events of the run as they happen.
             on_end: Called with the outcome.
+            earlier: The start of the run before this one in a conversation, which keeps its dialect.
         """
         _refuse_unknown_options(options, RunOptions)
         check_callback(options.get("record"), "record", "each fact")
@@ -158,20 +202,24 @@ class Agent(Runnable, Resumable):
         limits = check_limits(options.get("limits") or self.limits)
         check_prices(limits, self.models)
         toolbox = self._with_answer(answer)
+        messages = build_conversation(self.system, options.get("messages", ()), prompt)
+        check_attachments(self.model, messages)
+        kept = self._kept_dialect(earlier)
+        dialect = self.dialect if kept is None else kept
         started = RunStarted(
             run_id=secrets.token_hex(8),
             model=self.model.name,
-            dialect=self.dialect.name,
-            in_text=self.dialect.in_text,
+            dialect=dialect.name,
+            in_text=dialect.in_text,
             has_approver=self.approve is not None,
-            messages=build_conversation(self.system, options.get("messages", ()), prompt),
+            messages=messages,
             choice=self._first_choice(options.get("tool_choice"), answer),
             parallel=self.parallel_tool_calls,
             limits=limits,
             output=None if answer is None else answer.tool.name,
             tools=toolbox.specs,
         )
-        driver = self._build_driver(started.run_id, toolbox, options, watched)
+        driver = self._build_driver(started.run_id, toolbox, options, watched, kept)
         return AgentRun(driver, [started], answer, output_optional=output_optional, on_end=on_end)
 
     def prepare_resume(
@@ -189,7 +237,8 @@ class Agent(Runnable, Resumable):
         answer = None if output is None else Output(output)
         started = find_start(facts, has_output=answer is not None)
         check_prices(started.limits, self.models)
-        driver = self._build_driver(started.run_id, self._with_answer(answer), options, watched, facts)
+        kept = self._kept_dialect(started)
+        driver = self._build_driver(started.run_id, self._with_answer(answer), options, watched, kept, facts)
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
         return AgentRun(driver, first, answer, output_optional=output_optional)
 
@@ -210,18 +259,21 @@ class Agent(Runnable, Resumable):
         toolbox: Toolbox,
         options: RunOptions | ResumeOptions,
         watched: bool,
+        kept_dialect: Dialect | None,
         facts: Sequence[Fact] = (),
     ) -> Driver:
         deps = options.get("deps")
         deps = self.deps if deps is None else deps
+        dialects = self.dialects if kept_dialect is None else (kept_dialect, *self._other_dialects)
         return Driver(
-            pair_sampling(tuple(zip(self.models, self.dialects, strict=True)), self.sampling),
+            pair_sampling(tuple(zip(self.models, dialects, strict=True)), self.sampling),
             toolbox.specs,
             Executor(toolbox, deps=deps, run_id=run_id, timeout=self.tool_timeout),
             facts=facts,
             stream=watched or self._gains_by_streaming(),
             approve=self.approve,
             record=options.get("record"),
+            choose_dialect=self._choose_and_log_dialect if kept_dialect is None else None,
         )
 
     def _gains_by_streaming(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolspeak.events import RunStarted
 from toolspeak.messages import Message, Thinking
 from toolspeak.outcome import Outcome
 from toolspeak.run.run import AgentRun
@@ -31,6 +32,7 @@ class Chat(Runnable):
         self.agent = agent
         self.messages = tuple(messages)
         self.dropped: tuple[Message, ...] = ()
+        self._earlier: RunStarted | None = None
 
     def prepare(
         self,
@@ -50,10 +52,13 @@ class Chat(Runnable):
             output_optional=output_optional,
             watched=watched,
             on_end=self._remember,
+            earlier=self._earlier,
         )
 
     def _remember(self, outcome: Outcome[Any]) -> None:
         self.messages, self.dropped = extend_conversation(self.messages, outcome)
+        if not self.dropped:
+            self._earlier = next((fact for fact in outcome.facts if isinstance(fact, RunStarted)), None)
 
 
 def extend_conversation(

@@ -17,13 +17,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from toolspeak._frozen import frozen
+from toolspeak.dialects import Dialect
 from toolspeak.errors import EndpointDown, ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
     ArgsDelta,
     CallReady,
-    CallStarted,
     Event,
     Fact,
     Interrupted,
@@ -56,7 +56,7 @@ from toolspeak.loop import (
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Model, Request, find_model_cost
 from toolspeak.pieces import Answer, Piece
-from toolspeak.run.fallback import AnsweringModel, ModelRotation
+from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids
 from toolspeak.run.inbox import Inbox
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder, TurnReader
@@ -106,6 +106,7 @@ class Driver:
         stream: bool = True,
         approve: Approver | None = None,
         record: Recorder | None = None,
+        choose_dialect: Callable[[], Awaitable[Dialect]] | None = None,
     ) -> None:
         """Fold the facts so far, if the run is resumed.
 
@@ -117,6 +118,8 @@ class Driver:
             stream: Whether messages are requested as streams.
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
+            choose_dialect: Called before the first fact; returns the dialect to use instead, because a server may have
+                to be asked for it.
         """
         state = initial_state(specs)
         for fact in facts:
@@ -130,6 +133,7 @@ class Driver:
         self._stream = stream
         self._approve = approve
         self._record = record
+        self._choose_dialect = choose_dialect
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
@@ -146,8 +150,9 @@ class Driver:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
         deadline = self._set_deadline(first)
         try:
+            await self._settle_dialect()
             for fact in first:
-                self._fold(fact)
+                self._fold(self._with_dialect(fact) if isinstance(fact, RunStarted) else fact)
             self._act()
             while True:
                 if self._events:
@@ -170,6 +175,16 @@ class Driver:
     def cancel(self, detail: str = "") -> None:
         """End the run early. Call it in the event loop of the run."""
         self._inbox.put(Interrupted(cause="cancelled", detail=detail))
+
+    async def _settle_dialect(self) -> None:
+        if self._choose_dialect is None:
+            return
+        self._models.set_dialect(await self._choose_dialect())
+
+    def _with_dialect(self, started: RunStarted) -> RunStarted:
+        """Return the first fact of the run with the dialect that is used."""
+        dialect = self._models.current.dialect
+        return replace(started, dialect=dialect.name, in_text=dialect.in_text)
 
     # Facts
 
@@ -205,7 +220,7 @@ class Driver:
         if self.state.interruption is None and self._models.pass_on(error):
             model = self._models.current.model.name
             LOG.warning("turn %d: %s failed (%s); asking %s", turn.number, failed, type(error).__name__, model)
-            self._discarded_ids |= _find_call_ids(self.facts)
+            self._discarded_ids |= find_call_ids(self.facts)
             self._apply(TurnRestarted(turn=turn.number, failed=failed, reason=str(error), model=model))
             return
         self.error = self._models.build_error() if self.state.interruption is None else error
@@ -395,19 +410,6 @@ class Driver:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _find_call_ids(facts: Sequence[Fact]) -> set[str]:
-    """Return the ids of the calls in the message that is arriving."""
-    ids: set[str] = set()
-    for fact in reversed(facts):
-        if isinstance(fact, TurnStarted):
-            break
-        if isinstance(fact, CallStarted):
-            ids.add(fact.call_id)
-        elif isinstance(fact, CallReady):
-            ids.add(fact.call.id)
-    return ids
 
 
 def _build_id_prefix(turn: int, taken: Collection[str]) -> str:

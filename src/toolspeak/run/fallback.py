@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import EndpointDown, ModelError, RateLimited, StreamInterrupted
+from toolspeak.events import CallReady, CallStarted, Fact, TurnStarted
 from toolspeak.models import Model, Sampling
 
 OUTAGES = (EndpointDown, RateLimited, StreamInterrupted)
@@ -42,13 +43,17 @@ class ModelRotation:
     """
 
     def __init__(self, models: Sequence[AnsweringModel]) -> None:
-        self._models = models
+        self._models = list(models)
         self._place = 0
         self._failures: list[tuple[str, Exception]] = []  # of the message that is asked for now
 
     @property
     def current(self) -> AnsweringModel:
         return self._models[self._place]
+
+    def set_dialect(self, dialect: Dialect) -> None:
+        """Set the dialect in which the current model is asked."""
+        self._models[self._place] = self.current._replace(dialect=dialect)
 
     def note_answer(self) -> None:
         """Note that the message is there: for the next one, every model may be asked again."""
@@ -74,3 +79,16 @@ class ModelRotation:
         failure = error_class(f"none of {len(failures)} models answered:{reasons}")
         failure.__cause__ = last
         return failure
+
+
+def find_call_ids(facts: Sequence[Fact]) -> set[str]:
+    """Return the ids of the calls in the message that is arriving."""
+    ids: set[str] = set()
+    for fact in reversed(facts):
+        if isinstance(fact, TurnStarted):
+            break
+        if isinstance(fact, CallStarted):
+            ids.add(fact.call_id)
+        elif isinstance(fact, CallReady):
+            ids.add(fact.call.id)
+    return ids

@@ -54,7 +54,10 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
 
 
 def find_dialect(name: str | Dialect, model: Model) -> Dialect:
-    """Return the dialect of that name, as it fits the model; for `"auto"`, the best one known for the model."""
+    """Return the dialect of that name, as it fits the model; for `"auto"`, the best one known for the model.
+
+    For `"auto"` nothing is sent, even if the server could still be asked (`choose_model_dialect`).
+    """
     if not isinstance(name, str) and not hasattr(name, "render"):
         raise UsageError(f"dialect is a name, such as 'python', or a dialect object, not {_describe(name)}")
     found = dialect(model.dialect if name == "auto" else name) if isinstance(name, str) else name

@@ -6,6 +6,7 @@ from pathlib import Path
 from toolspeak import settings
 from toolspeak.errors import UsageError
 from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
+from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
 from toolspeak.models.warm import WarmOptions, is_supported
 from toolspeak.models.weights import QWEN_CODER, find_weights
@@ -31,7 +32,7 @@ def find_model(name: str | None = None, *, configured: Settings | None = None, k
     if where == "local":
         return _embedded_model(rest, configured, keep_warm=keep_warm)
     if where in configured.endpoints:
-        return _http_model(configured.endpoints[where], rest)
+        return _http_model(configured.endpoints[where], rest, configured.origin(f"endpoints.{where}"))
     return _with_measured_dialect(resolve_model(name, other_endpoints=configured.endpoints))
 
 
@@ -66,7 +67,7 @@ def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> Embe
     return EmbeddedModel(
         weights,
         name=name,
-        dialect=calibrated,
+        dialect=None if calibrated is None else _measured(calibrated),
         threads=local.threads,
         context=local.context,
         slots=local.slots,
@@ -84,7 +85,7 @@ def warm_folder(environ: Mapping[str, str] | None = None) -> Path:
     return cache_folder(environ) / "servers"
 
 
-def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
+def _http_model(configured: EndpointSettings, model: str, origin: str) -> HttpModel:
     name = configured.name
     model = model or configured.model or ""
     if not model:
@@ -101,13 +102,20 @@ def _http_model(configured: EndpointSettings, model: str) -> HttpModel:
         reads_control_tokens=server.reads_control_tokens,
         vendor=name,
         leaks_calls=server.leaks_calls,
+        ability_apis=server.ability_apis,
+        origin=f"the setting endpoints.{name}.base_url ({origin})",
     )
     if configured.dialect:  # the user's choice wins over what was measured
-        return HttpModel(endpoint, model, configured.dialect)
+        choice = DialectChoice(name=configured.dialect, reason=f"the setting endpoints.{name}.dialect ({origin})")
+        return HttpModel(endpoint, model, choice)
     return _with_measured_dialect(HttpModel(endpoint, model, choose_dialect(server, model)))
 
 
 def _with_measured_dialect(model: HttpModel) -> HttpModel:
     """Return the model with the dialect that `toolspeak calibrate` measured to be its best, if it has."""
     calibrated = load_calibrated_dialect(model.endpoint.base_url, model.model)
-    return model if calibrated is None else HttpModel(model.endpoint, model.model, calibrated)
+    return model if calibrated is None else HttpModel(model.endpoint, model.model, _measured(calibrated))
+
+
+def _measured(dialect: str) -> DialectChoice:
+    return DialectChoice(name=dialect, reason="measured by toolspeak calibrate")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 from toolspeak.events import Event, FinishReason, Usage
-from toolspeak.messages import Message
+from toolspeak.messages import Media, Message
 from toolspeak.pieces import Answer, Piece
 from toolspeak.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
@@ -87,6 +87,10 @@ class Wire(Protocol):
         self, request: ChatRequest, *, quirks: Quirks = ..., rules: SchemaRules = ..., vendor: str = ...
     ) -> dict[str, Any]:
         """Return the body of a request."""
+        ...
+
+    def explain_unsupported(self, media: Media) -> str | None:
+        """Return why the API cannot carry an attachment, as the rest of a sentence about a model; None if it can."""
         ...
 
     def tool_definitions(

@@ -58,6 +58,19 @@ def decode_text(media: Media) -> str | None:
     return media.data.decode("utf-8", "replace")
 
 
+def name_kind(media: Media) -> str:
+    """Return the plural noun for media of this kind."""
+    kinds = {"image": "images", "audio": "sounds", "video": "videos", "text": "text files"}
+    return "PDF documents" if media.mime == "application/pdf" else kinds.get(media.mime.partition("/")[0], "files")
+
+
+def explain_text_only(media: Media) -> str | None:
+    """Return why a model that takes text only cannot take an attachment; None for a text file."""
+    if media.data is not None and media.mime.startswith("text/"):
+        return None
+    return f"takes no {name_kind(media)}, only text" + (f": {media.name} cannot be sent to it" if media.name else "")
+
+
 def describe_media(media: Media) -> str:
     """Return a text in place of media that an API cannot carry, so that the model knows of it."""
     return f"[{media.mime}: {media.url}]" if media.url else f"[{media.mime}, which cannot be shown here]"

@@ -71,6 +71,7 @@ class OperandReader:
         self._source = cursor.source
         self._space = space
         self._bodies = bodies
+        self._has_colon = False
         self._expressions = expressions
 
     def read(self, char: str) -> Reading[Expression]:
@@ -179,6 +180,7 @@ class OperandReader:
         """Read an object, a dict, or a set (`{"a", "b"}`), which is a list; the brace is next."""
         pairs: list[tuple[str | None, Expression]] = []
         members: list[Expression] = []
+        self._has_colon = False
 
         def read_entry(char: str) -> Reading[None]:
             entry = yield from self._read_entry(char)
@@ -219,7 +221,10 @@ class OperandReader:
             return Constant(value=parse_number(key))
         if following in (",", "}", "") and key.isidentifier():
             return key, Name(name=key)
-        yield from self.brackets.read_colon(key)
+        sign = yield from self.brackets.read_colon(key)
+        if sign == "=" and self._has_colon:
+            self._cursor.note_doubt("sign")  # a default value, where values are given
+        self._has_colon = sign == ":"
         return key, (yield from self._expressions.read())
 
     def _read_number(self) -> Reading[int | float]:

@@ -127,14 +127,23 @@ class PostfixReader:
         """Read the arguments of a call; the parenthesis is next."""
         args: list[Expression] = []
         keywords: list[tuple[str | None, Expression]] = []
+        style = ""
 
         def read_argument(char: str) -> Reading[None]:
+            nonlocal style
             if char == "*" and (yield from self._source.peek(2)) == "**":
                 self._source.pos += 2
                 keywords.append((None, (yield from self._expressions.read())))
             elif (key := (yield from self._read_keyword())) is not None:
+                # `f("a", n=1)` is sound. Any other change of style may show that a string went on.
+                now = self._source.text[self._source.pos - 1] + (char if char in "\"'" else "")
+                if now != style and (style or now != "=") and (args or keywords):
+                    self._cursor.note_doubt("style")
+                style = now
                 keywords.append((key, (yield from self._expressions.read())))
             else:
+                if style:
+                    self._cursor.note_doubt("style")
                 args.append((yield from self._expressions.read_item()))
 
         yield from self._brackets.read_items(")", read_argument)

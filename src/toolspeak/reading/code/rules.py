@@ -3,7 +3,6 @@
 import re
 
 from toolspeak.reading.cursor import Cursor, ReadError
-from toolspeak.reading.rules import can_follow_any_value
 from toolspeak.reading.strings import QUOTES
 
 KEYWORD_AFTER_STRING = re.compile(r"(?:if|else|for|in|as|and|or|is|not)\b|[rbuf]{0,2}[\"'`]")
@@ -36,12 +35,11 @@ class CodeRules:
             return True
         if char == ":" and self._cursor.open[-1] == "}":
             return True
-        if gap and (KEYWORD_AFTER_STRING.match(text, at) or char in QUOTES):
-            return True
-        return can_follow_any_value(text, char, gap, at)
+        return bool(gap) and (KEYWORD_AFTER_STRING.match(text, at) is not None or char in QUOTES)
 
     def check_missing_comma(self, char: str) -> None:
         # An operator that is not read would otherwise pass for the next item.
         if not (char in QUOTES or char.isalnum() or char in "_[{*"):
             raise ReadError(UNSUPPORTED, HINT)
         self._cursor.note_repair("syntax")
+        self._cursor.note_doubt("comma")

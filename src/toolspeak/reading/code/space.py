@@ -3,10 +3,10 @@
 import re
 
 from toolspeak.reading.code.rules import CodeRules
-from toolspeak.reading.cursor import Cursor
+from toolspeak.reading.cursor import Cursor, Truncated
 from toolspeak.reading.source import Reading
 from toolspeak.reading.space import SpaceReader
-from toolspeak.reading.strings import FULL_WIDTH
+from toolspeak.reading.string_ends import FULL_WIDTH
 
 INLINE_BLANKS = re.compile(r"[^\S\n]*[\u200b-\u200f\u2060\ufeff]*[^\S\n]*")
 
@@ -53,7 +53,8 @@ class CodeSpaceReader:
                 yield from source.read_line()
                 continue
             if char == "/" and (yield from source.peek(2)) == "/*":
-                yield from source.read_until("*/")
+                if (yield from source.read_until("*/")) is None:
+                    raise Truncated
                 continue
             return FULL_WIDTH.get(char, char)
 

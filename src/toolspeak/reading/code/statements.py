@@ -30,8 +30,9 @@ from toolspeak.reading.code.syntax import (
     Statement,
     Unsupported,
 )
-from toolspeak.reading.cursor import Cursor, ReadError, Truncated
+from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
 from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.strings import QUOTES
 
 COMPOUNDS = frozenset({"if", "while", "with", "switch", "for", "try", "do"})
 DECLARATIONS = frozenset({"class", "interface", "type", "declare", "namespace", "enum", "abstract", "module"})
@@ -68,6 +69,11 @@ class StatementReader:
         self._lines.reset()
         self._rules.python = python
 
+    @property
+    def python(self) -> bool:
+        """Whether the piece of code is Python, where `//` divides."""
+        return self._rules.python
+
     def read_line(self) -> Reading[Statement | None]:
         """Read the statement of a line outside of any block; None if there is none.
 
@@ -98,7 +104,7 @@ class StatementReader:
         start = self._source.here
         try:
             return (yield from self._read_statement())
-        except Truncated:
+        except (Truncated, Ambiguous):
             raise
         except ReadError as error:
             yield from self._lines.skip_statement(len(open_brackets) - depth)
@@ -272,6 +278,7 @@ class StatementReader:
         while char == ")" and not self._cursor.open:
             self._source.pos += 1  # one closer too many
             self._cursor.note_repair("syntax")
+            self._cursor.note_doubt("closer")
             char = yield from self._space.skip()
         if char in ("", "\n", "\r", ";", "}"):
             return
@@ -279,6 +286,8 @@ class StatementReader:
             return  # the call stood alone between backticks
         if char == "<" or (char in "`~" and (yield from self._source.peek(3)) in ("```", "~~~")):
             return
+        if char in QUOTES:
+            raise Ambiguous  # a string ended too early
         raise ReadError(UNSUPPORTED, HINT)
 
     def _parse_expression(self, text: str) -> Expression | None:

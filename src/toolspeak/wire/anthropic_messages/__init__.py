@@ -1,7 +1,13 @@
 """Anthropic's messages API."""
 
 from toolspeak.wire.anthropic_messages.client_answer import Decoder, read_response
-from toolspeak.wire.anthropic_messages.client_request import PATH, request_body, request_headers, tool_definitions
+from toolspeak.wire.anthropic_messages.client_request import (
+    PATH,
+    explain_unsupported,
+    request_body,
+    request_headers,
+    tool_definitions,
+)
 from toolspeak.wire.anthropic_messages.names import ID_PREFIX, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.anthropic_messages.server_answer import Encoder, error_body
 from toolspeak.wire.anthropic_messages.server_request import read_request
@@ -14,6 +20,7 @@ __all__ = [
     "Decoder",
     "Encoder",
     "error_body",
+    "explain_unsupported",
     "read_request",
     "read_response",
     "request_body",

@@ -15,7 +15,7 @@ from toolspeak.spec import ToolSpec
 from toolspeak.wire.anthropic_messages.names import IMAGE_TYPES, VENDOR
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_list, as_object, encode_references
-from toolspeak.wire.media import decode_text, describe_media, to_base64
+from toolspeak.wire.media import decode_text, describe_media, name_kind, to_base64
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 
@@ -226,15 +226,27 @@ class _BlockWriter:
         return self._ids[call_id]
 
 
+def explain_unsupported(media: Media) -> str | None:
+    """Return why the API cannot carry an attachment, as the rest of a sentence about a model; None if it can."""
+    is_document = media.mime == "application/pdf"
+    if media.data is None:
+        takes = is_document or media.mime.startswith("image/")
+        return None if takes else f"takes no {name_kind(media)} by address; pass the file itself: {media.url}"
+    takes = is_document or media.mime in IMAGE_TYPES or media.mime.startswith("text/")
+    return None if takes else f"takes no {name_kind(media)} of the type {media.mime}"
+
+
 def _media_block(media: Media) -> dict[str, Any]:
+    title = {"title": media.name} if media.name else {}
     is_image = media.mime.startswith("image/")
     if media.data is None and media.url is not None and (is_image or media.mime == "application/pdf"):
-        return {"type": "image" if is_image else "document", "source": {"type": "url", "url": media.url}}
+        source = {"type": "url", "url": media.url}
+        return {"type": "image", "source": source} if is_image else {"type": "document", "source": source, **title}
     if media.data is not None and (media.mime in IMAGE_TYPES or media.mime == "application/pdf"):
         source = {"type": "base64", "media_type": media.mime, "data": to_base64(media)}
-        return {"type": "image" if is_image else "document", "source": source}
+        return {"type": "image", "source": source} if is_image else {"type": "document", "source": source, **title}
     if text := (decode_text(media) or "").strip():
-        return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
+        return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}, **title}
     return {"type": "text", "text": describe_media(media)}
 
 

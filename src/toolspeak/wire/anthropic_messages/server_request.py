@@ -206,17 +206,19 @@ def _read_result_block(block: Fields) -> Text | Media:
 
 def _read_media(block: Fields, kind: str) -> Part:
     source = block.object("source")
-    extra = _build_extra(block, {"type", "source"})
+    extra = _build_extra(block, {"type", "source", "title"})
+    name = block.optional_text("title") or None
     match source.text("type"):
         case "url":
             url = source.text("url")
             mime = guess_image_type(url, "image/*") if kind == "image" else "application/pdf"
-            return Media(mime=mime, url=url, extra=extra)
+            return Media(mime=mime, url=url, extra=extra, name=name)
         case "base64":
             if (data := decode_base64(source.text("data"))) is None:
                 raise source.error("data", "not base64")
-            return Media(mime=source.text("media_type"), data=data, extra=extra)
+            return Media(mime=source.text("media_type"), data=data, extra=extra, name=name)
         case "text":
-            return Media(mime="text/plain", data=source.text("data").encode("utf-8", "replace"), extra=extra)
+            data = source.text("data").encode("utf-8", "replace")
+            return Media(mime="text/plain", data=data, extra=extra, name=name)
         case _:
             return Opaque(vendor=VENDOR, data=block.data)  # a file that only the vendor has

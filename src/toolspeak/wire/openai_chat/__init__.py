@@ -1,7 +1,13 @@
 """OpenAI's chat completions API, also that of the many servers that are compatible with it."""
 
 from toolspeak.wire.openai_chat.client_answer import Decoder, read_response
-from toolspeak.wire.openai_chat.client_request import PATH, request_body, request_headers, tool_definitions
+from toolspeak.wire.openai_chat.client_request import (
+    PATH,
+    explain_unsupported,
+    request_body,
+    request_headers,
+    tool_definitions,
+)
 from toolspeak.wire.openai_chat.names import ID_PREFIX, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.openai_chat.server_answer import Encoder, error_body
 from toolspeak.wire.openai_chat.server_request import read_request
@@ -14,6 +20,7 @@ __all__ = [
     "Decoder",
     "Encoder",
     "error_body",
+    "explain_unsupported",
     "read_request",
     "read_response",
     "request_body",

@@ -13,7 +13,7 @@ from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result
 from toolspeak.spec import Schema, ToolSpec
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_list, as_object, as_text, encode_arguments
-from toolspeak.wire.media import decode_text, describe_media, to_base64, to_url
+from toolspeak.wire.media import decode_text, describe_media, name_kind, to_base64, to_url
 from toolspeak.wire.openai_chat.names import REASONING_DETAILS, REASONING_FIELDS, VENDOR
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
@@ -169,9 +169,16 @@ def _media(media: Media, vendor: str) -> dict[str, Any]:
     if sound := _SOUND_FORMATS.get(media.mime):
         return {"type": "input_audio", "input_audio": {"data": to_base64(media), "format": sound}}
     if (text := decode_text(media)) is not None:
-        return _text(text)
-    name = f"file.{media.mime.rpartition('/')[2]}"
+        return _text(f"File {media.name}:\n\n{text}" if media.name else text)
+    name = media.name or f"file.{media.mime.rpartition('/')[2]}"
     return {"type": "file", "file": {"filename": name, "file_data": to_url(media), **own}}
+
+
+def explain_unsupported(media: Media) -> str | None:
+    """Return why the API cannot carry an attachment, as the rest of a sentence about a model; None if it can."""
+    if media.data is None and not media.mime.startswith("image/"):
+        return f"takes no {name_kind(media)} by address; pass the file itself: {media.url}"
+    return None
 
 
 def _assistant_messages(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from toolspeak.errors import UsageError
@@ -183,8 +184,9 @@ def _read_user_part(part: Fields) -> Text | Media:
             return Media(mime=_SOUND_TYPES[form], data=data)
         case "file":
             file = part.object("file")
-            extra = _build_extra(file.other_fields({"file_data"}))
-            return _read_url(file.text("file_data"), file.path_of("file_data"), extra)
+            extra = _build_extra(file.other_fields({"file_data", "filename"}))
+            media = _read_url(file.text("file_data"), file.path_of("file_data"), extra)
+            return replace(media, name=file.optional_text("filename") or None)
         case _:
             return _read_text_part(part)
 

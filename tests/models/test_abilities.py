@@ -1,0 +1,183 @@
+"""The dialect of an unknown model: the server is asked once, and what it says is used, recorded and logged.
+
+The answers of a server are remembered for the process, so each test has a model of its own.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak.events import RunStarted
+from toolspeak.models import Endpoint, HttpModel, RetryPolicy, connect
+from toolspeak.outcome import Outcome
+from toolspeak.run import Agent
+from toolspeak.run.model_lookup import find_model
+from toolspeak.settings import save_calibrated_dialect
+from toolspeak.testing import calls, says
+
+from .server import Act, Server, answers, hangs_up, plays, serving, silence
+
+
+def look_up(city: str) -> str:
+    "Look a city up."
+    return f"{city} is cold"
+
+
+def recorded_dialect(outcome: Outcome[Any]) -> tuple[str, bool]:
+    started = outcome.facts[0]
+    assert isinstance(started, RunStarted)
+    return started.dialect, started.in_text
+
+
+LLAMACPP_OLD = {"chat_template": "{% if tools %}{{ tools | tojson }}{% endif %}"}
+LLAMACPP_NEW = {"chat_template": "", "chat_template_caps": {"supports_tools": True, "supports_tool_calls": True}}
+LLAMACPP_NONE = {"chat_template": "{{ tools }}", "chat_template_caps": {"supports_tools": False}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "dialect"),
+    [
+        ("/props", LLAMACPP_NEW, "native"),
+        ("/props", LLAMACPP_OLD, "native"),
+        ("/props", {"chat_template": "x", "chat_template_tool_use": "y"}, "native"),
+        ("/props", LLAMACPP_NONE, "python"),
+        ("/props", {"chat_template": "{{ messages }}"}, "python"),
+        ("/api/show", {"capabilities": ["completion", "tools"]}, "native"),
+        ("/api/show", {"capabilities": ["completion"]}, "python"),
+        ("/api/v0/models/a%2Fb", {"capabilities": ["tool_use"]}, "native"),
+        ("/api/v0/models/a%2Fb", {"capabilities": []}, "python"),
+    ],
+)
+def test_what_servers_say(path: str, body: dict[str, Any], dialect: str):
+    with serving() as server:
+        server.plays(plays([calls(("look_up", {"city": "Oslo"})), says("Cold.")], dialect))
+        server.abilities[path] = answers(body=body)
+        model = connect("a/b", at=f"{server.url}/v1", key="the-key")
+        agent = Agent(model, [look_up])
+        assert (server.connections, agent.dialect_choice.is_guess) == (0, True)
+        outcome = agent.run("How is Oslo?")
+        assert outcome.calls[0].output == "Oslo is cold"
+        assert recorded_dialect(outcome) == (dialect, dialect != "native")
+        assert ("tools" in server.posts[0].body) == (dialect == "native")
+        choice = agent.dialect_choice
+        assert (agent.dialect.name, choice.name, choice.is_guess) == (dialect, dialect, False)
+        assert choice.reason.startswith("asked the server: ")
+        assert {post.headers["authorization"] for post in server.ability_posts} == {"Bearer the-key"}
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        answers(404),
+        answers(500),
+        answers(200, b"<html>"),
+        answers(200, b"[" * 100_000),
+        answers(body=b"[1]"),
+        answers(body={"capabilities": 5, "chat_template": None, "chat_template_caps": [1]}),
+        answers(302, b"", location="http://127.0.0.1:9/"),
+        hangs_up,
+    ],
+)
+def test_a_server_that_says_nothing_leaves_the_choice_by_name(act: Act):
+    with serving() as server:
+        server.plays(plays([says("Hello.")], "python"))
+        server.abilities.update({"/props": act, "/api/show": act, "/api/v0/models/m": act})
+        agent = Agent(f"{server.url}/v1#m")
+        assert recorded_dialect(agent.run("Hello?")) == ("python", True)
+        assert agent.dialect_choice.is_guess
+        asked = len(server.ability_posts)
+        assert asked >= 3
+        agent.run("Again?")
+        assert len(server.ability_posts) == asked
+
+
+def test_a_silent_server_is_given_up():
+    with serving() as server:
+        server.abilities["/props"] = silence
+        model = connect("m", at=f"{server.url}/v1", retry=RetryPolicy(read_timeout=0.2))
+        choice = asyncio.run(model.choose_dialect())
+        assert (choice.name, choice.is_guess) == ("python", True)
+
+
+def test_a_server_that_is_still_loading_is_asked_again():
+    with serving() as server:
+        server.plays(plays([says("Hello."), says("Hello.")], "python"))
+        loading = answers(503)
+        server.abilities.update({"/props": loading, "/api/show": loading, "/api/v0/models/m": loading})
+        chat = Agent(f"{server.url}/v1#m").chat()
+        assert recorded_dialect(chat.run("Hello?")) == ("python", True)
+        server.abilities["/props"] = answers(body=LLAMACPP_NEW)
+        assert recorded_dialect(chat.run("And again?")) == ("python", True)  # a conversation keeps its dialect
+        assert recorded_dialect(chat.agent.run("Hello?")) == ("native", False)
+
+
+def test_a_resumed_run_keeps_its_dialect():
+    with serving() as server:
+        server.plays(plays([says("Hello.")], "python"))
+        server.abilities["/props"] = answers(503)
+        endpoint = Endpoint(name="s", base_url=f"{server.url}/v1", ability_apis=("llamacpp",))
+        agent = Agent(HttpModel(endpoint, "m", connect("m", at=server.url).dialect_choice))
+        first = agent.run("Hello?")
+        server.abilities["/props"] = answers(body=LLAMACPP_NEW)
+        asked = len(server.ability_posts)
+        agent.resume(first.facts[:1])
+        assert (agent.dialect.name, len(server.ability_posts)) == ("python", asked)
+
+
+def test_runs_at_once_ask_once():
+    async def run_at_once(agent: Agent) -> list[Outcome[None]]:
+        runs = [asyncio.create_task(agent.arun("Hello?")) for _ in range(10)]
+        await asyncio.sleep(0)
+        runs[0].cancel()  # the others still get the answer that this run asked for
+        return await asyncio.gather(*runs[1:])
+
+    with serving() as server:
+        server.plays(plays([says("Hello.")] * 20))
+        server.abilities["/props"] = answers(body=LLAMACPP_NEW)
+        outcomes = asyncio.run(run_at_once(Agent(f"{server.url}/v1#m")))
+        assert {recorded_dialect(outcome) for outcome in outcomes} == {("native", False)}
+        assert sorted(post.path.partition("?")[0] for post in server.ability_posts) == [
+            "/api/show",
+            "/api/v0/models/m",
+            "/props",
+        ]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("HOME", "XDG_CONFIG_HOME", "APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
+    return tmp_path
+
+
+def test_what_is_decided_is_not_asked(server: Server, home: Path):
+    server.plays(plays([says("Hello.")] * 9, "python"))
+    address = f"{server.url}/v1"
+    save_calibrated_dialect(address, "measured", "typescript")
+    agents = [
+        (Agent(f"{address}#named", dialect="json"), "json", "given with the agent"),
+        (Agent(connect("named", at=address, dialect="json")), "json", "given to connect(dialect=…)"),
+        (Agent(find_model(f"{address}#measured")), "typescript", "measured by toolspeak calibrate"),
+        (Agent(f"{address}#gemma3"), "python", "the family of the model, by 'gemma' in its name"),
+    ]
+    for agent, dialect, reason in agents:
+        assert recorded_dialect(agent.run("Hello?"))[0] == dialect
+        assert (agent.dialect_choice.name, agent.dialect_choice.reason) == (dialect, reason)
+    assert server.ability_posts == []
+
+
+def test_the_choice_is_logged(caplog: pytest.LogCaptureFixture):
+    with serving() as server, caplog.at_level(logging.INFO, logger="toolspeak"):
+        server.plays(plays([says("Hello.")] * 9, "python"))
+        Agent(guessed := connect("guessed", at=f"{server.url}/v1")).run("Hello?")
+        server.abilities["/props"] = answers(body=LLAMACPP_NEW)
+        Agent(asked := connect("asked", at=f"{server.url}/v1")).run("Hello?")
+    lines = [record.getMessage() for record in caplog.records if record.name == "toolspeak"]
+    assert lines[0] == (
+        f"{guessed.name}: python dialect, the default for an unknown model on an unknown server; "
+        "name a dialect if you know a better one, or let toolspeak calibrate measure it"
+    )
+    assert f"{asked.name}: native dialect, asked the server: it lists tool calls for the model (/props)" in lines
