@@ -24,7 +24,17 @@ from toolspeak.codec import (
     load_facts,
     load_messages,
 )
-from toolspeak.events import CallReady, Fact, RunEnded, RunStarted, ToolFinished, TurnEnded, TurnStarted, Usage
+from toolspeak.events import (
+    CallReady,
+    Fact,
+    NestedFact,
+    RunEnded,
+    RunStarted,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
 from toolspeak.messages import (
     Arguments,
     Call,
@@ -83,7 +93,10 @@ def strategy(hint: Any) -> SearchStrategy[Any]:
         hints = get_type_hints(hint, include_extras=True)
         if hint is ToolSpec:
             hints["raw"] = NoneType  # it must name a parameter, and the schemas here have none
-        return st.builds(hint, **{field.name: strategy(hints[field.name]) for field in dataclasses.fields(hint)})
+        values = {field.name: strategy(hints[field.name]) for field in dataclasses.fields(hint)}
+        if hint is NestedFact:  # it holds any other fact: too much for the text that describes a strategy
+            return st.deferred(lambda: st.builds(hint, **values))
+        return st.builds(hint, **values)
     plain = {
         str: TEXTS,
         int: st.integers(),

@@ -7,6 +7,9 @@ recorded as a fact before the request is sent or the tool is run.
 A call has four events. `CallStarted`: the model has begun to write the call. `CallReady`: the call is complete.
 `ToolStarted`: its function runs. `ToolFinished`: its result is known. A *quoted* call (`CallQuoted`) was copied by the
 model from a text that it was shown.
+
+A call may run an agent of its own (`Agent.as_tool`). The events of that inner run are events of the outer run too, as
+`NestedDelta` and `NestedFact`.
 """
 
 from typing import ClassVar, Literal, TypeAlias
@@ -76,11 +79,14 @@ class Limits:
     Attributes:
         turns: Messages of the model.
         calls: Calls that are run.
-        tokens: Input and output tokens of all turns. Where the endpoint counts none, only the output is estimated.
+        tokens: Input and output tokens of all turns, those of inner runs included. Where the endpoint counts none,
+            only the output is estimated.
         seconds: Seconds from the start of the run, or from the moment it is resumed.
         repeats: The model is warned when the same call has had the same result this often; once more ends the run.
         concurrent: Calls that run at the same time; further calls wait.
         cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.
+        depth: How deeply agents that are tools may be nested below the run: 1 lets its tools be agents, 2 lets those
+            have such tools too.
     """
 
     turns: int | None = 10
@@ -90,6 +96,7 @@ class Limits:
     repeats: int | None = 3
     concurrent: int = 8
     cost: float | None = None
+    depth: int | None = 3
 
 
 @frozen
@@ -331,9 +338,34 @@ class ToolFinished:
     result: ToolResult
 
 
-Delta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
+@frozen
+class HandedOver:
+    """Another agent goes on with the conversation, as soon as all calls of the turn have their results.
 
-Fact: TypeAlias = (
+    Attributes:
+        call_id: The call that hands it over.
+        agent: The name of the other agent: that of the tool that was called.
+        system: Its system prompt, with which the model is asked instead of the one in the conversation.
+        model: Its model; `dialect`, `choice` and the others are its options, as in `RunStarted`.
+    """
+
+    kind: ClassVar[Literal["handed_over"]] = "handed_over"
+    call_id: str
+    agent: str
+    model: str
+    dialect: str
+    system: str | None = None
+    choice: ToolChoice = AUTO
+    parallel: bool = True
+    in_text: bool = False
+    has_approver: bool = False
+    tools: tuple[ToolSpec, ...] = ()
+
+
+OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
+"""A delta of the run itself, not of an inner run."""
+
+OwnFact: TypeAlias = (
     RunStarted
     | RunResumed
     | TurnStarted
@@ -348,8 +380,51 @@ Fact: TypeAlias = (
     | ApprovalGiven
     | ToolStarted
     | ToolFinished
+    | HandedOver
     | Interrupted
     | RunEnded
 )
+"""A fact of the run itself, not of an inner run."""
+
+
+# Events of inner runs
+
+
+@frozen
+class NestedDelta:
+    """A delta of an inner run: of an agent that a call of this run asks.
+
+    Attributes:
+        path: The ids of the calls that lead to the inner run, from the outermost run on.
+        event: The delta.
+    """
+
+    kind: ClassVar[Literal["nested_delta"]] = "nested_delta"
+    path: tuple[str, ...]
+    event: OwnDelta
+
+
+@frozen
+class NestedFact:
+    """A fact of an inner run: of an agent that a call of this run asks.
+
+    Attributes:
+        path: The ids of the calls that lead to the inner run, from the outermost run on.
+        event: The fact.
+    """
+
+    kind: ClassVar[Literal["nested_fact"]] = "nested_fact"
+    path: tuple[str, ...]
+    event: OwnFact
+
+
+def join_ids(path: tuple[str, ...], call_id: str) -> str:
+    """Return the id by which a call of an inner run is known in the outermost run."""
+    return "/".join((*path, call_id))
+
+
+Delta: TypeAlias = OwnDelta | NestedDelta
+
+Fact: TypeAlias = OwnFact | NestedFact
 
 Event: TypeAlias = Delta | Fact

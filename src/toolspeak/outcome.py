@@ -60,6 +60,7 @@ class Outcome(Generic[T_co]):
         stop_reason: Why the run ended: `answered`, or what stopped it before that.
         detail: The stop reason in words, where there is more to say.
         output: The typed answer; None if the run was started without `output`.
+        agent: The name of the agent that answered, if the conversation was handed over to it; else "".
     """
 
     text: str
@@ -71,3 +72,4 @@ class Outcome(Generic[T_co]):
     detail: str
     output: T_co
     cost: float | None = None
+    agent: str = ""

@@ -184,8 +184,14 @@ def test_a_conversation_may_change_its_dialect():
         (lambda model: Agent(model).stream("Go.").outcome, "no outcome yet"),
         (lambda _: Agent(5), "model is a name, such as 'openai:gpt-5.1', or a model object, not 5"),
         (lambda _: Agent(ScriptedModel), "model is a name, .* not the class ScriptedModel"),
-        (lambda model: Agent(model, system=lambda: "Be brief."), "system is a text, not a function"),
-        (lambda model: Agent(model, system=5), "system is a text, not 5"),
+        (
+            lambda model: Agent(model, system=lambda: "Be brief."),
+            "system is called with the Context of the run: too many",
+        ),
+        (
+            lambda model: Agent(model, system=5),
+            "system is a text, or a function of the Context that returns one, not 5",
+        ),
         (lambda model: Agent(model, sampling={"temperature": 0}), r"sampling is Sampling\(.*, not {'temperature': 0}"),
         (lambda model: Agent(model, sampling=Sampling(temperature="0")), r"Sampling\(temperature='0'\): a number"),
         (lambda model: Agent(model, sampling=Sampling(max_tokens=0.5)), "max_tokens=0.5.: a whole number"),

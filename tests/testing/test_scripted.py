@@ -3,9 +3,11 @@
 import asyncio
 import subprocess
 import sys
+from datetime import date
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, Field
 
 from tests.run.playing import SPOKEN, Clock, play
 from toolspeak.dialects import DIALECTS
@@ -15,7 +17,7 @@ from toolspeak.messages import Ref, ToolCall, assistant, user
 from toolspeak.models import Model, Request
 from toolspeak.pieces import Answer, CallPiece, Piece
 from toolspeak.run import Agent
-from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, gives, says
 
 
 def asked(model: ScriptedModel, *before: str, dialect: str = "native", stream: bool = True) -> list[Piece]:
@@ -109,7 +111,7 @@ def test_a_call_may_refer_to_another():
         (lambda: Agent(ScriptedModel([]), limits=Limits(turns=-1)), "a number from 0"),
         (lambda: Agent(ScriptedModel([])).run("?"), "the script has 0 lines"),
         (lambda: Agent(ScriptedModel([])).run(messages=[{"role": "user", "content": "?"}]), "messages are those of"),
-        (lambda: Agent(ScriptedModel([])).run("?", messages="before"), "messages are those of"),
+        (lambda: Agent(ScriptedModel([])).run("?", messages="before"), "messages is a list of messages"),
         (lambda: Agent(ScriptedModel([])).run(5), "a prompt is text or a message"),
     ],
 )
@@ -132,3 +134,44 @@ def test_a_stream_that_is_left_ends_in_silence():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# Typed answers
+
+
+class Sum(BaseModel):
+    total: int = Field(alias="sum")
+
+
+class Pair(BaseModel):
+    first: int
+    when: date
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "expected"),
+    [
+        (int, 42, 42),
+        (bool, True, True),
+        (float, 2.5, 2.5),
+        (str, gives("yes"), "yes"),
+        (list[int], [1, 2], [1, 2]),
+        (dict[str, int], {"a": 1}, {"a": 1}),
+        (Pair, Pair(first=1, when=date(2026, 5, 1)), Pair(first=1, when=date(2026, 5, 1))),
+        (Sum, Sum(sum=3), Sum(sum=3)),
+        (date, gives(date(2026, 5, 1)), date(2026, 5, 1)),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["native", "json", "python"])
+def test_a_line_may_be_the_typed_answer(kind, line, expected, dialect):
+    assert Agent(ScriptedModel([line]), dialect=dialect).run("?", output=kind).output == expected
+
+
+def test_the_same_seed_cuts_at_the_same_places():
+    def cut(seed):
+        stream = Agent(ScriptedModel(["It is eighteen degrees in Paris."], chunk=6, seed=seed)).stream("?")
+        return [event.text for event in stream if event.kind == "text_delta"]
+
+    assert cut(1) == cut(1) != cut(2)
+    assert "".join(cut(1)) == "It is eighteen degrees in Paris."
+    assert max(map(len, cut(1))) <= 6

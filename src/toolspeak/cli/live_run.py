@@ -8,8 +8,8 @@ from types import FrameType
 from typing import Any
 
 from toolspeak.cli.approval import ApprovalBridge
-from toolspeak.events import ApprovalNeeded, Event
-from toolspeak.messages import Message
+from toolspeak.events import ApprovalNeeded, Event, NestedFact, join_ids
+from toolspeak.messages import Message, ToolCall
 from toolspeak.run import Agent, Outcome, Recorder, Stream
 
 
@@ -42,12 +42,21 @@ def run_live(
     with agent.stream(prompt, messages=messages, record=record) as stream, _cancel_on_interrupt(stream):
         for event in stream:
             show(event)
-            if approvals is not None and isinstance(event, ApprovalNeeded):
+            call = _find_waiting_call(event)
+            if approvals is not None and call is not None:
                 try:
-                    approvals.ask(event.call)
+                    approvals.ask(call)
                 except KeyboardInterrupt:
                     stream.cancel()
     return stream.outcome
+
+
+def _find_waiting_call(event: Event) -> ToolCall | None:
+    """Return the call that somebody must approve, with the id by which the run asks about it; None for other events."""
+    path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)
+    if not isinstance(own, ApprovalNeeded):
+        return None
+    return ToolCall(id=join_ids(path, own.call.id), name=own.call.name, arguments=own.call.arguments)
 
 
 @contextmanager

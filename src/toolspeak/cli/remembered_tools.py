@@ -5,14 +5,15 @@ remembered by its full path and its fingerprint, as the settings of a trusted pr
 it is unchanged and nobody else could have written it. A module is loaded again only from where it is installed.
 """
 
+import sys
 from collections.abc import Callable, Sequence
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, cast
 
 from toolspeak.errors import UsageError
 from toolspeak.settings.fingerprint import compute_fingerprint, find_tool_files
 from toolspeak.settings.ownership import find_other_writer
-from toolspeak.tools.discovery import is_importable
 
 
 def encode_tools(targets: Sequence[str]) -> list[dict[str, str]]:
@@ -57,7 +58,7 @@ def _find_objection(target: str, fingerprint: str) -> str | None:
     """Return why a target is not loaded again, in words; None if it is."""
     name = _split_function(target)[0]
     if not Path(name).is_absolute():
-        return None if is_importable(name.partition(".")[0]) else "are gone: no such module is installed"
+        return None if _is_installed(name) else "are gone: no such module is installed"
     if not Path(name).exists():
         return "are gone"
     try:
@@ -76,13 +77,20 @@ def _make_absolute(target: str) -> str:
     path = Path(name)
     if "/" in name or path.suffix == ".py" or path.is_file():
         return f"{path.absolute()}{function}"
-    if is_importable(name):
+    if _is_installed(name):
         return target
     place = Path.cwd().joinpath(*name.split("."))
     for candidate in (place, place.with_suffix(".py"), path.absolute()):
         if candidate.exists():
             return f"{candidate}{function}"
     return target
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a module is found elsewhere than in the working directory, also if it has been imported from there."""
+    folders = [folder for folder in sys.path if folder and Path(folder).absolute() != Path.cwd()]
+    package = name.partition(".")[0]
+    return package in sys.builtin_module_names or PathFinder.find_spec(package, folders) is not None
 
 
 def _split_function(target: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from rich.text import Text
 from toolspeak.cli.call_timer import CallTimer
 from toolspeak.cli.format import format_call_line, format_quotation, format_result, format_seconds
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
+from toolspeak.cli.nested_lines import format_nested
 from toolspeak.cli.safe_text import ProseEscaper, SafeConsole, escape_controls, escape_prose
 from toolspeak.cli.status_line import StatusLine
 from toolspeak.events import (
@@ -29,6 +30,9 @@ from toolspeak.events import (
     CallReady,
     CallStarted,
     Event,
+    HandedOver,
+    NestedDelta,
+    NestedFact,
     RunEnded,
     SaidInThought,
     TextDelta,
@@ -81,7 +85,7 @@ class Transcript:
         """Draw one event."""
         with self._lock:
             self._draw(event)
-            self._shown_facts += not isinstance(event, TextDelta | ThinkingDelta | ArgsDelta)
+            self._shown_facts += not isinstance(event, TextDelta | ThinkingDelta | ArgsDelta | NestedDelta)
 
     def _draw(self, event: Event) -> None:
         self._status.stop()
@@ -115,6 +119,11 @@ class Transcript:
                 self._running.append(call_id)
             case ToolFinished():
                 self._draw_result(event)
+            case HandedOver(agent=agent):
+                self.write_line(f"  handed over to {escape_controls(agent)}", "dim")
+            case NestedFact():
+                for line in format_nested(event):
+                    self.write_line(line, "dim")
             case RunEnded():
                 self._end_run(event)
             case _:

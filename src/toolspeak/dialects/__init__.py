@@ -18,6 +18,7 @@ from toolspeak.dialects.native import NATIVE
 from toolspeak.dialects.text import JSON, PYTHON, TYPESCRIPT
 from toolspeak.errors import UsageError
 from toolspeak.events import FinishReason
+from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
 from toolspeak.reading.content import MessageContent, fold
 from toolspeak.reading.explanation import Explanation, explain
 from toolspeak.reading.trace import MessageSpan, Refusal, RepairPlace
@@ -69,11 +70,24 @@ def read(
 
 
 def dialect(name: str) -> Dialect:
-    """Return the dialect of that name.
+    """Return the dialect of that name: one of `DIALECTS`, or one that an installed package offers (`plugins.py`).
 
     Raises:
-        UsageError: There is no such dialect.
+        UsageError: There is no such dialect, or its package is broken.
     """
     if name in DIALECTS:
         return DIALECTS[name]
-    raise UsageError(f"there is no dialect {name!r}; the dialects are: {', '.join(DIALECTS)}")
+    if plugin := find_plugin("toolspeak.dialects", name):
+        return _check_plugin(plugin)
+    names = (*DIALECTS, *list_plugin_names("toolspeak.dialects"))
+    raise UsageError(f"there is no dialect {name!r}; the dialects are: {', '.join(names)}")
+
+
+def _check_plugin(plugin: Plugin) -> Dialect:
+    found = plugin.load()
+    missing = [member for member in ("name", "in_text", "render", "parser") if not hasattr(found, member)]
+    if isinstance(found, type) or missing:
+        raise plugin.refuse("it is not a dialect object" + (f" (it has no {', '.join(missing)})" if missing else ""))
+    if found.name != plugin.name:  # runs record the name of the dialect, and it is looked up by that name
+        raise plugin.refuse(f"the dialect is called {found.name!r}")
+    return found

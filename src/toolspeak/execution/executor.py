@@ -31,6 +31,7 @@ class Executor:
     A call is started and its result passed to a callback, so that no task waits for a call that runs in a thread.
 
     Attributes:
+        toolbox: The tools.
         tasks: The tasks of coroutines that have not ended. A task may end a moment later than its call.
         exceptions: What functions raised, by the id of the call.
     """
@@ -44,7 +45,7 @@ class Executor:
         timeout: float | None = None,
         pool: ThreadPool = THREAD_POOL,
     ) -> None:
-        self._toolbox = toolbox
+        self.toolbox = toolbox
         self._deps = deps
         self._run_id = run_id
         self._timeout = timeout
@@ -86,9 +87,9 @@ class Executor:
         return running
 
     def _find_tool(self, name: str) -> Tool[..., Any]:
-        if name not in self._toolbox:
-            raise _UnknownTool(explain_unknown_tool(name, self._toolbox.names))
-        return self._toolbox[name]
+        if name not in self.toolbox:
+            raise _UnknownTool(explain_unknown_tool(name, self.toolbox.names))
+        return self.toolbox[name]
 
 
 class _UnknownTool(Exception):
@@ -199,7 +200,8 @@ class RunningCall:
 
     def _fail(self, raised: Raised) -> None:
         """End the call with what its function raised, keep the exception, and log it with its traceback."""
-        if self._done is not None:  # what a call raises after it was given up concerns nobody
+        is_cancelled = isinstance(raised.error, asyncio.CancelledError)
+        if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
             self._exceptions[self._call.id] = raised.error
             LOG.warning("tool %s failed (%s)", self._call.name, self._call.id, exc_info=raised.error)
         self.finish(make_result(self._call.id, raised))

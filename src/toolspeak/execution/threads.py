@@ -59,6 +59,8 @@ class ThreadJob:
             self._pool.stuck -= self._state == "stuck"
             self._state = "ended"
         self._done(outcome)
+        with self._pool.lock:  # after `done`: a function that is not counted has reported its outcome
+            self._pool.running -= 1
 
 
 class ThreadPool:
@@ -67,11 +69,12 @@ class ThreadPool:
     Attributes:
         lock: Protects `stuck` and the list of idle threads.
         stuck: How many threads run a function that is no longer waited for and has not returned.
+        running: How many functions were started and have not reported their outcome.
     """
 
     def __init__(self, max_stuck: int = MAX_STUCK_THREADS) -> None:
         self.lock = threading.Lock()
-        self.stuck = 0
+        self.stuck = self.running = 0
         self._max_stuck = max_stuck
         self._idle: list[SimpleQueue[ThreadJob]] = []
         if hasattr(os, "register_at_fork"):
@@ -87,6 +90,7 @@ class ThreadPool:
                     f"not run: {self.stuck} earlier calls hang and cannot be ended; the program must be restarted"
                 )
             queue = self._idle.pop() if self._idle else None
+            self.running += 1
         job = ThreadJob(self, function, done, context)
         if queue is None:
             threading.Thread(target=self._run_jobs, args=(job,), name="toolspeak tool", daemon=True).start()
@@ -114,7 +118,7 @@ class ThreadPool:
     def _reset_after_fork(self) -> None:
         """Forget all threads: in a forked child only the thread that forked exists."""
         self.lock = threading.Lock()
-        self.stuck = 0
+        self.stuck = self.running = 0
         self._idle = []
 
 

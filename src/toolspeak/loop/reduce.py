@@ -1,5 +1,6 @@
 """`reduce`: the state after one more fact."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 
 from toolspeak.events import (
@@ -12,7 +13,9 @@ from toolspeak.events import (
     CallReady,
     Fact,
     FinishReason,
+    HandedOver,
     Interrupted,
+    NestedFact,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -77,9 +80,13 @@ def reduce(state: State, fact: Fact) -> State:
             return _interrupt(state, fact)
         case RunResumed():
             return _close_turn(_resume(state))
+        case HandedOver():
+            return replace(state, successor=fact)
+        case NestedFact(event=TurnEnded() as ended):
+            return _add_usage(state, ended)
         case RunEnded():
             return replace(state, ended=fact, model_is_next=False)
-        case _:  # the name of a call alone changes nothing
+        case _:  # the name of a call alone changes nothing, nor does anything else in an inner run
             return state
 
 
@@ -174,8 +181,7 @@ def _end_message(state: State, fact: TurnEnded) -> State:
     """Add the message to the history, and give a result to each of its calls that must not run."""
     history = (*state.history, fact.message) if fact.message.parts else state.history
     turn = replace(state.turn, is_open=False, finish=fact.finish, calls=_sort_calls(state.turn.calls, fact.message))
-    cost = None if state.cost is None or fact.cost is None else state.cost + fact.cost
-    state = replace(state, history=history, turn=turn, usage=state.usage + fact.usage, cost=cost, reusable_results={})
+    state = replace(_add_usage(state, fact), history=history, turn=turn, reusable_results={})
     waiting = [each for each in turn.calls.values() if each.stage == "waiting"]
     if fact.finish not in ENDED_WELL:
         return _refuse_calls(state, waiting, _explain_bad_end(fact.finish))
@@ -190,6 +196,12 @@ def _end_message(state: State, fact: TurnEnded) -> State:
         state = replace(state, turn=replace(state.turn, exceeds_call_limit=True))
     state = replace(state, empty_messages=0 if _has_content(fact.message) else state.empty_messages + 1)
     return state if turn.calls else _end_answer(state)
+
+
+def _add_usage(state: State, fact: TurnEnded) -> State:
+    """Count the tokens of a message and what they cost."""
+    cost = None if state.cost is None or fact.cost is None else state.cost + fact.cost
+    return replace(state, usage=state.usage + fact.usage, cost=cost)
 
 
 def _has_content(message: Message) -> bool:
@@ -251,7 +263,7 @@ def _close_turn(state: State) -> State:
         key = (each.key, each.shown_text)
         counts[key] = state.repeat_counts.get(key, 0) + 1
     message = Message(role="tool", parts=(*map(_build_result, calls.values()), *_build_notes(state, counts)))
-    return replace(
+    state = replace(
         state,
         history=(*state.history, message),
         finished_calls=finished,
@@ -262,6 +274,27 @@ def _close_turn(state: State) -> State:
         unmet_demands=0 if ran else state.unmet_demands,
         failed_turns=0 if ran else state.failed_turns + 1,
     )
+    return state if state.successor is None else _hand_over(state, state.successor)
+
+
+def _hand_over(state: State, fact: HandedOver) -> State:
+    """Let another agent go on, if the call that hands the conversation over succeeded."""
+    call = state.turn.calls.get(fact.call_id)
+    if call is None or call.result is None or call.result.error is not None or state.run is None:
+        return replace(state, successor=None)
+    run = dataclasses.replace(
+        state.run,
+        model=fact.model,
+        dialect=fact.dialect,
+        choice=fact.choice,
+        parallel=fact.parallel,
+        in_text=fact.in_text,
+        has_approver=fact.has_approver,
+        tools=fact.tools,
+    )
+    specs = {spec.name: spec for spec in fact.tools}
+    demand = _drop_empty_demand(fact.choice)
+    return replace(state, run=run, specs=specs, demand=demand, successor=None, speaker=fact)
 
 
 def _has_run(entry: CallState) -> bool:

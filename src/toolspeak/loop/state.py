@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from toolspeak.events import AUTO, FinishReason, Interrupted, RunEnded, RunStarted, ToolChoice, Usage
+from toolspeak.events import AUTO, FinishReason, HandedOver, Interrupted, RunEnded, RunStarted, ToolChoice, Usage
 from toolspeak.messages import Message, ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 
@@ -84,11 +84,13 @@ class State(NamedTuple):
         repeat_count: The highest of these counts among the calls of the latest turn.
         started_calls: How many calls were started.
         finished_calls: The calls of all finished turns.
-        usage: The tokens that were used.
+        usage: The tokens that were used, those of inner runs included.
         cost: What they cost, in US dollars; None if the price of a turn is unknown.
         reusable_results: Results of a message that broke off, for the same calls when the model repeats them.
         interruption: What stopped the run from outside.
         ended: The end of the run.
+        successor: The agent that goes on with the conversation after this turn.
+        speaker: The agent that speaks now; None for the one that began the run.
     """
 
     specs: Mapping[str, ToolSpec]
@@ -109,6 +111,8 @@ class State(NamedTuple):
     reusable_results: Mapping[CallKey, ToolResult] = {}
     interruption: Interrupted | None = None
     ended: RunEnded | None = None
+    successor: HandedOver | None = None
+    speaker: HandedOver | None = None
 
     @property
     def has_demand(self) -> bool:

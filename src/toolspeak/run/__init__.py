@@ -6,6 +6,7 @@ from toolspeak.run.chain import Chain
 from toolspeak.run.chain_steps import ChainOutcome, StepResult, previous
 from toolspeak.run.chat import Chat
 from toolspeak.run.driver import Approver, Recorder
+from toolspeak.run.partial import Partial
 from toolspeak.run.resumable import ResumeOptions
 from toolspeak.run.runnable import RunOptions
 from toolspeak.run.streams import AsyncStream, Stream
@@ -19,6 +20,7 @@ __all__ = [
     "ChainOutcome",
     "Chat",
     "Outcome",
+    "Partial",
     "Recorder",
     "ResumeOptions",
     "RunOptions",

@@ -1,52 +1,63 @@
 """`Agent`: a model, its tools, and the loop between them."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack, cast, overload
 
 from toolspeak.dialects import DIALECTS, Dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, Limits, RunResumed, RunStarted, ToolChoice
+from toolspeak.events import Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
 from toolspeak.log import LOG
 from toolspeak.messages import Message
-from toolspeak.models import DialectChoice, Model, Sampling, check_attachments
+from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.dialect_choice import GUESS_CURE, choose_model_dialect, get_dialect_choice
 from toolspeak.outcome import Outcome
+from toolspeak.run.callbacks import call_function
 from toolspeak.run.chat import Chat
+from toolspeak.run.conversation import replace_system
 from toolspeak.run.driver import Approver, Driver
 from toolspeak.run.fallback import pair_sampling
 from toolspeak.run.graph import GraphStep, draw_flowchart
+from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
+    AgentOptions,
     Choice,
+    System,
+    ToolChooser,
     Tools,
     build_approvals,
     build_choice,
     build_conversation,
     build_toolbox,
     check_callback,
+    check_chooser,
     check_limits,
     check_prices,
     check_sampling,
     check_system,
+    check_system_text,
     check_timeout,
     find_dialect,
     find_start,
+    refuse_unknown_options,
 )
-from toolspeak.run.model_lookup import find_models
+from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import Prompt, Runnable, RunOptions
+from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
+from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.settings import Settings
-from toolspeak.tools import Toolbox
+from toolspeak.spec import Effect
+from toolspeak.tools import Context, Tool, Toolbox
 
 TOOL_TIMEOUT_SECONDS = 300.0
 """After how long a call is given up, if its tool has no timeout of its own."""
 
 
-class Agent(Runnable, Resumable):
-    """A model that can call your functions.
+class Agent(Runnable[T_co], Resumable[T_co]):
+    """A model that can call your functions. `Agent[Answer]` gives an `Answer` as the output of its runs.
 
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
     outcome of a run, `stream` and `astream` its events and then the same outcome.
@@ -67,13 +78,42 @@ class Agent(Runnable, Resumable):
         ('It is 42.', 42)
     """
 
+    @overload
     def __init__(
-        self,
-        model: str | Model | Sequence[str | Model] | None = None,
+        self: "Agent[None]",
+        model: Models = None,
         tools: Tools = (),
         *,
+        output: None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Agent[T]",
+        model: Models = None,
+        tools: Tools = (),
+        *,
+        output: type[T],
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Agent[Any]",
+        model: Models = None,
+        tools: Tools = (),
+        *,
+        output: Any,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+    def __init__(
+        self,
+        model: Models = None,
+        tools: Tools = (),
+        *,
+        output: Any = None,
         dialect: str | Dialect = "auto",
-        system: str | None = None,
+        system: System | None = None,
+        choose_tools: ToolChooser | None = None,
         tool_choice: Choice = "auto",
         parallel_tool_calls: bool = True,
         limits: Limits = Limits(),  # noqa: B008 (it does not change)
@@ -89,9 +129,14 @@ class Agent(Runnable, Resumable):
             model: The name of a model, such as `"local"` or `"openai:gpt-5.1"`, or a model object; the configured model
                 if left out. Of several, the next one is asked when one is down, cuts its answer or limits its rate.
             tools: Functions, tools, or a module, package, file or folder to discover them in.
+            output: The type that the answers of the agent have: a pydantic model, a dataclass, or another type that
+                pydantic validates. `run(output=…)` asks for another type.
             dialect: How the model writes calls: `"native"`, `"json"`, `"typescript"`, `"python"`, a dialect of your
                 own, or `"auto"` for the best one known for the model.
-            system: The system prompt.
+            system: The system prompt, or a function of the `Context` that returns it and is called when a run begins.
+                A text is used if the conversation has no system prompt yet; what a function returns replaces it.
+            choose_tools: Chooses the tools of each run: a function of the `Context` and of the agent's tools that
+                returns the tools to offer. It is called when a run begins, and again when the run is resumed.
             tool_choice: `"auto"`, `"none"`, `"required"`, the name of a tool, or names that must all be called.
             parallel_tool_calls: Whether the model may make several calls in one message.
             limits: Where a run stops by itself.
@@ -110,11 +155,14 @@ class Agent(Runnable, Resumable):
         self.models = find_models(model, settings)
         self.model = self.models[0]
         self.toolbox = build_toolbox(tools)
+        self.output = output
+        self._answer = None if output is None else Output(output)
+        self.choose_tools = check_chooser(choose_tools)
         self._is_dialect_given = dialect != "auto"
         self._dialect = find_dialect(dialect, self.model)
         self._other_dialects = tuple(find_dialect(dialect, each) for each in self.models[1:])
         self.system = check_system(system)
-        self.tool_choice = build_choice(tool_choice, self.toolbox)
+        self.tool_choice: Choice = tool_choice if choose_tools else build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
         self.limits = check_limits(limits)
         self.sampling = check_sampling(sampling)
@@ -157,7 +205,7 @@ class Agent(Runnable, Resumable):
         LOG.info("%s: %s dialect, %s%s", self.model.name, choice.name, choice.reason, cure)
         return find_dialect(choice.name, self.model)
 
-    def _kept_dialect(self, started: RunStarted | None) -> Dialect | None:
+    def _kept_dialect(self, started: RunStarted | HandedOver | None) -> Dialect | None:
         """Return the dialect of an earlier run on the same model, which its continuation keeps; None without one."""
         if self._is_dialect_given:
             return self._dialect
@@ -165,9 +213,85 @@ class Agent(Runnable, Resumable):
             return None
         return find_dialect(started.dialect, self.model)
 
-    def chat(self, messages: Sequence[Message] = ()) -> Chat:
+    def chat(self, messages: Sequence[Message] = ()) -> Chat[T_co]:
         """Begin a conversation, in which each run goes on from the one before."""
         return Chat(self, messages)
+
+    def as_tool(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        prompt: Callable[..., Any] | None = None,
+        effect: Effect = "idempotent",
+        approve: bool = False,
+        timeout: float | None = SUB_AGENT_TIMEOUT_SECONDS,
+    ) -> Tool[..., Any]:
+        """Return the agent as a tool for other agents: its argument is a prompt, and its result is the answer.
+
+        The events of the agent's run are told in the run that calls the tool, as `NestedDelta` and `NestedFact`, and
+        its tokens and their cost are counted there. `Limits.depth` says how deeply such agents may be nested.
+
+        Args:
+            name: The name of the tool.
+            description: What the tool is for, for the model that may call it.
+            prompt: A function whose parameters become those of the tool, and which returns the prompt; without it, the
+                tool has one parameter, `prompt`.
+            effect: What a call does, as for `tool`. A call that was under way when its run was cut goes on from the
+                facts of the inner run, whose own calls keep their effects; with `"once"` it is given up instead.
+            approve: Ask somebody before the agent is asked.
+            timeout: Seconds after which a call is given up.
+
+        Examples:
+            >>> from toolspeak.testing import ScriptedModel, calls, says
+            >>> expert = Agent(ScriptedModel([says("About 709,000.")]))
+            >>> model = ScriptedModel([calls(("expert", {"prompt": "People in Oslo?"})), says("709,000 people.")])
+            >>> outcome = Agent(model, [expert.as_tool("expert", "Knows cities.")]).run("How large is Oslo?")
+            >>> outcome.calls[0].output, outcome.text
+            ('About 709,000.', '709,000 people.')
+        """
+        return build_agent_tool(self, name, description, prompt=prompt, effect=effect, approve=approve, timeout=timeout)
+
+    def as_handoff(self, name: str, description: str = "", *, approve: bool = False) -> Tool[..., Any]:
+        """Return a tool by which another agent hands its conversation over to this agent, which then goes on.
+
+        This agent goes on with its own models, system prompt and tools. The limits and the type of the answer stay
+        those of the run. `outcome.agent` is `name` if this agent gave the answer.
+
+        Args:
+            name: The name of the tool.
+            description: When to hand over, for the model that may call the tool.
+            approve: Ask somebody before the conversation is handed over.
+
+        Examples:
+            >>> from toolspeak.testing import ScriptedModel, calls, says
+            >>> billing = Agent(ScriptedModel([says(""), says("You paid twice.")]), system="You know the invoices.")
+            >>> desk = Agent(ScriptedModel([calls(("billing", {}))]), [billing.as_handoff("billing", "For invoices.")])
+            >>> outcome = desk.run("Why is my bill so high?")
+            >>> outcome.text, outcome.agent
+            ('You paid twice.', 'billing')
+        """
+        return build_handoff_tool(self, name, description, approve=approve)
+
+    async def build_successor(self, context: Context[Any], driver: Driver, handed: HandedOver | None = None) -> Driver:
+        """Build the driver with which this agent goes on with the conversation of another run.
+
+        Args:
+            context: The context of the call that hands the conversation over.
+            driver: The driver of the run.
+            handed: What was recorded when the conversation was handed over, if the run is resumed.
+        """
+        run = driver.state.run
+        if run is not None:
+            check_prices(run.limits, self.models)
+        answer = [driver.toolbox[run.output]] if run is not None and run.output else []
+        deps = self.deps if context.deps is None else context.deps
+        tools = await self._find_tools(Context(deps=deps, run_id=context.run_id))
+        dialect = self._kept_dialect(handed) or await self._choose_and_log_dialect()
+        toolbox = Toolbox([*tools, *answer])
+        successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
+        successor.approve = successor.approve or driver.approve
+        return successor
 
     def graph(self) -> str:
         """Draw the agent and its tools as a mermaid flowchart."""
@@ -183,6 +307,7 @@ class Agent(Runnable, Resumable):
         output_optional: bool = False,
         watched: bool = True,
         on_end: Callable[[Outcome[Any]], None] | None = None,
+        outer: OuterCall | None = None,
         earlier: RunStarted | None = None,
     ) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
@@ -194,33 +319,42 @@ class Agent(Runnable, Resumable):
             output_optional: Whether the outcome may lack a typed answer.
             watched: Whether somebody takes the events of the run as they happen.
             on_end: Called with the outcome.
+            outer: The call of another run that this run is a part of.
             earlier: The start of the run before this one in a conversation, which keeps its dialect.
         """
-        _refuse_unknown_options(options, RunOptions)
+        refuse_unknown_options(options, RunOptions)
         check_callback(options.get("record"), "record", "each fact")
-        answer = None if output is None else Output(output)
+        answer = self._find_answer(output)
+        text = self.system if isinstance(self.system, str) else None
+        messages = build_conversation(text, options.get("messages", ()), prompt)
+        check_attachments(self.model, messages)
         limits = check_limits(options.get("limits") or self.limits)
         check_prices(limits, self.models)
-        toolbox = self._with_answer(answer)
-        messages = build_conversation(self.system, options.get("messages", ()), prompt)
-        check_attachments(self.model, messages)
-        kept = self._kept_dialect(earlier)
-        dialect = self.dialect if kept is None else kept
-        started = RunStarted(
-            run_id=secrets.token_hex(8),
-            model=self.model.name,
-            dialect=dialect.name,
-            in_text=dialect.in_text,
-            has_approver=self.approve is not None,
-            messages=messages,
-            choice=self._first_choice(options.get("tool_choice"), answer),
-            parallel=self.parallel_tool_calls,
-            limits=limits,
-            output=None if answer is None else answer.tool.name,
-            tools=toolbox.specs,
-        )
-        driver = self._build_driver(started.run_id, toolbox, options, watched, kept)
-        return AgentRun(driver, [started], answer, output_optional=output_optional, on_end=on_end)
+        if self.choose_tools is None:
+            self._first_choice(options, self.toolbox, answer)
+        run_id = secrets.token_hex(8)
+
+        async def begin() -> tuple[Driver, Sequence[Fact]]:
+            context = Context(deps=self._find_deps(options), run_id=run_id)
+            toolbox = await self._find_tools(context)
+            dialect = self._kept_dialect(earlier) or await self._choose_and_log_dialect()
+            started = RunStarted(
+                run_id=run_id,
+                model=self.model.name,
+                dialect=dialect.name,
+                in_text=dialect.in_text,
+                has_approver=self._find_approver(outer) is not None,
+                messages=await self._set_system(messages, context),
+                choice=self._first_choice(options, toolbox, answer),
+                parallel=self.parallel_tool_calls,
+                limits=limits,
+                output=None if answer is None else answer.tool.name,
+                tools=_add_answer(toolbox, answer).specs,
+            )
+            driver = self._build_driver(run_id, _add_answer(toolbox, answer), dialect, options, watched, outer=outer)
+            return driver, [started]
+
+        return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
 
     def prepare_resume(
         self,
@@ -230,26 +364,54 @@ class Agent(Runnable, Resumable):
         output: Any = None,
         output_optional: bool = False,
         watched: bool = True,
+        outer: OuterCall | None = None,
     ) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
-        _refuse_unknown_options(options, ResumeOptions)
+        refuse_unknown_options(options, ResumeOptions)
         check_callback(options.get("record"), "record", "each fact")
-        answer = None if output is None else Output(output)
+        answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
         check_prices(started.limits, self.models)
-        kept = self._kept_dialect(started)
-        driver = self._build_driver(started.run_id, self._with_answer(answer), options, watched, kept, facts)
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
-        return AgentRun(driver, first, answer, output_optional=output_optional)
 
-    def _with_answer(self, answer: Output | None) -> Toolbox:
-        """Return the tools of the agent, and the one that gives the typed answer."""
-        return self.toolbox if answer is None else Toolbox([*self.toolbox, answer.tool])
+        async def begin() -> tuple[Driver, Sequence[Fact]]:
+            context = Context(deps=self._find_deps(options), run_id=started.run_id)
+            toolbox = _add_answer(await self._find_tools(context), answer)
+            dialect = self._kept_dialect(started) or await self._choose_and_log_dialect()
+            driver = self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
+            await restore_handoffs(driver, toolbox, facts, context)
+            return driver, first
 
-    def _first_choice(self, choice: Choice | None, answer: Output | None) -> ToolChoice:
+        return AgentRun(begin, answer, output_optional=output_optional, facts=facts)
+
+    def _find_answer(self, output: Any) -> Output | None:
+        """Return the typed answer of a run: the one that the run was given, or the agent's own."""
+        return self._answer if output is None else Output(output)
+
+    def _find_approver(self, outer: OuterCall | None) -> Approver | None:
+        return outer.approve if self.approve is None and outer is not None else self.approve
+
+    def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
+        deps = options.get("deps")
+        return self.deps if deps is None else deps
+
+    async def _find_tools(self, context: Context[Any]) -> Toolbox:
+        """Return the tools of a run."""
+        if self.choose_tools is None:
+            return self.toolbox
+        return build_toolbox(await call_function(self.choose_tools, context, self.toolbox))
+
+    async def _set_system(self, messages: tuple[Message, ...], context: Context[Any]) -> tuple[Message, ...]:
+        """Return the conversation with what the `system` function returns, if the agent has one."""
+        if self.system is None or isinstance(self.system, str):
+            return messages
+        return replace_system(messages, check_system_text(await call_function(self.system, context)))
+
+    def _first_choice(self, options: RunOptions, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
         """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
-        checked = self.tool_choice if choice is None else build_choice(choice, self.toolbox)
-        if answer is not None and not len(self.toolbox):
+        choice = options.get("tool_choice")
+        checked = build_choice(self.tool_choice if choice is None else choice, toolbox)
+        if answer is not None and not len(toolbox):
             return ToolChoice(mode="named", names=(answer.tool.name,))
         return checked
 
@@ -257,35 +419,31 @@ class Agent(Runnable, Resumable):
         self,
         run_id: str,
         toolbox: Toolbox,
+        dialect: Dialect,
         options: RunOptions | ResumeOptions,
         watched: bool,
-        kept_dialect: Dialect | None,
         facts: Sequence[Fact] = (),
+        *,
+        outer: OuterCall | None = None,
     ) -> Driver:
-        deps = options.get("deps")
-        deps = self.deps if deps is None else deps
-        dialects = self.dialects if kept_dialect is None else (kept_dialect, *self._other_dialects)
+        dialects = (dialect, *self._other_dialects)
         return Driver(
             pair_sampling(tuple(zip(self.models, dialects, strict=True)), self.sampling),
             toolbox.specs,
-            Executor(toolbox, deps=deps, run_id=run_id, timeout=self.tool_timeout),
+            Executor(toolbox, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
             facts=facts,
-            stream=watched or self._gains_by_streaming(),
-            approve=self.approve,
+            stream=watched or self._gains_by_streaming(toolbox, dialects),
+            approve=self._find_approver(outer),
             record=options.get("record"),
-            choose_dialect=self._choose_and_log_dialect if kept_dialect is None else None,
+            publish=None if outer is None else outer.publish,
         )
 
-    def _gains_by_streaming(self) -> bool:
+    def _gains_by_streaming(self, toolbox: Toolbox, dialects: Sequence[Dialect]) -> bool:
         """Whether streaming a message saves time though nobody watches: calls start, or the stream ends, early."""
-        ends_early = not self.parallel_tool_calls and any(dialect.in_text for dialect in self.dialects)
-        return ends_early or any(spec.effect == "read" for spec in self.toolbox.specs)
+        ends_early = not self.parallel_tool_calls and any(dialect.in_text for dialect in dialects)
+        return ends_early or any(spec.effect == "read" for spec in toolbox.specs)
 
 
-def _refuse_unknown_options(options: Mapping[str, Any], known: type[RunOptions] | type[ResumeOptions]) -> None:
-    names = known.__annotations__
-    for name in options:
-        if name not in names:
-            raise TypeError(
-                f"unexpected keyword argument {name!r}; known are: output, output_optional, {', '.join(names)}"
-            )
+def _add_answer(toolbox: Toolbox, answer: Output | None) -> Toolbox:
+    """Return the tools of a run, with the one that gives the typed answer."""
+    return toolbox if answer is None else Toolbox([*toolbox, answer.tool])

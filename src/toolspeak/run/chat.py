@@ -7,13 +7,13 @@ from toolspeak.events import RunStarted
 from toolspeak.messages import Message, Thinking
 from toolspeak.outcome import Outcome
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import Prompt, Runnable, RunOptions
+from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T_co
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
 
 
-class Chat(Runnable):
+class Chat(Runnable[T_co]):
     """A conversation: each run goes on from the messages of the one before.
 
     Its methods take what those of the agent take; `messages` come after those of the conversation.
@@ -28,7 +28,7 @@ class Chat(Runnable):
         dropped: The messages of the last run, from its prompt on, if that run was not kept; else none.
     """
 
-    def __init__(self, agent: "Agent", messages: Sequence[Message] = ()) -> None:
+    def __init__(self, agent: "Agent[T_co]", messages: Sequence[Message] = ()) -> None:
         self.agent = agent
         self.messages = tuple(messages)
         self.dropped: tuple[Message, ...] = ()

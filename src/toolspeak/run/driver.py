@@ -10,15 +10,13 @@ for.
 """
 
 import asyncio
-import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
+from toolspeak.errors import RunPaused
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -26,7 +24,10 @@ from toolspeak.events import (
     CallReady,
     Event,
     Fact,
+    HandedOver,
     Interrupted,
+    NestedDelta,
+    NestedFact,
     RunEnded,
     RunStarted,
     TextDelta,
@@ -37,8 +38,8 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.execution import CANCEL_GRACE_SECONDS, THREAD_POOL, Executor, RunningCall
-from toolspeak.execution.outcome import CallOutcome, Raised, format_error
+from toolspeak.execution import CANCEL_GRACE_SECONDS, Executor, RunningCall
+from toolspeak.execution.outcome import format_error
 from toolspeak.log import LOG
 from toolspeak.loop import (
     Action,
@@ -54,11 +55,14 @@ from toolspeak.loop import (
     reduce,
 )
 from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.models import Model, Request, find_model_cost
-from toolspeak.pieces import Answer, Piece
+from toolspeak.models import Request, find_model_cost
+from toolspeak.run.callbacks import call_function
+from toolspeak.run.conversation import build_id_prefix, replace_system
 from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids
-from toolspeak.run.inbox import Inbox
+from toolspeak.run.inbox import Inbox, ModelFailed, PiecesArrived
+from toolspeak.run.receiving import receive_message
 from toolspeak.spec import ToolSpec
+from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
@@ -67,23 +71,11 @@ Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
-DELTAS = (TextDelta, ThinkingDelta, ArgsDelta)
+DELTAS = (TextDelta, ThinkingDelta, ArgsDelta, NestedDelta)
 """Events that are passed on and are no facts."""
 
-
-class PiecesArrived(NamedTuple):
-    """The model sent more pieces of its message, in answer to the `request`-th request of the run."""
-
-    request: int
-    pieces: Sequence[Piece]
-
-
-@frozen
-class ModelFailed:
-    """The model failed to finish its message, in answer to the `request`-th request of the run."""
-
-    request: int
-    error: Exception
+CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", default=None)
+"""The driver of the run whose call runs here, so that an agent that is a tool finds the run that asks it."""
 
 
 class Driver:
@@ -94,6 +86,9 @@ class Driver:
         facts: The run so far.
         error: The error that ended the run, if one did.
         exceptions: What the functions of failed calls raised, by the ids of the calls.
+        approve: Asked about calls that need an approval.
+        streams: Whether messages are requested as streams.
+        successors: Drivers of the agents to which the conversation is handed over, by the id of the call.
     """
 
     def __init__(
@@ -106,7 +101,7 @@ class Driver:
         stream: bool = True,
         approve: Approver | None = None,
         record: Recorder | None = None,
-        choose_dialect: Callable[[], Awaitable[Dialect]] | None = None,
+        publish: Callable[[Event], None] | None = None,
     ) -> None:
         """Fold the facts so far, if the run is resumed.
 
@@ -118,8 +113,7 @@ class Driver:
             stream: Whether messages are requested as streams.
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
-            choose_dialect: Called before the first fact; returns the dialect to use instead, because a server may have
-                to be asked for it.
+            publish: Called with each new event, after it was recorded and before the run acts on it.
         """
         state = initial_state(specs)
         for fact in facts:
@@ -130,10 +124,10 @@ class Driver:
         self._models = ModelRotation(models)
         self._executor = executor
         self.exceptions = executor.exceptions
-        self._stream = stream
-        self._approve = approve
+        self.streams = stream
+        self.approve = approve
         self._record = record
-        self._choose_dialect = choose_dialect
+        self._publish = publish
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
@@ -145,14 +139,17 @@ class Driver:
         self._receiving: asyncio.Task[None] | None = None
         self._stream_stopped = False
         self._awaiting_approval: tuple[ToolCall, ...] = ()
+        self.successors: dict[str, Driver] = {}
+        self._speaker: HandedOver | None = None
+        self._paused_inside: dict[str, tuple[ToolCall, ...]] = {}
 
     async def batches(self, first: Sequence[Fact]) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
         deadline = self._set_deadline(first)
+        self._follow_speaker()
         try:
-            await self._settle_dialect()
             for fact in first:
-                self._fold(self._with_dialect(fact) if isinstance(fact, RunStarted) else fact)
+                self._fold(fact)
             self._act()
             while True:
                 if self._events:
@@ -160,7 +157,7 @@ class Driver:
                     yield events
                 if self.state.ended is not None:
                     return
-                if self._awaiting_approval:
+                if self._awaiting_approval or self._has_paused_inside():
                     raise self._pause()
                 for item in await self._inbox.take():
                     self._handle(item)
@@ -176,24 +173,19 @@ class Driver:
         """End the run early. Call it in the event loop of the run."""
         self._inbox.put(Interrupted(cause="cancelled", detail=detail))
 
-    async def _settle_dialect(self) -> None:
-        if self._choose_dialect is None:
-            return
-        self._models.set_dialect(await self._choose_dialect())
-
-    def _with_dialect(self, started: RunStarted) -> RunStarted:
-        """Return the first fact of the run with the dialect that is used."""
-        dialect = self._models.current.dialect
-        return replace(started, dialect=dialect.name, in_text=dialect.in_text)
-
     # Facts
 
     def _fold(self, fact: Fact) -> None:
         if self._record is not None:
             self._record(fact)
         self.facts.append(fact)
-        self._events.append(fact)
+        self._pass_on(fact)
         self.state = reduce(self.state, fact)
+
+    def _pass_on(self, event: Event) -> None:
+        self._events.append(event)
+        if self._publish is not None:
+            self._publish(event)
 
     def _handle(self, item: Fact | PiecesArrived | ModelFailed) -> None:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
@@ -230,7 +222,7 @@ class Driver:
         """Pass deltas on, and apply facts."""
         for event in events:
             if isinstance(event, DELTAS):
-                self._events.append(event)
+                self._pass_on(event)
             elif isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
                 self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
             else:
@@ -277,12 +269,14 @@ class Driver:
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
+        self._follow_speaker()
         model, dialect, sampling = self._models.current
         LOG.info("turn %d: asking %s, %s dialect", action.turn, model.name, dialect.name)
         self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
-        state = self.state
+        state, speaker = self.state, self.state.speaker
         specs = tuple(state.specs.values())
-        shown = dialect.render(specs, state.history, choice=action.choice, parallel=action.parallel)
+        history = state.history if speaker is None else replace_system(state.history, speaker.system)
+        shown = dialect.render(specs, history, choice=action.choice, parallel=action.parallel)
         taken = {call.id for message in state.history for call in message.calls} | self._discarded_ids
         quotations = self._quotations.setdefault(dialect.name, QuotationFinder(specs, dialect))
         quotations.follow(state.history)
@@ -290,37 +284,14 @@ class Driver:
             dialect,
             specs,
             single=not action.parallel,
-            prefix=_build_id_prefix(action.turn, taken),
+            prefix=build_id_prefix(action.turn, taken),
             taken=taken,
             quotations=quotations,
         )
         self._stream_stopped = False
         self._request_count += 1
-        request = Request(shown=shown, dialect=dialect.name, stream=self._stream, sampling=sampling)
-        self._receiving = self._start_task(self._receive(model, request, self._request_count))
-
-    async def _receive(self, model: Model, request: Request, number: int) -> None:
-        """Put the pieces of the model's message into the inbox as they arrive."""
-        pieces: Sequence[Piece] = ()
-        try:
-            async with aclosing(model.ask(request)) as answer:
-                async for pieces in answer:
-                    self._inbox.put(PiecesArrived(request=number, pieces=pieces))
-            if not pieces or not isinstance(pieces[-1], Answer):
-                raise StreamInterrupted(f"{model.name} ended in the middle of a message")
-        except (ModelError, UsageError) as error:
-            self._inbox.put(ModelFailed(request=number, error=error))
-        except asyncio.CancelledError:
-            # If the driver cancelled this task, the turn is closed and drops the item. If something else did, the run
-            # would wait for ever without it.
-            error = StreamInterrupted(f"{model.name} was cancelled")
-            self._inbox.put(ModelFailed(request=number, error=error))
-            raise
-        except Exception as error:
-            error_class = EndpointDown if isinstance(error, OSError) else ProviderError
-            failure = error_class(f"{model.name} failed: {type(error).__name__}: {error}")
-            failure.__cause__ = error
-            self._inbox.put(ModelFailed(request=number, error=failure))
+        request = Request(shown=shown, dialect=dialect.name, stream=self.streams, sampling=sampling)
+        self._receiving = self._start_task(receive_message(model, request, self._request_count, self._inbox.put))
 
     def _stop_receiving(self) -> None:
         if self._receiving is not None:
@@ -336,11 +307,14 @@ class Driver:
             self._inbox.put(ToolFinished(result=result))
 
         for call in calls:
+            outside = CALLING_RUN.set(self)
             running = self._executor.start(call, results, self.state.turn.number, done)
+            CALLING_RUN.reset(outside)
             if not running.ended:
                 self._running[call.id] = running
 
     def _cancel_tool(self, call_id: str) -> None:
+        self._paused_inside.pop(call_id, None)
         running = self._running.pop(call_id, None)
         if running is not None:
             running.cancel()
@@ -350,16 +324,16 @@ class Driver:
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
         for call in calls:
             self._fold(ApprovalNeeded(call=call))
-        if self._approve is None:
+        if self.approve is None:
             self._awaiting_approval = calls
         else:
-            self._start_task(self._collect_approvals(calls, self._approve))
+            self._start_task(self._collect_approvals(calls, self.approve))
 
     async def _collect_approvals(self, calls: tuple[ToolCall, ...], approve: Approver) -> None:
         """Ask about one call after the other, since a person may be asked."""
         try:
             for call in calls:
-                answer = await _call_approver(approve, call)
+                answer = await call_function(approve, call)
                 reason = answer if isinstance(answer, str) else ""
                 self._inbox.put(ApprovalGiven(call_id=call.id, approved=answer is True, reason=reason))
         except BaseException as error:  # the function may exit the program: the caller of the run gets the exception
@@ -375,6 +349,70 @@ class Driver:
             self._awaiting_approval,
             tuple(self.facts),
         )
+
+    # Handing over
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the model that is asked now is shown the tools and writes its calls."""
+        return self._models.current.dialect
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools of the agent that speaks now."""
+        return self._executor.toolbox
+
+    def hand_over(self, fact: HandedOver, successor: "Driver") -> None:
+        """Record that another agent goes on after this turn, and keep its driver, which has not begun."""
+        self.successors[fact.call_id] = successor
+        if self.state.successor is None and self.state.ended is None:
+            self._fold(fact)
+            self._inbox.wake()
+
+    def _follow_speaker(self) -> None:
+        """Take over the models and the tools of the agent that speaks now."""
+        speaker = self.state.speaker
+        if speaker is None or speaker is self._speaker:
+            return
+        self._speaker, successor = speaker, self.successors[speaker.call_id]
+        self._models, self._quotations = successor._models, successor._quotations
+        self.streams, self.approve = successor.streams, successor.approve
+        successor._executor.exceptions.update(self.exceptions)
+        successor._executor.tasks.update(self._executor.tasks)
+        self._executor, self.exceptions = successor._executor, successor._executor.exceptions
+
+    # Inner runs: agents that calls of this run ask
+
+    def is_call_of(self, call_id: str, function: Callable[..., Any]) -> bool:
+        """Whether the call runs now, and runs this very function."""
+        call = self.state.turn.calls.get(call_id)
+        is_running = call_id in self.state.turn.running_ids
+        if call is None or not is_running or call.key.tool not in self.toolbox:
+            return False
+        return self.toolbox[call.key.tool].function is function
+
+    def take_nested(self, event: NestedDelta | NestedFact) -> None:
+        """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
+        if self.state.ended is not None or self._awaiting_approval:
+            return
+        if isinstance(event, NestedFact):
+            self._fold(event)
+        else:
+            self._pass_on(event)
+        self._inbox.wake()
+
+    def pause_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None:
+        """Note that the inner run of a call waits for somebody to allow `calls`."""
+        self._paused_inside[call_id] = calls
+        self._inbox.wake()
+
+    def _has_paused_inside(self) -> bool:
+        """Whether nothing goes on but inner runs that wait for an approval. Then this run waits for the same."""
+        turn = self.state.turn
+        if turn.is_open or not self._paused_inside or set(turn.running_ids) - self._paused_inside.keys():
+            return False
+        self._awaiting_approval = tuple(call for calls in self._paused_inside.values() for call in calls)
+        return True
 
     # The end
 
@@ -410,35 +448,3 @@ class Driver:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _build_id_prefix(turn: int, taken: Collection[str]) -> str:
-    """Return a prefix for the call ids of this turn that no earlier id in the conversation has."""
-    while any(call_id.startswith(f"call_{turn}_") for call_id in taken):
-        turn += 1
-    return f"call_{turn}"
-
-
-async def _call_approver(approve: Approver, call: ToolCall) -> bool | str:
-    """Ask about a call. A plain function may wait for a person, so it runs in a thread."""
-    if inspect.iscoroutinefunction(approve):
-        return await approve(call)
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[CallOutcome] = loop.create_future()
-
-    def finish(outcome: CallOutcome) -> None:
-        def settle() -> None:
-            if not answer.done():
-                answer.set_result(outcome)
-
-        with suppress(RuntimeError):  # the event loop is closed
-            loop.call_soon_threadsafe(settle)
-
-    job = THREAD_POOL.start(lambda: approve(call), finish)
-    try:
-        outcome = await answer
-    finally:
-        job.abandon()
-    if isinstance(outcome, Raised):
-        raise outcome.error
-    return await outcome.value if inspect.isawaitable(outcome.value) else outcome.value

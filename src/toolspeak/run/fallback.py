@@ -43,17 +43,13 @@ class ModelRotation:
     """
 
     def __init__(self, models: Sequence[AnsweringModel]) -> None:
-        self._models = list(models)
+        self._models = tuple(models)
         self._place = 0
         self._failures: list[tuple[str, Exception]] = []  # of the message that is asked for now
 
     @property
     def current(self) -> AnsweringModel:
         return self._models[self._place]
-
-    def set_dialect(self, dialect: Dialect) -> None:
-        """Set the dialect in which the current model is asked."""
-        self._models[self._place] = self.current._replace(dialect=dialect)
 
     def note_answer(self) -> None:
         """Note that the message is there: for the next one, every model may be asked again."""

@@ -1,10 +1,29 @@
-"""`Inbox`: the queue in which everything that happens outside a driver arrives, in order."""
+"""`Inbox`: the queue in which everything that happens outside a driver arrives, in order, and what arrives in it."""
 
 import asyncio
 from collections import deque
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from toolspeak._frozen import frozen
+from toolspeak.pieces import Piece
 
 T = TypeVar("T")
+
+
+class PiecesArrived(NamedTuple):
+    """The model sent more pieces of its message, in answer to the `request`-th request of the run."""
+
+    request: int
+    pieces: Sequence[Piece]
+
+
+@frozen
+class ModelFailed:
+    """The model failed to finish its message, in answer to the `request`-th request of the run."""
+
+    request: int
+    error: Exception
 
 
 class Inbox(Generic[T]):
@@ -13,22 +32,29 @@ class Inbox(Generic[T]):
     def __init__(self) -> None:
         self._items: deque[T] = deque()
         self._waiter: asyncio.Future[None] | None = None
+        self._woken = False
 
     def put(self, item: T) -> None:
         """Add an item. Call it in the reader's event loop."""
         self._items.append(item)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let the reader go on, even if there is no item for it. Call it in the reader's event loop."""
+        self._woken = True
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def take_now(self) -> list[T]:
         """Remove and return all items, or an empty list."""
+        self._woken = False
         items = list(self._items)
         self._items.clear()
         return items
 
     async def take(self) -> list[T]:
-        """Remove and return all items; wait for one if there is none."""
-        while not self._items:
+        """Remove and return all items; wait for one, or until `wake` is called, if there is none."""
+        while not self._woken:
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter

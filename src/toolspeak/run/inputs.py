@@ -1,17 +1,31 @@
 """What users pass to an agent, checked and brought into the form that the loop works with."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypedDict, cast
 
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import AUTO, ApprovalGiven, ApprovalNeeded, Fact, Limits, RunStarted, ToolChoice, Usage
+from toolspeak.events import (
+    AUTO,
+    ApprovalGiven,
+    ApprovalNeeded,
+    Fact,
+    Limits,
+    NestedFact,
+    RunStarted,
+    ToolChoice,
+    Usage,
+    join_ids,
+)
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.prices import is_price_list_installed
-from toolspeak.tools import Tool, Toolbox, discover
+from toolspeak.run.driver import Approver
+from toolspeak.settings import Settings
+from toolspeak.tools import Context, Tool, Toolbox, discover
 from toolspeak.tools.toolbox import explain_unknown_tool
 
 Tools: TypeAlias = Toolbox | ModuleType | Path | str | Iterable[Callable[..., Any] | Tool[..., Any]]
@@ -19,6 +33,29 @@ Tools: TypeAlias = Toolbox | ModuleType | Path | str | Iterable[Callable[..., An
 
 Choice: TypeAlias = str | Sequence[str] | ToolChoice
 """`"auto"`, `"none"`, `"required"`, the name of a tool, or names of tools that must all be called."""
+
+System: TypeAlias = str | Callable[[Context[Any]], str | Awaitable[str | None] | None]
+"""A system prompt, or a function, sync or async, that is called with the `Context` of each run and returns one."""
+
+ToolChooser: TypeAlias = Callable[[Context[Any], Toolbox], Tools | Awaitable[Tools]]
+"""A function, sync or async, that is called with the `Context` of each run and the agent's tools, and returns the tools
+of that run."""
+
+
+class AgentOptions(TypedDict, total=False):
+    """The options of `Agent` beside its model, its tools and the type of its answer; see `Agent`."""
+
+    dialect: str | Dialect
+    system: System | None
+    choose_tools: ToolChooser | None
+    tool_choice: Choice
+    parallel_tool_calls: bool
+    limits: Limits
+    sampling: Sampling
+    approve: Approver | None
+    deps: Any
+    tool_timeout: float | None
+    settings: Settings | None
 
 
 def build_toolbox(tools: Tools) -> Toolbox:
@@ -68,7 +105,7 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost"):
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth"):
         value = getattr(limits, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
@@ -94,11 +131,41 @@ def check_model(model: Any) -> Model:
     return model
 
 
-def check_system(text: Any) -> str | None:
-    """Return the system prompt if it is a text or left out."""
-    if text is not None and not isinstance(text, str):
-        raise UsageError(f"system is a text, not {_describe(text)}")
-    return text
+def check_system(value: Any) -> System | None:
+    """Return the system prompt if it is a text, a function that can take the `Context`, or left out."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, type) or not callable(value):
+        raise UsageError(f"system is a text, or a function of the Context that returns one, not {_describe(value)}")
+    _check_arguments(value, "system", "the Context of the run")
+    return cast("System", value)
+
+
+def check_system_text(value: Any) -> str | None:
+    """Return what a `system` function returned, if it is a text or None."""
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"the system function returned {_describe(value)}; it must return a text, or None for none")
+    return value
+
+
+def check_chooser(function: Any) -> ToolChooser | None:
+    """Return the function that chooses the tools of a run, if it can take the `Context` and the tools."""
+    check_callback(function, "choose_tools", "the Context of a run and the agent's tools")
+    if function is not None:
+        _check_arguments(function, "choose_tools", "the Context of the run", "the agent's tools")
+    return function
+
+
+def _check_arguments(function: Callable[..., Any], name: str, *arguments: str) -> None:
+    """Refuse a function that cannot be called with that many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):  # a function in C may have none to read
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise UsageError(f"{name} is called with {' and '.join(arguments)}: {error}") from None
 
 
 def check_sampling(sampling: Any) -> Sampling:
@@ -177,13 +244,30 @@ def find_start(facts: Sequence[Fact], has_output: bool) -> RunStarted:
 
 def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) -> list[Fact]:
     """Turn the answers of the user into facts, one for each call that waits for an approval."""
-    needed = [fact.call.id for fact in facts if isinstance(fact, ApprovalNeeded)]
-    given = {fact.call_id for fact in facts if isinstance(fact, ApprovalGiven)}
-    waiting = [call_id for call_id in dict.fromkeys(needed) if call_id not in given]
+    waiting: dict[str, tuple[str, ...]] = {}  # the path to each call's run, by the id in the outermost run
+    for fact in facts:
+        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+        if isinstance(event, ApprovalNeeded):
+            waiting[join_ids(path, event.call.id)] = path
+        elif isinstance(event, ApprovalGiven):
+            waiting.pop(join_ids(path, event.call_id), None)
     answers: list[Fact] = []
     for call_id, answer in approvals.items():
         if call_id not in waiting:
             raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")
         reason = answer if isinstance(answer, str) else ""
-        answers.append(ApprovalGiven(call_id=call_id, approved=answer is True, reason=reason))
+        path = waiting[call_id]
+        own_id = call_id.removeprefix(join_ids(path, "")) if path else call_id
+        given = ApprovalGiven(call_id=own_id, approved=answer is True, reason=reason)
+        answers.append(NestedFact(path=path, event=given) if path else given)
     return answers
+
+
+def refuse_unknown_options(options: Mapping[str, Any], known: type) -> None:
+    """Raise a TypeError for an option that a run does not have."""
+    names = known.__annotations__
+    for name in options:
+        if name not in names:
+            raise TypeError(
+                f"unexpected keyword argument {name!r}; known are: output, output_optional, {', '.join(names)}"
+            )

@@ -2,22 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from toolspeak import settings
-from toolspeak.errors import UsageError
+from toolspeak.errors import ToolspeakError, UsageError
 from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
 from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
 from toolspeak.models.warm import WarmOptions, is_supported
 from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
 from toolspeak.run.inputs import check_model
 from toolspeak.settings import EndpointSettings, Settings, cache_folder, load_calibrated_dialect
+
+Models: TypeAlias = str | Model | Sequence[str | Model] | None
+"""A model, by its name or as an object, or several of them in the order in which they are asked; None stands for the
+model in the settings."""
 
 
 def find_model(name: str | None = None, *, configured: Settings | None = None, keep_warm: bool = False) -> Model:
     """Return the model of that name; without a name, the one in the settings.
 
-    An endpoint in the settings wins over a known one of the same name.
+    An endpoint in the settings wins over a known one of the same name. An endpoint that an installed package offers
+    (`plugins.py`) is used only if no other has its name.
 
     Args:
         name: The name, in one of the forms of `Agent`.
@@ -33,10 +40,30 @@ def find_model(name: str | None = None, *, configured: Settings | None = None, k
         return _embedded_model(rest, configured, keep_warm=keep_warm)
     if where in configured.endpoints:
         return _http_model(configured.endpoints[where], rest, configured.origin(f"endpoints.{where}"))
-    return _with_measured_dialect(resolve_model(name, other_endpoints=configured.endpoints))
+    if where not in SERVERS and (plugin := find_plugin("toolspeak.endpoints", where)):
+        return _plugin_model(plugin, rest)
+    offered = () if where in SERVERS else list_plugin_names("toolspeak.endpoints")
+    return _with_measured_dialect(resolve_model(name, other_endpoints=(*configured.endpoints, *offered)))
 
 
-def find_models(given: str | Model | Sequence[str | Model] | None, configured: Settings | None) -> tuple[Model, ...]:
+def _plugin_model(plugin: Plugin, name: str) -> Model:
+    if not name:
+        raise UsageError(f"{plugin.name!r} names an endpoint and no model; write {plugin.name}:NAME")
+    connect = plugin.load()
+    if not callable(connect):
+        raise plugin.refuse("it is not a function that takes the name of a model")
+    try:
+        model = connect(name)
+    except ToolspeakError:  # it says itself what is wrong, with a key for example
+        raise
+    except Exception as error:
+        raise plugin.refuse(f"it failed for the model {name!r}: {type(error).__name__}: {error}") from error
+    if not isinstance(model, Model):
+        raise plugin.refuse(f"it returned no model, but an object of type {type(model).__name__}")
+    return model
+
+
+def find_models(given: Models, configured: Settings | None) -> tuple[Model, ...]:
     """Return the models that a user gave, by their names or as objects; without any, the one in the settings."""
     if given is None or isinstance(given, str):
         return (find_model(given, configured=configured),)

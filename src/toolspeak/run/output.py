@@ -18,6 +18,9 @@ from toolspeak.tools import Tool
 from toolspeak.validation import format_key, format_value
 
 NAME = "final_answer"
+ANSWER = "answer"
+"""The parameter of an answer that is one value."""
+
 DESCRIPTION = "Give the final answer. Call this once, when everything that is needed for it is known."
 
 MAX_PROBLEMS = 8
@@ -31,6 +34,7 @@ class Output:
     """The type of an answer.
 
     Attributes:
+        kind: The type.
         tool: The tool that the model calls to give the answer.
     """
 
@@ -43,14 +47,14 @@ class Output:
                 f"output={kind!r} cannot be an answer ({error}); give a pydantic model, a dataclass or another type "
                 "that pydantic validates"
             ) from error
-        self._kind = kind
+        self.kind = kind
 
     def load(self, result: Any) -> Any:
         """Build the answer from the JSON that the tool returned."""
         try:
             return self._adapter.validate_json(json.dumps(result))
         except ValidationError as error:
-            raise UsageError(f"output={self._kind!r}: its own JSON form cannot be read back: {error}") from error
+            raise UsageError(f"output={self.kind!r}: its own JSON form cannot be read back: {error}") from error
 
 
 class _OutputTool(Tool[..., Any]):
@@ -63,7 +67,7 @@ class _OutputTool(Tool[..., Any]):
         def answer(**values: Any) -> Any:
             return adapter.dump_python(self._build(**values), mode="json", by_alias=True)
 
-        _set_signature(answer, [_parameter("answer", kind)] if parameters is None else parameters)
+        _set_signature(answer, [_parameter(ANSWER, kind)] if parameters is None else parameters)
         super().__init__(answer, name=NAME, description=DESCRIPTION, effect="idempotent")
 
     def validate(self, arguments: Any) -> dict[str, Any]:
@@ -93,6 +97,12 @@ def _describe_errors(error: ValidationError) -> Iterator[str]:
 def _shorten(reason: str) -> str:
     line = " ".join(reason.split())
     return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 1]}…"
+
+
+def list_fields(kind: Any) -> tuple[str, ...] | None:
+    """Return the names of the fields of a model or a dataclass; None if the answer must be one value."""
+    parameters = _list_parameters(kind)
+    return None if parameters is None else tuple(parameter.name for parameter in parameters)
 
 
 def _list_parameters(kind: Any) -> list[inspect.Parameter] | None:

@@ -27,6 +27,7 @@ def build_outcome(
         stop_reason=state.ended.reason if state.ended else "error",
         detail=state.ended.detail if state.ended else "",
         output=output,
+        agent=state.speaker.agent if state.speaker else "",
     )
 
 

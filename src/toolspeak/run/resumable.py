@@ -2,15 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
 from toolspeak.events import Fact
 from toolspeak.outcome import Outcome
 from toolspeak.run.driver import Recorder
 from toolspeak.run.run import AgentRun
+from toolspeak.run.runnable import T, T_co
 from toolspeak.run.streams import AsyncStream, Stream
-
-T = TypeVar("T")
 
 
 class ResumeOptions(TypedDict, total=False):
@@ -27,7 +26,7 @@ class ResumeOptions(TypedDict, total=False):
     record: Recorder | None
 
 
-class Resumable(ABC):
+class Resumable(ABC, Generic[T_co]):
     """Something that goes on with a run from its facts."""
 
     @abstractmethod
@@ -44,8 +43,17 @@ class Resumable(ABC):
 
     @overload
     def resume(
-        self, facts: Sequence[Fact], *, output: None = None, **options: Unpack[ResumeOptions]
-    ) -> Outcome[None]: ...
+        self,
+        facts: Sequence[Fact],
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[ResumeOptions],
+    ) -> Outcome[T_co]: ...
+    @overload
+    def resume(
+        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+    ) -> Outcome[T_co | None]: ...
     @overload
     def resume(
         self,
@@ -77,7 +85,7 @@ class Resumable(ABC):
 
         Args:
             facts: The facts, as `RunPaused`, an outcome or a recorder has them.
-            output: The type of the answer, if the run was started with one.
+            output: The type of the answer, if the run was started with another than the agent's own.
             output_optional: Let `outcome.output` be None, instead of raising `OutputMissing`, if the run ends early.
             **options: `approvals`, `deps` and `record`; see `ResumeOptions`.
         """
@@ -86,8 +94,17 @@ class Resumable(ABC):
 
     @overload
     async def aresume(
-        self, facts: Sequence[Fact], *, output: None = None, **options: Unpack[ResumeOptions]
-    ) -> Outcome[None]: ...
+        self,
+        facts: Sequence[Fact],
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[ResumeOptions],
+    ) -> Outcome[T_co]: ...
+    @overload
+    async def aresume(
+        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+    ) -> Outcome[T_co | None]: ...
     @overload
     async def aresume(
         self,
@@ -119,8 +136,17 @@ class Resumable(ABC):
 
     @overload
     def stream_resume(
-        self, facts: Sequence[Fact], *, output: None = None, **options: Unpack[ResumeOptions]
-    ) -> Stream[Outcome[None]]: ...
+        self,
+        facts: Sequence[Fact],
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[ResumeOptions],
+    ) -> Stream[Outcome[T_co]]: ...
+    @overload
+    def stream_resume(
+        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+    ) -> Stream[Outcome[T_co | None]]: ...
     @overload
     def stream_resume(
         self,
@@ -151,8 +177,17 @@ class Resumable(ABC):
 
     @overload
     def astream_resume(
-        self, facts: Sequence[Fact], *, output: None = None, **options: Unpack[ResumeOptions]
-    ) -> AsyncStream[Outcome[None]]: ...
+        self,
+        facts: Sequence[Fact],
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[ResumeOptions],
+    ) -> AsyncStream[Outcome[T_co]]: ...
+    @overload
+    def astream_resume(
+        self, facts: Sequence[Fact], *, output: None = None, output_optional: bool, **options: Unpack[ResumeOptions]
+    ) -> AsyncStream[Outcome[T_co | None]]: ...
     @overload
     def astream_resume(
         self,

@@ -6,9 +6,9 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from toolspeak.errors import LimitReached, OutputMissing, ToolspeakError, UsageError
 from toolspeak.events import Event, Fact
@@ -17,6 +17,7 @@ from toolspeak.outcome import Outcome
 from toolspeak.run import portal
 from toolspeak.run.driver import Driver
 from toolspeak.run.output import Output
+from toolspeak.run.partial import PartialAnswer
 from toolspeak.run.results import build_outcome, find_output
 
 O = TypeVar("O")  # noqa: E741 (an outcome)
@@ -24,6 +25,9 @@ T = TypeVar("T")
 
 MAX_AGENT_DEPTH = 8
 """How deeply agents may call agents."""
+
+Beginning: TypeAlias = Callable[[], Awaitable[tuple[Driver, Sequence[Fact]]]]
+"""A function that builds the driver of a run, and the facts that the run begins with."""
 
 
 class Run(ABC, Generic[O]):
@@ -41,6 +45,10 @@ class Run(ABC, Generic[O]):
     @abstractmethod
     def stop(self) -> None:
         """End the run early. Call it in the event loop of the run; `cancel` works from anywhere."""
+
+    def follow_answer(self) -> PartialAnswer | None:
+        """Return what follows the typed answer through the events of the run; None if the answer has no type."""
+        return None
 
     @property
     def outcome(self) -> O:
@@ -80,26 +88,28 @@ class AgentRun(Run[Outcome[T]]):
 
     def __init__(
         self,
-        driver: Driver,
-        first: Sequence[Fact],
+        begin: Beginning,
         output: Output | None = None,
         *,
         output_optional: bool = False,
+        facts: Sequence[Fact] = (),
         on_end: Callable[[Outcome[Any]], None] | None = None,
     ) -> None:
         """Prepare a run.
 
         Args:
-            driver: Performs the run.
-            first: The facts that it begins with.
+            begin: Builds the driver that performs the run. It is awaited when the run begins.
             output: The typed answer and the tool that gives it; None if the answer has no type.
             output_optional: Whether the outcome may lack a typed answer.
+            facts: The facts of the run so far, if it is resumed.
             on_end: Called with the outcome.
         """
         super().__init__()
-        self._driver = driver
-        self._first = first
+        self._build = begin
+        self._driver: Driver | None = None
+        self._stopped = False
         self._output = output
+        self._earlier_facts = facts
         self._output_optional = output_optional
         self._output_missing = False
         self._on_end = on_end
@@ -111,21 +121,31 @@ class AgentRun(Run[Outcome[T]]):
             raise LimitReached(
                 f"agents call agents {MAX_AGENT_DEPTH} deep, which has no end; let a tool answer by itself"
             )
-        events = self._driver.batches(self._first)
+        driver, first = await self._build()
+        self._driver = driver
+        if self._stopped:
+            driver.cancel()
+        events = driver.batches(first)
         try:
             async for batch in events:
                 yield batch
         finally:
             await events.aclose()
-            self._conclude()
-        if (error := self._driver.error) is not None:
+            self._conclude(driver)
+        if (error := driver.error) is not None:
             if isinstance(error, ToolspeakError):
                 error.outcome = self._result
             raise error
 
     def stop(self) -> None:
         """End the run early."""
-        self._driver.cancel()
+        self._stopped = True
+        if self._driver is not None:
+            self._driver.cancel()
+
+    def follow_answer(self) -> PartialAnswer | None:
+        """Return what follows the typed answer through the events of the run; None if the answer has no type."""
+        return None if self._output is None else PartialAnswer(self._output, self._earlier_facts)
 
     @property
     def outcome(self) -> Outcome[T]:
@@ -135,8 +155,8 @@ class AgentRun(Run[Outcome[T]]):
             raise OutputMissing(cast("Outcome[None]", outcome))
         return outcome
 
-    def _conclude(self) -> None:
-        state = self._driver.state
+    def _conclude(self, driver: Driver) -> None:
+        state = driver.state
         if state.ended is None:
             return
         value: Any = None
@@ -144,6 +164,6 @@ class AgentRun(Run[Outcome[T]]):
             result = find_output(state, self._output.tool.name)
             self._output_missing = result is None
             value = None if result is None else self._output.load(result.output)
-        self._result = build_outcome(state, tuple(self._driver.facts), value, self._driver.exceptions)
+        self._result = build_outcome(state, tuple(driver.facts), value, driver.exceptions)
         if self._on_end is not None:
             self._on_end(self._result)

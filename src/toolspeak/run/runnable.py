@@ -1,12 +1,13 @@
 """The methods that start a run, with their types. All of them build a run and differ only in who drives it where.
 
 `run` and `stream` drive the run in the event loop of another thread, `arun` and `astream` in the running one. Each has
-four overloads: the type of `outcome.output` follows from `output` and `output_optional`.
+five overloads: the type of `outcome.output` follows from `output` and `output_optional`, and without `output` from the
+agent.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from toolspeak.events import Limits
 from toolspeak.messages import Message
@@ -16,6 +17,14 @@ from toolspeak.run.inputs import Choice
 from toolspeak.run.run import AgentRun
 from toolspeak.run.streams import AsyncStream, Stream
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers know it; it need not be installed
+
+    T_co = TypeVar("T_co", covariant=True, default=None)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
 Prompt: TypeAlias = str | Message | None
@@ -39,8 +48,8 @@ class RunOptions(TypedDict, total=False):
     record: Recorder | None
 
 
-class Runnable(ABC):
-    """Something that answers prompts: an agent, or a conversation with one."""
+class Runnable(ABC, Generic[T_co]):
+    """Something that answers prompts: an agent, or a conversation with one. `T_co` is the type of its answers."""
 
     @abstractmethod
     def prepare(
@@ -57,13 +66,24 @@ class Runnable(ABC):
         Args:
             prompt: What is asked.
             options: The options of the run.
-            output: The type that the answer must have.
+            output: The type that the answer must have; None for the agent's own.
             output_optional: Whether the outcome may lack a typed answer.
             watched: Whether somebody takes the events of the run as they happen.
         """
 
     @overload
-    def run(self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]) -> Outcome[None]: ...
+    def run(
+        self,
+        prompt: Prompt = None,
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> Outcome[T_co]: ...
+    @overload
+    def run(
+        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
+    ) -> Outcome[T_co | None]: ...
     @overload
     def run(
         self,
@@ -93,7 +113,8 @@ class Runnable(ABC):
 
         Args:
             prompt: What is asked.
-            output: The type that the answer must have; `outcome.output` is an object of that type.
+            output: The type that the answer must have, instead of the agent's own; `outcome.output` is an object of
+                that type.
             output_optional: Let `outcome.output` be None, instead of raising `OutputMissing`, if the run ends early.
             **options: `messages`, `tool_choice`, `limits`, `deps` and `record`; see `RunOptions`.
 
@@ -109,8 +130,17 @@ class Runnable(ABC):
 
     @overload
     async def arun(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]
-    ) -> Outcome[None]: ...
+        self,
+        prompt: Prompt = None,
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> Outcome[T_co]: ...
+    @overload
+    async def arun(
+        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
+    ) -> Outcome[T_co | None]: ...
     @overload
     async def arun(
         self,
@@ -142,8 +172,17 @@ class Runnable(ABC):
 
     @overload
     def stream(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]
-    ) -> Stream[Outcome[None]]: ...
+        self,
+        prompt: Prompt = None,
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> Stream[Outcome[T_co]]: ...
+    @overload
+    def stream(
+        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
+    ) -> Stream[Outcome[T_co | None]]: ...
     @overload
     def stream(
         self,
@@ -174,8 +213,17 @@ class Runnable(ABC):
 
     @overload
     def astream(
-        self, prompt: Prompt = None, *, output: None = None, **options: Unpack[RunOptions]
-    ) -> AsyncStream[Outcome[None]]: ...
+        self,
+        prompt: Prompt = None,
+        *,
+        output: None = None,
+        output_optional: Literal[False] = False,
+        **options: Unpack[RunOptions],
+    ) -> AsyncStream[Outcome[T_co]]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt = None, *, output: None = None, output_optional: bool, **options: Unpack[RunOptions]
+    ) -> AsyncStream[Outcome[T_co | None]]: ...
     @overload
     def astream(
         self,

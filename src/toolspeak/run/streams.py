@@ -1,11 +1,12 @@
-"""`Stream` and `AsyncStream`: the events of a run to iterate over, and its outcome at the end."""
+"""`Stream` and `AsyncStream`: the events of a run to iterate over, its typed answer as it grows, and its outcome."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from toolspeak.events import Event
 from toolspeak.run import portal
+from toolspeak.run.partial import Partial
 from toolspeak.run.run import Run
 
 O_co = TypeVar("O_co", covariant=True)
@@ -19,12 +20,15 @@ class AsyncStream(AsyncIterator[Event], Generic[O_co]):
 
     def __init__(self, run: Run[O_co]) -> None:
         self._run = run
+        self._answer = run.follow_answer()
         self._batches = run.batches()
         self._ready: Iterator[Event] = iter(())
 
     async def __anext__(self) -> Event:
         while True:
             for event in self._ready:
+                if self._answer is not None:
+                    self._answer.feed(event)
                 return event
             self._ready = iter(await anext(self._batches))
 
@@ -45,6 +49,18 @@ class AsyncStream(AsyncIterator[Event], Generic[O_co]):
         self._run.cancel()
 
     @property
+    def partial(self) -> Partial | None:
+        """What is known of the typed answer after the events that have been taken; None if nothing is."""
+        return None if self._answer is None else self._answer.partial
+
+    async def partials(self) -> AsyncGenerator[Partial]:
+        """Take all events, and yield what is known of the typed answer each time that more is known."""
+        last: Partial | None = None
+        async for _ in self:
+            if (known := self.partial) is not None and known is not last:
+                yield (last := known)
+
+    @property
     def outcome(self) -> O_co:
         """The outcome of the run.
 
@@ -63,10 +79,14 @@ class Stream(Iterator[Event], Generic[O_co]):
 
     def __init__(self, run: Run[O_co]) -> None:
         self._run = run
+        self._answer = run.follow_answer()
         self._events = portal.iterate(run.batches())
 
     def __next__(self) -> Event:
-        return next(self._events)
+        event = next(self._events)
+        if self._answer is not None:
+            self._answer.feed(event)
+        return event
 
     def __enter__(self) -> "Stream[O_co]":
         return self
@@ -83,6 +103,18 @@ class Stream(Iterator[Event], Generic[O_co]):
     def cancel(self) -> None:
         """End the run early; its last events and its outcome still come. Safe from any thread."""
         self._run.cancel()
+
+    @property
+    def partial(self) -> Partial | None:
+        """What is known of the typed answer after the events that have been taken; None if nothing is."""
+        return None if self._answer is None else self._answer.partial
+
+    def partials(self) -> Generator[Partial]:
+        """Take all events, and yield what is known of the typed answer each time that more is known."""
+        last: Partial | None = None
+        for _ in self:
+            if (known := self.partial) is not None and known is not last:
+                yield (last := known)
 
     @property
     def outcome(self) -> O_co:

@@ -31,6 +31,9 @@ BUILT_IN_ENDPOINTS = frozenset(
 )
 """The names of endpoints that models know without settings."""
 
+BUILT_IN_DIALECTS = frozenset({"auto", "native", "json", "typescript", "python"})
+"""The names of dialects that stand for code of toolspeak."""
+
 BUILT_IN_KEY_VARIABLES = frozenset(
     {
         "OPENAI_API_KEY",
@@ -156,7 +159,7 @@ def check_allowed(project: ProjectFile) -> None:
 
 
 def select_harmless(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """Return the settings that count without trust: the dialect, the threads, and limits lower than the user's.
+    """Return the settings that count without trust: a built-in dialect, the threads, and limits lower than the user's.
 
     Args:
         values: The settings of a project.
@@ -166,7 +169,9 @@ def select_harmless(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]
 
 
 def _is_harmless(name: str, value: Any, limits: Limits) -> bool:
-    if name in ("dialect", "local.threads"):
+    if name == "dialect":  # of another name, the code of an installed package would be imported
+        return value in BUILT_IN_DIALECTS
+    if name == "local.threads":
         return True
     section, _, limit = name.partition(".")
     if section != "limits" or value is None:

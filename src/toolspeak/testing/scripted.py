@@ -5,18 +5,24 @@ It is for the tests of programs that give functions to models: no key, no networ
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
 from toolspeak._frozen import frozen
 from toolspeak.codec import encode_argument
-from toolspeak.dialects import DIALECTS, Dialect
+from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.errors import UsageError
 from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Part, Text, Thinking, ToolCall
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.plugins import find_plugin
+from toolspeak.run.output import ANSWER, NAME, list_fields
 
 
 @frozen
@@ -48,8 +54,17 @@ class ScriptedReply:
     usage: Usage | None = None
 
 
-Line: TypeAlias = ScriptedReply | str | Callable[[Request], ScriptedReply]
-"""A line of a script: a message, its text, or a function that builds the message from the request."""
+Line: TypeAlias = (
+    ScriptedReply
+    | str
+    | int
+    | float
+    | BaseModel
+    | Sequence[Any]
+    | Mapping[str, Any]
+    | Callable[[Request], ScriptedReply]
+)
+"""A line of a script: a message, its text, the typed answer, or a function that builds the message from the request."""
 
 
 def says(
@@ -70,6 +85,15 @@ def calls(
     """Make a message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`."""
     tool_calls = tuple(ToolCall(id="", name=name, arguments=dict(arguments)) for name, arguments in named)
     return ScriptedReply(text=text, calls=tool_calls, finish=finish, pauses=tuple(pauses), lingers=lingers, usage=usage)
+
+
+def gives(value: Any) -> ScriptedReply:
+    """Make a message that gives the typed answer of a run: `gives(42)` for `output=int`.
+
+    A model or a dataclass is given as an object of its type, everything else as its one value.
+    """
+    arguments = to_jsonable_python(value, by_alias=True)
+    return calls((NAME, arguments if list_fields(type(value)) is not None else {ANSWER: arguments}))
 
 
 def breaks(error: Exception, *, text: str = "", after: int | None = None) -> ScriptedReply:
@@ -96,6 +120,7 @@ class ScriptedModel:
         pace: float = 0.0,
         name: str = "scripted",
         price: float | None = None,
+        seed: int | None = None,
     ) -> None:
         """Prepare the model.
 
@@ -106,6 +131,8 @@ class ScriptedModel:
             pace: Seconds between pieces.
             name: The name of the model.
             price: What one token costs, in US dollars; unknown if left out.
+            seed: Cuts texts into pieces of random length, up to `chunk` characters; the same seed cuts at the same
+                places.
         """
         self._script = tuple(script)
         self._dialect = dialect
@@ -113,6 +140,7 @@ class ScriptedModel:
         self._pace = pace
         self._price = price
         self._name = name
+        self._seed = seed
         self.requests: list[Request] = []
 
     @property
@@ -134,8 +162,9 @@ class ScriptedModel:
         if answered >= len(self._script):
             raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
         line = self._script[answered]
-        reply = line(request) if callable(line) else says(line) if isinstance(line, str) else line
-        rendered = _RenderedReply(reply, _find_dialect(request.dialect, reply), self._chunk)
+        reply = _make_reply(line, request)
+        sizes = None if self._seed is None else random.Random(f"{self._seed}, {answered}")  # noqa: S311 (no secret)
+        rendered = _RenderedReply(reply, _find_dialect(request.dialect, reply), self._chunk, sizes)
         await asyncio.sleep(reply.after)
         if not request.stream:
             if reply.error is not None:
@@ -152,11 +181,22 @@ class ScriptedModel:
         yield [rendered.answer()]
 
 
+def _make_reply(line: Line, request: Request) -> ScriptedReply:
+    if isinstance(line, ScriptedReply):
+        return line
+    if isinstance(line, str):
+        return says(line)
+    return line(request) if callable(line) else gives(line)
+
+
 class _RenderedReply:
     """A message as an endpoint sends it in one dialect: its texts and its calls."""
 
-    def __init__(self, reply: ScriptedReply, dialect: Dialect | None, chunk: int | None) -> None:
+    def __init__(
+        self, reply: ScriptedReply, dialect: Dialect | None, chunk: int | None, sizes: random.Random | None = None
+    ) -> None:
         self._reply = reply
+        self._sizes = sizes
         self._chunk = chunk
         self._api_calls: list[ApiCall] = []
         self._texts: list[str] = [reply.text] if reply.text else []
@@ -197,12 +237,17 @@ class _RenderedReply:
                 yield 0.0, CallPiece(index=call.index, arguments=chunk)
 
     def _split(self, text: str) -> Iterator[str]:
-        size = self._chunk or len(text) or 1
-        return (text[place : place + size] for place in range(0, len(text), size))
+        largest, place = self._chunk or len(text) or 1, 0
+        while place < len(text):
+            size = largest if self._sizes is None else self._sizes.randint(1, largest)
+            yield text[place : place + size]
+            place += size
 
 
 def _find_dialect(name: str, reply: ScriptedReply) -> Dialect | None:
     """Return the dialect in which calls are written; None for a user's own dialect, of which only the name is known."""
+    if name not in DIALECTS and find_plugin("toolspeak.dialects", name):
+        return dialect(name)
     if name not in DIALECTS and reply.calls:
         raise UsageError(
             f"ScriptedModel cannot write calls in the dialect {name!r}; give the text of the message with says(…)"

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, Literal, TypeGuard, cast
 
 from toolspeak.errors import UsageError
+from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
 from toolspeak.tools.function_tool import Tool
 from toolspeak.tools.toolbox import Skipped, Toolbox
 
@@ -28,7 +29,8 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
 
     Args:
         target: A module, or a text or path that names one: `"package.module"`, `"package"` (with all its modules),
-            `"file.py"`, `"folder/"`, `"package.module:function"`, or the name of an entry-point group.
+            `"file.py"`, `"folder/"`, `"package.module:function"`, the name of an entry-point group, or of a toolbox
+            that an installed package offers (`plugins.py`).
 
     Returns:
         The tools, in the order in which they are written; `.skipped` lists the functions that were left out, and why.
@@ -57,7 +59,13 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
         return _collect_tools(_import_submodules(_import(text)))
     if points := entry_points(group=text):
         return _load_entry_points([(point.name, point.load) for point in points])
-    raise UsageError(f"{text!r} is no module, Python file, folder or entry-point group that can be found from here")
+    if plugin := find_plugin("toolspeak.toolboxes", text):
+        return _load_plugin(plugin)
+    offered = list_plugin_names("toolspeak.toolboxes")
+    others = f"; installed packages offer: {', '.join(offered)}" if offered else ""
+    raise UsageError(
+        f"{text!r} is no module, Python file, folder or entry-point group that can be found from here{others}"
+    )
 
 
 def _classify_path(path: Path) -> Literal["folder", "file", "nothing"]:
@@ -236,6 +244,19 @@ def _make_tool(name: str, item: Any, homes: set[str], module: str) -> Tool[..., 
         return Tool(item)
     except UsageError as error:
         return Skipped(name=name, reason=str(error).removeprefix(f"{name}: "))
+
+
+def _load_plugin(plugin: Plugin) -> Toolbox:
+    """Load the tools that a package offers: a toolbox, a module of tools, a function or a list of them."""
+    loaded = plugin.load()
+    try:
+        if isinstance(loaded, Toolbox):
+            return loaded
+        if isinstance(loaded, ModuleType):
+            return discover(loaded)
+        return Toolbox(cast("list[Any]", loaded) if isinstance(loaded, list | tuple) else [loaded])
+    except UsageError as error:
+        raise plugin.refuse(str(error)) from error
 
 
 def _load_entry_points(points: list[tuple[str, Any]]) -> Toolbox:

@@ -6,6 +6,7 @@ from toolspeak import Agent, Event, ToolCall, ToolResult
 from toolspeak.events import (
     ArgsDelta,
     Delta,
+    NestedDelta,
     RunEnded,
     TextDelta,
     ThinkingDelta,
@@ -59,6 +60,9 @@ def read_delta(delta: Delta) -> str:
     if delta.kind == "thinking_delta":
         assert_type(delta, ThinkingDelta)
         return ""
+    if delta.kind == "nested_delta":
+        assert_type(delta, NestedDelta)
+        return read_delta(delta.event)
     assert_type(delta, ArgsDelta)
     return delta.call_id
 

@@ -7,6 +7,7 @@ from typing import Any, assert_type
 from pydantic import BaseModel
 
 from toolspeak import Agent, AsyncStream, Outcome, OutputMissing, Stream
+from toolspeak.run import Partial
 from toolspeak.testing import ScriptedModel, calls, says
 
 
@@ -114,3 +115,13 @@ def report(finished: Outcome[object]) -> str:
 
 assert report(outcome) == "answered: "
 assert report(nothing) == "answered: Oslo."
+
+# As it streams: the value of a prefix has fields missing, so it is not an `Answer`
+
+growing = agent.stream("Which city?", output=Answer)
+for partial in growing.partials():
+    assert_type(partial, Partial)
+    assert_type(partial.attempt, int)
+assert_type(growing.partial, Partial | None)
+assert growing.partial is not None
+assert growing.partial.value == {"city": "Oslo", "people": 709_000}

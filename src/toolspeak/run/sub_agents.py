@@ -1,0 +1,191 @@
+"""An agent as a tool of another agent: `Agent.as_tool`.
+
+The call of such a tool is a run, the *inner* run, in the event loop of the *outer* run that made the call. What is
+shared between the two:
+
+- Events of the inner run are events of the outer run, as `NestedDelta` and `NestedFact`, and facts are recorded there.
+- Tokens of the inner run and their cost count for the outer run, and it may use no more of both than that has left.
+- If the outer run ends, at its deadline or by a cancellation, the call is cancelled, and with it the inner run.
+- Calls of the inner run are approved by the outer agent's `approve`, unless the inner agent has one. If nobody can be
+  asked, both runs pause.
+- When the outer run is resumed, a call that was under way resumes its inner run from the nested facts, so that calls
+  of the inner run are not repeated either. Hence such a tool is idempotent.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
+
+from toolspeak.errors import RunPaused, ToolError, UsageError
+from toolspeak.events import CallReady, Event, Fact, Limits, NestedDelta, NestedFact, join_ids
+from toolspeak.messages import Message, ToolCall
+from toolspeak.outcome import Outcome
+from toolspeak.run.callbacks import call_function
+from toolspeak.run.driver import CALLING_RUN, DELTAS, Approver, Driver
+from toolspeak.spec import Effect
+from toolspeak.tools import Context, Tool
+from toolspeak.tools.signature import read_signature
+
+if TYPE_CHECKING:
+    from toolspeak.run.agent import Agent
+
+Number = TypeVar("Number", int, float)
+
+SUB_AGENT_TIMEOUT_SECONDS = 3600.0
+"""After how long an agent that is a tool is given up, if nothing else is asked for."""
+
+CONTEXT_NAME = "run_context"
+"""The parameter through which the function of the tool gets the `Context` of its call."""
+
+
+class OuterCall(NamedTuple):
+    """The call that makes an inner run, and the driver of the run that made the call."""
+
+    driver: Driver
+    call_id: str
+
+    def publish(self, event: Event) -> None:
+        """Make an event of the inner run one of the outer run."""
+        path = (self.call_id, *event.path) if isinstance(event, NestedDelta | NestedFact) else (self.call_id,)
+        own = event.event if isinstance(event, NestedDelta | NestedFact) else event
+        if isinstance(own, DELTAS):
+            self.driver.take_nested(NestedDelta(path=path, event=own))
+        else:
+            self.driver.take_nested(NestedFact(path=path, event=own))
+
+    @property
+    def approve(self) -> Approver | None:
+        """The outer run's way to ask about calls of the inner run, whose ids then begin with that of this call."""
+        outer = self.driver.approve
+        if outer is None:
+            return None
+
+        async def approve(call: ToolCall) -> bool | str:
+            return await call_function(outer, self.rename(call))
+
+        return approve
+
+    def rename(self, call: ToolCall) -> ToolCall:
+        """Return a call of the inner run with the id by which the outer run knows it."""
+        return ToolCall(id=join_ids((self.call_id,), call.id), name=call.name, arguments=call.arguments)
+
+    def restrict(self, limits: Limits) -> Limits:
+        """Return the limits of the inner run: its own, within what the outer run has left."""
+        state = self.driver.state
+        outer = state.run.limits if state.run is not None else limits
+        used = state.usage.input_tokens + state.usage.output_tokens
+        left = None if outer.tokens is None else max(outer.tokens - used, 0)
+        depth = None if outer.depth is None else outer.depth - 1
+        return replace(
+            limits,
+            tokens=_lower(limits.tokens, left),
+            cost=_lower(limits.cost, _find_cost_left(outer.cost, state.cost)),
+            depth=_lower(limits.depth, depth),
+        )
+
+    def collect_facts(self) -> list[Fact]:
+        """Return the facts of the inner run, if the outer run was resumed while the call was under way."""
+        facts: list[Fact] = []
+        for fact in self.driver.facts:
+            if isinstance(fact, CallReady) and fact.call.id == self.call_id:
+                facts.clear()  # an earlier message had a call of the same id, and was discarded
+            elif isinstance(fact, NestedFact) and fact.path[0] == self.call_id:
+                facts.append(fact.event if len(fact.path) == 1 else NestedFact(path=fact.path[1:], event=fact.event))
+        return facts
+
+
+def _find_cost_left(limit: float | None, spent: float | None) -> float | None:
+    """Return the dollars that are left: none if it is unknown what was spent."""
+    return None if limit is None else 0.0 if spent is None else max(limit - spent, 0.0)
+
+
+def _lower(one: Number | None, other: Number | None) -> Number | None:
+    return other if one is None else one if other is None else min(one, other)
+
+
+def build_agent_tool(
+    agent: "Agent[Any]",
+    name: str,
+    description: str,
+    *,
+    prompt: Callable[..., Any] | None,
+    effect: Effect,
+    approve: bool,
+    timeout: float | None,
+) -> Tool[..., Any]:
+    """Build the tool whose calls are runs of an agent; see `Agent.as_tool`."""
+    write = _take_prompt if prompt is None else prompt
+    signature = read_signature(write, name)
+    if isinstance(signature.context, int):
+        raise UsageError(f"{name}: the Context of the prompt function is positional-only; remove the / after it")
+    own_context = signature.context
+
+    async def ask(*args: Any, **values: Any) -> Any:
+        context = values.get(own_context) if own_context else values.pop(CONTEXT_NAME, None)
+        written = write(*args, **values)
+        text = await written if inspect.isawaitable(written) else written
+        if not isinstance(text, str | Message):
+            raise UsageError(f"{name}: the prompt function returned {type(text).__name__}, not a text or a message")
+        return await _run_agent(agent, name, text, context, ask)
+
+    _copy_signature(write, ask, None if own_context else CONTEXT_NAME)
+    ask.__annotations__["return"] = str if agent.output is None else agent.output
+    return Tool(ask, name=name, description=description, effect=effect, approve=approve, timeout=timeout)
+
+
+def _take_prompt(prompt: str) -> str:
+    return prompt
+
+
+def _copy_signature(source: Callable[..., Any], target: Callable[..., Any], context_name: str | None) -> None:
+    """Give `target` the signature of `source`, with a parameter more for the `Context` if a name for it is given."""
+    signature = inspect.signature(source)
+    parameters = list(signature.parameters.values())
+    hints = get_type_hints(source, include_extras=True)
+    if context_name is not None:
+        parameters.append(inspect.Parameter(context_name, inspect.Parameter.KEYWORD_ONLY, default=None))
+        hints[context_name] = Context
+    target.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportFunctionMemberAccess] (any function has it)
+    target.__annotations__ = hints
+    target.__doc__ = source.__doc__
+
+
+async def _run_agent(
+    agent: "Agent[Any]",
+    name: str,
+    prompt: str | Message,
+    context: Context[Any] | None,
+    function: Callable[..., Any],
+) -> Any:
+    """Run an agent as a part of the run that made the call, or on its own if the tool was called from Python."""
+    driver = CALLING_RUN.get()
+    if context is None or driver is None or not driver.is_call_of(context.call_id, function):
+        return _read_answer(name, await agent.arun(prompt, output_optional=True))
+    outer = OuterCall(driver, context.call_id)
+    deps = context.deps if agent.deps is None else agent.deps
+    if facts := outer.collect_facts():
+        run = agent.prepare_resume(facts, {"deps": deps}, output_optional=True, watched=driver.streams, outer=outer)
+    else:
+        limits = outer.restrict(agent.limits)
+        if limits.depth is not None and limits.depth < 0:
+            raise ToolError(
+                f"{name} was not asked: agents ask agents too deeply here (Limits.depth); go on without {name}"
+            )
+        run = agent.prepare(
+            prompt, {"deps": deps, "limits": limits}, output_optional=True, watched=driver.streams, outer=outer
+        )
+    try:
+        return _read_answer(name, await run.finish())
+    except RunPaused as paused:
+        driver.pause_inside(outer.call_id, tuple(outer.rename(call) for call in paused.calls))
+        return await asyncio.get_running_loop().create_future()  # the outer run pauses too, and cancels this call
+
+
+def _read_answer(name: str, outcome: Outcome[Any]) -> Any:
+    """Return the answer of an inner run, or raise the error that tells the outer model why there is none."""
+    if outcome.stop_reason != "answered":
+        reason = f"{outcome.stop_reason}: {outcome.detail}" if outcome.detail else outcome.stop_reason
+        raise ToolError(f"{name} gave no answer ({reason})")
+    return outcome.text if outcome.output is None else outcome.output

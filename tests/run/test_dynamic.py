@@ -1,0 +1,195 @@
+"""Parts of an agent that are known only when a run begins: the system prompt and the tools; and the type of answers."""
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak.codec import dump_facts, load_facts
+from toolspeak.errors import RunPaused, UsageError
+from toolspeak.events import RunStarted
+from toolspeak.messages import system, user
+from toolspeak.run import Agent
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Context, Toolbox, tool
+
+from .playing import FACES, awaited, left, play, said
+
+
+@dataclass
+class City:
+    name: str
+
+
+def find(name: str) -> str:
+    "Find a city."
+    return name.title()
+
+
+@tool(approve=True)
+def delete(name: str) -> str:
+    "Delete a city."
+    return f"{name} is gone"
+
+
+def system_texts(messages: Any) -> list[str]:
+    return [message.text for message in messages if message.role == "system"]
+
+
+# The type of answers
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_the_type_of_answers_stands_on_the_agent(face: str):
+    model = ScriptedModel([calls(("find", {"name": "oslo"})), calls(("final_answer", {"name": "Oslo"}))])
+    agent = Agent(model, [find], output=City)
+    assert play(agent, face).output == City("Oslo")
+    assert agent.resume(play(agent, face).facts[:3]).output == City("Oslo")
+
+
+def test_a_run_may_ask_for_another_type():
+    agent = Agent(ScriptedModel([calls(("final_answer", {"answer": 7}))]), output=City)
+    assert agent.run("How many?", output=int).output == 7
+
+
+def test_a_type_that_cannot_be_an_answer_is_refused_when_the_agent_is_made():
+    with pytest.raises(UsageError, match="cannot be an answer"):
+        Agent(ScriptedModel([]), output=threading.Lock)
+
+
+# The system prompt
+
+
+def plain(context: Context[str]) -> str:
+    return f"You work for {context.deps}."
+
+
+async def later(context: Context[str]) -> str:
+    await asyncio.sleep(0)
+    return f"You work for {context.deps}."
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("function", [plain, later])
+def test_a_function_writes_the_system_prompt_of_each_run(function: Any, face: str):
+    agent = Agent(ScriptedModel([says("Yes.")]), system=function)
+    for name in ("Ann", "Bo"):
+        outcome = play(agent, face, deps=name)
+        assert system_texts(outcome.messages) == [f"You work for {name}."]
+        started = outcome.facts[0]
+        assert isinstance(started, RunStarted)
+        assert system_texts(started.messages) == [f"You work for {name}."]
+
+
+def test_it_replaces_the_system_prompt_of_the_conversation():
+    texts = iter(["It is noon.", "It is one.", None])
+    model = ScriptedModel([says("Yes.")] * 3)
+    chat = Agent(model, system=lambda context: next(texts)).chat()
+    assert system_texts(chat.run("So?").messages) == ["It is noon."]
+    assert system_texts(chat.run("And now?").messages) == ["It is one."]
+    assert system_texts(chat.run("And now?").messages) == []
+    agent = Agent(ScriptedModel([says("Yes.")]), system="Mine.")
+    assert system_texts(agent.run("So?", messages=[system("Yours."), user("Hello.")]).messages) == ["Yours."]
+
+
+def test_a_resumed_run_keeps_the_system_prompt_that_it_began_with():
+    written: list[str] = []
+
+    def write(context: Context[Any]) -> str:
+        written.append(context.run_id)
+        return f"Prompt {len(written)}."
+
+    agent = Agent(ScriptedModel([calls(("delete", {"name": "Oslo"})), says("Gone.")]), [delete], system=write)
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Delete Oslo.")
+    facts = load_facts(dump_facts(paused.value.facts))
+    outcome = agent.resume(facts, approvals={paused.value.calls[0].id: True})
+    assert system_texts(outcome.messages) == ["Prompt 1."]
+    assert written == [facts[0].run_id]
+
+
+def test_what_the_function_raises_goes_to_the_caller_and_nothing_is_recorded():
+    def fail(context: Context[Any]) -> str:
+        raise LookupError("no such user")
+
+    facts: list[Any] = []
+    with pytest.raises(LookupError, match="no such user"):
+        Agent(ScriptedModel([says("Yes.")]), system=fail).run("So?", record=facts.append)
+    assert facts == []
+    with pytest.raises(UsageError, match="the system function returned 5; it must return a text"):
+        Agent(ScriptedModel([says("Yes.")]), system=lambda context: 5).run("So?")
+
+
+def test_a_run_can_be_cancelled_while_its_system_prompt_is_written():
+    async def hang(context: Context[Any]) -> str:
+        await asyncio.sleep(30)
+        return ""
+
+    async def main() -> None:
+        task = asyncio.create_task(Agent(ScriptedModel([says("Yes.")]), system=hang).arun("So?"))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert left() == []
+
+    awaited(main())
+
+
+# The tools
+
+
+def only_safe(context: Context[str], tools: Toolbox) -> list[Any]:
+    return [each for each in tools if context.deps == "admin" or not each.spec.approve]
+
+
+async def only_safe_later(context: Context[str], tools: Toolbox) -> list[Any]:
+    await asyncio.sleep(0)
+    return only_safe(context, tools)
+
+
+@pytest.mark.parametrize("choose", [only_safe, only_safe_later])
+def test_a_function_chooses_the_tools_of_each_run(choose: Any):
+    model = ScriptedModel([calls(("delete", {"name": "Oslo"})), says("Done.")])
+    agent = Agent(model, [find, delete], dialect="json", choose_tools=choose, approve=lambda call: True)
+    guest, admin = agent.run("Go.", deps="guest"), agent.run("Go.", deps="admin")
+    assert [spec.name for spec in guest.facts[0].tools] == ["find"]
+    assert [spec.name for spec in admin.facts[0].tools] == ["find", "delete"]
+    assert "delete" in said(guest)
+    assert guest.calls == ()
+    assert admin.calls[0].output == "Oslo is gone"
+
+
+def test_it_may_return_tools_that_the_agent_does_not_have():
+    model = ScriptedModel([calls(("find", {"name": "oslo"})), says("Done.")])
+    assert Agent(model, choose_tools=lambda context, tools: [find]).run("Go.").calls[0].output == "Oslo"
+
+
+def test_the_choice_of_a_tool_is_checked_against_the_chosen_ones():
+    agent = Agent(ScriptedModel([]), [find, delete], choose_tools=only_safe, tool_choice="delete")
+    with pytest.raises(UsageError, match="there is no tool 'delete'"):
+        agent.run("Go.", deps="guest")
+
+
+def test_functions_that_cannot_be_called_are_refused():
+    with pytest.raises(UsageError, match="choose_tools is called with the Context of the run and the agent's tools"):
+        Agent(ScriptedModel([]), choose_tools=lambda context: [])
+    with pytest.raises(UsageError, match="choose_tools is a function"):
+        Agent(ScriptedModel([]), choose_tools=[find])
+
+
+# Facts of an earlier release
+
+
+def test_facts_of_an_earlier_release_resume():
+    facts = load_facts((Path(__file__).parent / "facts" / "release_0_1_0.jsonl").read_text())
+    model = ScriptedModel([calls(("find", {"name": "oslo"}), ("delete", {"name": "Oslo"})), says("Gone.")])
+    agent = Agent(model, [find, delete], system=lambda context: "Another prompt.")
+    waiting = next(fact.call.id for fact in facts if fact.kind == "approval_needed")
+    outcome = agent.resume(facts, approvals={waiting: True})
+    assert (outcome.text, [each.output for each in outcome.calls]) == ("Gone.", ["Oslo", "Oslo is gone"])
+    assert system_texts(outcome.messages) == ["Be brief."]
+    assert outcome.agent == ""
