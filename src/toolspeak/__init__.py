@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolspeak import tools as tools
     from toolspeak.attachments import file, image
     from toolspeak.errors import (
+        EndpointDown,
         InvalidArguments,
         ModelError,
         OutputMissing,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     )
     from toolspeak.events import Event, Limits, ToolChoice
     from toolspeak.messages import Media, Message, ToolCall, ToolResult, system, user
-    from toolspeak.models import Model, Sampling, connect
+    from toolspeak.models import Model, RetryPolicy, Sampling, connect
     from toolspeak.outcome import Outcome
     from toolspeak.run import Agent, AsyncStream, Chain, Stream, previous
     from toolspeak.spec import ToolSpec
@@ -43,6 +44,7 @@ __all__ = [
     "AsyncStream",
     "Chain",
     "Context",
+    "EndpointDown",
     "Event",
     "InvalidArguments",
     "Limits",
@@ -54,6 +56,7 @@ __all__ = [
     "OutputMissing",
     "ProviderError",
     "RateLimited",
+    "RetryPolicy",
     "RunPaused",
     "Sampling",
     "Stream",
@@ -83,6 +86,7 @@ _MODULES = {
     "AsyncStream": "toolspeak.run",
     "Chain": "toolspeak.run",
     "Context": "toolspeak.tools",
+    "EndpointDown": "toolspeak.errors",
     "Event": "toolspeak.events",
     "InvalidArguments": "toolspeak.errors",
     "Limits": "toolspeak.events",
@@ -94,6 +98,7 @@ _MODULES = {
     "OutputMissing": "toolspeak.errors",
     "ProviderError": "toolspeak.errors",
     "RateLimited": "toolspeak.errors",
+    "RetryPolicy": "toolspeak.models",
     "RunPaused": "toolspeak.errors",
     "Sampling": "toolspeak.models",
     "Stream": "toolspeak.run",

@@ -45,12 +45,12 @@ def dump_facts(facts: Iterable[Fact]) -> str:
     r"""Write the facts of a run as JSON Lines.
 
     Examples:
-        >>> from toolspeak.events import TurnStarted
-        >>> text = dump_facts([TurnStarted(turn=1)])
+        >>> from toolspeak.events import ToolStarted
+        >>> text = dump_facts([ToolStarted(call_id="call_1")])
         >>> text
-        '{"v": 1, "kind": "turn_started", "turn": 1}\n'
+        '{"v": 1, "kind": "tool_started", "call_id": "call_1"}\n'
         >>> load_facts(text)
-        (TurnStarted(turn=1),)
+        (ToolStarted(call_id='call_1'),)
     """
     return _dump(facts)
 

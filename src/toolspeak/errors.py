@@ -5,6 +5,7 @@
     ├── ModelError              the endpoint failed
     │   ├── RateLimited         it asked to slow down until no retries were left
     │   ├── ProviderError       it refused the request or failed to answer it
+    │   │   └── EndpointDown    it could not be reached or failed by itself; another endpoint may answer
     │   └── StreamInterrupted   it stopped in the middle of a message
     ├── ToolError               a call of a tool failed
     │   └── InvalidArguments    the arguments do not fit the tool
@@ -48,6 +49,13 @@ class RateLimited(ModelError):
 
 class ProviderError(ModelError):
     """The endpoint refused the request or failed to answer it."""
+
+
+class EndpointDown(ProviderError):
+    """The endpoint could not be reached, sent nothing in time, or failed by itself (a status from 500 on).
+
+    The request was not at fault, so another endpoint may answer it: an agent with several models asks the next one.
+    """
 
 
 class StreamInterrupted(ModelError):

@@ -27,10 +27,11 @@ ENDED_WELL: frozenset[FinishReason] = frozenset({"stop", "tool_calls", "closed"}
 Repair: TypeAlias = Literal["none", "syntax", "quotes", "closers", "shape"]
 """How much of a call had to be repaired to be read, from nothing to its whole shape."""
 
-StopReason: TypeAlias = Literal["answered", "length", "refused", "limit", "loop", "cancelled", "error"]
+StopReason: TypeAlias = Literal["answered", "empty", "length", "refused", "limit", "loop", "cancelled", "error"]
 """Why a run ended.
 
 - `answered`: the model answered without a call, or gave the typed answer.
+- `empty`: the model sent neither text nor a call, twice in a row.
 - `length`: the message was cut off at the most tokens that it may have.
 - `refused`: the endpoint refused to answer.
 - `limit`: a limit of the run was reached, or the model did not make a call that it had to make.
@@ -42,12 +43,23 @@ StopReason: TypeAlias = Literal["answered", "length", "refused", "limit", "loop"
 
 @frozen
 class Usage:
-    """The tokens of a turn or of a run. `estimated` marks numbers that the endpoint did not send."""
+    """The tokens of a turn or of a run.
+
+    Attributes:
+        input_tokens: All tokens of the request, those from a cache included.
+        output_tokens: All tokens of the answer, those of its reasoning included.
+        cached_tokens: The input tokens that the endpoint had in its cache.
+        estimated: Whether the endpoint did not send the numbers.
+        cache_write_tokens: The input tokens that the endpoint has put into its cache.
+        reasoning_tokens: The output tokens of reasoning, where the endpoint counts them.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     estimated: bool = False
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -55,6 +67,8 @@ class Usage:
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             estimated=self.estimated or other.estimated,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )
 
 
@@ -70,6 +84,7 @@ class Limits:
         seconds: Seconds from the start of the run, or from the moment it is resumed.
         repeats: The model is warned when the same call has had the same result this often; once more ends the run.
         concurrent: Calls that run at the same time; further calls wait.
+        cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.
         depth: How deeply agents that are tools may be nested below the run: 1 lets its tools be agents, 2 lets those
             have such tools too.
     """
@@ -80,6 +95,7 @@ class Limits:
     seconds: float | None = None
     repeats: int | None = 3
     concurrent: int = 8
+    cost: float | None = None
     depth: int | None = 3
 
 
@@ -128,6 +144,7 @@ class RunStarted:
 
     Attributes:
         output: The name of the tool that the model calls to give the typed answer; None if the answer has no type.
+        model: The name of the model that is asked first; `TurnStarted` names the one that is asked in each turn.
         in_text: Whether calls are written in the text of messages, so that a stream can be closed after one.
         has_approver: Whether somebody can be asked about a quoted call. If not, such a call is refused.
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
@@ -178,10 +195,41 @@ class RunEnded:
 
 @frozen
 class TurnStarted:
-    """The model is about to be asked for its next message, the `turn`-th of the run."""
+    """A model is about to be asked for its next message, the `turn`-th of the run.
+
+    Attributes:
+        turn: The number of the turn, from 1.
+        model: The name of the model that is asked; "" in facts of older versions.
+        dialect: The dialect in which it is asked.
+        in_text: Whether it writes calls in the text of its message; None stands for what `RunStarted` says.
+    """
 
     kind: ClassVar[Literal["turn_started"]] = "turn_started"
     turn: int
+    model: str = ""
+    dialect: str = ""
+    in_text: bool | None = None
+
+
+@frozen
+class TurnRestarted:
+    """The model failed to finish its message, and another one is asked for it: `TurnStarted` follows.
+
+    Everything that was shown of this turn so far is void: display and loop discard it. Calls that run already are
+    cancelled.
+
+    Attributes:
+        turn: The number of the turn.
+        failed: The name of the model that failed.
+        reason: Why it failed.
+        model: The name of the model that is asked now.
+    """
+
+    kind: ClassVar[Literal["turn_restarted"]] = "turn_restarted"
+    turn: int
+    failed: str
+    reason: str
+    model: str
 
 
 @frozen
@@ -241,12 +289,16 @@ class SaidInThought:
 
 @frozen
 class TurnEnded:
-    """The message of the model has ended, with how it ended and the tokens it took."""
+    """The message of the model has ended, with how it ended, the tokens it took and what they cost.
+
+    `cost` is in US dollars, at the prices of that day; None if the price is unknown.
+    """
 
     kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
     message: Message
     finish: FinishReason
     usage: Usage = Usage()
+    cost: float | None = None
 
 
 # Facts: tools
@@ -317,6 +369,7 @@ OwnFact: TypeAlias = (
     RunStarted
     | RunResumed
     | TurnStarted
+    | TurnRestarted
     | CallStarted
     | CallReady
     | CallQuoted

@@ -56,6 +56,7 @@ class Outcome(Generic[T_co]):
         messages: The whole conversation. It can always be sent again: `agent.run("…", messages=outcome.messages)`.
         facts: The facts of the run, from which it can be resumed.
         usage: Tokens of all turns.
+        cost: What all turns cost, in US dollars; None if the price of one of them is unknown.
         stop_reason: Why the run ended: `answered`, or what stopped it before that.
         detail: The stop reason in words, where there is more to say.
         output: The typed answer; None if the run was started without `output`.
@@ -70,4 +71,5 @@ class Outcome(Generic[T_co]):
     stop_reason: StopReason
     detail: str
     output: T_co
+    cost: float | None = None
     agent: str = ""

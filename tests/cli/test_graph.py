@@ -28,6 +28,7 @@ from toolspeak.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.messages import Call, Message, ToolCall, ToolResult, assistant, user
@@ -66,6 +67,12 @@ def test_a_run_as_a_sequence_diagram():
         "    p2-->>p1: up (0.25 s)",
         "    p1-->>p0: It flies. (1.00 s)",
     ]
+
+
+def test_a_model_that_was_replaced_is_a_note():
+    restarted = TurnRestarted(turn=1, failed="a:m", reason="it is down", model="b:m")
+    diagram = build_diagram([TimedFact(fact) for fact in (FACTS[0][1], TurnStarted(turn=1), restarted)])
+    assert diagram.arrows[-1].text == "asking b:m, since a:m failed: it is down"
 
 
 def test_plain_facts_have_no_times(tmp_path: Path):

@@ -15,6 +15,7 @@ from toolspeak.events import (
     RunResumed,
     SaidInThought,
     ToolChoice,
+    TurnRestarted,
     TurnStarted,
     Usage,
 )
@@ -75,7 +76,22 @@ TABLE: dict[str, tuple[list[Any], list[str]]] = {
     ),
     # When it has spoken
     "an answer": ([GO, *turn(text="Hello.")], ["finish answered"]),
-    "an empty answer": ([GO, *turn()], ["finish answered"]),
+    "an empty answer": ([GO, *turn()], ["ask 2"]),
+    "an empty answer again": ([GO, *turn(), *turn(number=2)], ["finish empty"]),
+    "an empty answer, then calls, then another": (
+        [GO, *turn(), *turn("read a", number=2), *run("a"), result("a"), *turn(number=3)],
+        ["ask 4"],
+    ),
+    "a broken answer": (
+        [
+            GO,
+            TurnStarted(turn=1),
+            ready("read a"),
+            *run("a"),
+            TurnRestarted(turn=1, failed="m", reason="gone", model="n"),
+        ],
+        ["cancel a", "ask 1"],
+    ),
     "calls run together": ([GO, *turn("send a", "put b", "read c")], ["run a b c"]),
     "as many as may": ([started(limits=Limits(concurrent=2)), *turn("send a", "put b", "read c")], ["run a b"]),
     "and then the next": (

@@ -21,6 +21,7 @@ from toolspeak.events import (
     ToolChoice,
     ToolFinished,
     ToolStarted,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.loop import BrokenReference, State, decide, initial_state, reduce, resolve_references
@@ -96,7 +97,7 @@ class World:
         match action.kind:
             case "ask_model":
                 assert not self.listening
-                assert not self.running
+                assert self.running.keys() <= set(self.state.turn.abandoned_ids)
                 sendable(self.state)
                 self.listening, self.said = True, []
                 self.fold(TurnStarted(turn=action.turn))
@@ -158,6 +159,8 @@ class World:
             )
             if not calmly:
                 choices.append(self.was_thought)
+                if self.state.interruption is None:
+                    choices.append(self.restarted)
         if self.running:
             choices.append(self.tool_ends)
         if self.asked:
@@ -188,6 +191,10 @@ class World:
     def was_thought(self) -> None:
         self.said = []
         self.fact(SaidInThought())
+
+    def restarted(self) -> None:
+        self.listening = False
+        self.fact(TurnRestarted(turn=self.state.turn.number, failed="a", reason="gone", model="b"))
 
     def message_ends(self) -> None:
         self.listening = False

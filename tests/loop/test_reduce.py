@@ -166,7 +166,7 @@ def test_usage_adds_up():
 
 
 def test_a_message_that_broke_off_is_as_if_it_had_not_been_said():
-    broken = ended(call("read a"), call("send b"), text="I", finish="error")
+    broken = ended(call("read a"), call("send b"), text="I", finish="error", cost=0.0)
     before = after(started(choice=ToolChoice(mode="named", names=("read", "send"))))
     state = after(before.run, TurnStarted(turn=1), ready("read a"), run("a"), ready("send b"), broken, result("a", 1))
     assert roles(state) == "user assistant tool"

@@ -284,7 +284,7 @@ def plays(script: Sequence[ScriptedReply], dialect: str = "native", chunk: int |
         if asked.stream:
             connection.head(kind="text/event-stream")
             await connection.write(encoder.start())
-        telling = _Telling()
+        telling = Telling()
         async for pieces in model.ask(request):
             for event in [event for piece in pieces for event in telling.events(piece)]:
                 if asked.stream:
@@ -298,7 +298,7 @@ def plays(script: Sequence[ScriptedReply], dialect: str = "native", chunk: int |
     return act
 
 
-class _Telling:
+class Telling:
     """Pieces of a scripted answer as the events that a server tells."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.run.playing import Clock, play
-from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted
+from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, StreamInterrupted
 from toolspeak.messages import Message, Text
 from toolspeak.models import HttpModel, RetryPolicy
 from toolspeak.pieces import Answer
@@ -62,13 +62,13 @@ STATUSES: dict[int, tuple[type[ModelError], int, str]] = {
     401: (ProviderError, 1, "the key was refused; is HOME_KEY right?"),
     403: (ProviderError, 1, "the key has no access to this"),
     404: (ProviderError, 1, "the name of the model"),
-    408: (ProviderError, 4, "(4 tries)"),
+    408: (EndpointDown, 4, "(4 tries)"),
     413: (ProviderError, 1, "too long"),
     422: (ProviderError, 1, "answered 422"),
     429: (RateLimited, 4, "(4 tries)"),
-    500: (ProviderError, 4, "(4 tries)"),
-    502: (ProviderError, 4, "(4 tries)"),
-    503: (ProviderError, 4, "(4 tries)"),
+    500: (EndpointDown, 4, "(4 tries)"),
+    502: (EndpointDown, 4, "(4 tries)"),
+    503: (EndpointDown, 4, "(4 tries)"),
     529: (RateLimited, 4, "(4 tries)"),
 }
 WAITS = {"without a wait": {}, "with a wait": {"retry_after": "1"}, "with a wait that is none": {"retry_after": "soon"}}
@@ -188,7 +188,7 @@ def test_refused(server: Server, manner: str):
     with serving() as other:
         url = other.url
     error = failure(at(url), manner)
-    assert type(error) is ProviderError
+    assert type(error) is EndpointDown
     assert "cannot be reached" in str(error)
     assert "is it running? (4 tries)" in str(error)
 
@@ -355,10 +355,10 @@ async def drips(post: Post, connection: Connection) -> None:
 @pytest.mark.parametrize(
     ("act", "cause", "kind"),
     [
-        (silence, "had 0.4 s for an answer and was not done", ProviderError),
+        (silence, "had 0.4 s for an answer and was not done", EndpointDown),
         (drips, "had 0.4 s for an answer and was not done", StreamInterrupted),
         (streams(b"", ending="silence"), "had 0.4 s for an answer and was not done", StreamInterrupted),
-        (answers(503, b"", retry_after="0.15"), "answered 503", ProviderError),
+        (answers(503, b"", retry_after="0.15"), "answered 503", EndpointDown),
         (answers(429, b"", retry_after="30"), "answered 429", RateLimited),
     ],
     ids=["silence", "drips", "no token", "tries", "a long wait"],
@@ -415,11 +415,11 @@ NO_ANSWERS: dict[str, tuple[Act, type[ModelError], str, int]] = {
     "nested without end": (answers(200, b"[" * 200_000), ProviderError, "the answer is not JSON", 1),
     "an error": (
         answers(200, {"error": {"message": "No such model.", "type": "x"}}),
-        ProviderError,
+        EndpointDown,
         "No such model.",
         1,
     ),
-    "an error that is text": (answers(200, {"error": "No such model."}), ProviderError, "No such model.", 1),
+    "an error that is text": (answers(200, {"error": "No such model."}), EndpointDown, "No such model.", 1),
     "too fast": (
         answers(200, {"error": {"message": "Slow down.", "type": "rate_limit_error"}}),
         RateLimited,
@@ -428,7 +428,7 @@ NO_ANSWERS: dict[str, tuple[Act, type[ModelError], str, int]] = {
     ),
     "an error, streamed": (
         streams(events({"error": {"message": "Out of memory."}})),
-        ProviderError,
+        EndpointDown,
         "Out of memory.",
         1,
     ),
@@ -440,7 +440,7 @@ NO_ANSWERS: dict[str, tuple[Act, type[ModelError], str, int]] = {
     ),
     "an error that is labelled a stream": (
         answers(200, {"error": {"message": "No such model."}}, kind="text/event-stream"),
-        ProviderError,
+        EndpointDown,
         "No such model.",
         1,
     ),

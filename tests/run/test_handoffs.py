@@ -7,11 +7,11 @@ import pytest
 
 from tests.models.server import Connection, Post, plays, serving
 from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import RunPaused, UsageError
-from toolspeak.events import HandedOver, NestedFact
+from toolspeak.errors import EndpointDown, RunPaused, UsageError
+from toolspeak.events import HandedOver, Limits, NestedFact, TurnRestarted, TurnStarted, Usage
 from toolspeak.models import connect
 from toolspeak.run import Agent
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, breaks, calls, says
 from toolspeak.tools import Context, tool
 
 from .playing import FACES, SPOKEN, awaited, left, play
@@ -74,6 +74,39 @@ def test_a_second_handoff_in_one_turn_is_refused():
     outcome = play(Agent(ScriptedModel([calls(("one", {}), ("two", {}))]), [one, two]))
     assert (outcome.text, outcome.agent) == ("One.", "one")
     assert "handed over to one already" in (outcome.calls[1].error or "")
+
+
+def test_the_other_agent_has_models_of_its_own_to_fall_back_on():
+    models = [
+        ScriptedModel([says(""), breaks(EndpointDown("gone"), text="You")], name="b", dialect="json"),
+        ScriptedModel([says(""), says(DONE)], name="c", dialect="python"),
+    ]
+    handoff = Agent(models, system="You know the invoices.").as_handoff("billing")
+    desk = [ScriptedModel([breaks(EndpointDown("gone"))], name="x"), ScriptedModel([calls(("billing", {}))], name="a")]
+    agent = Agent(desk, [handoff])
+    outcome = play(agent)
+    assert (outcome.text, outcome.agent) == (DONE, "billing")
+    turns = [(fact.turn, fact.model, fact.dialect) for fact in outcome.facts if isinstance(fact, TurnStarted)]
+    assert turns == [(1, "x", "native"), (1, "a", "native"), (2, "b", "json"), (2, "c", "python")]
+    assert [fact.failed for fact in outcome.facts if isinstance(fact, TurnRestarted)] == ["x", "b"]
+    assert "You know the invoices." in models[1].requests[0].shown.messages[0].text
+    for cut in range(1, len(outcome.facts)):
+        resumed = agent.resume(outcome.facts[:cut])
+        assert (resumed.text, resumed.agent) == (DONE, "billing")
+
+
+def test_a_limit_of_the_cost_holds_for_the_other_agent():
+    def desk(price: float | None) -> Agent:
+        spent = Usage(input_tokens=1, output_tokens=1)
+        billing = Agent(ScriptedModel([says(""), says(DONE, usage=spent)], name="billing", price=price))
+        script = [calls(("billing", {}), usage=spent), says("I cannot.", usage=spent)]
+        return Agent(ScriptedModel(script, price=1.0), [billing.as_handoff("billing")], limits=Limits(cost=100))
+
+    outcome = desk(10.0).run("Why?")
+    assert (outcome.text, outcome.cost) == (DONE, 22.0)
+    outcome = desk(None).run("Why?")
+    assert (outcome.text, outcome.agent, outcome.cost) == ("I cannot.", "", 4.0)
+    assert "the price of billing is unknown" in (outcome.calls[0].error or "")
 
 
 def test_from_hand_to_hand():

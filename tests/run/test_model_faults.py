@@ -9,6 +9,7 @@ import pytest
 
 from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted, UsageError
 from toolspeak.events import TextDelta, ThinkingDelta
+from toolspeak.loop.words import EMPTY_MESSAGE
 from toolspeak.messages import Text
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
@@ -189,11 +190,23 @@ def test_nor_is_one_in_a_text(dialect: str, face: str):
     assert "cut off" in said(outcome)
 
 
-def test_an_empty_answer_is_an_answer_without_text():
-    for dialect in SPOKEN:
-        script = [calls(("note", {"text": "x"}), text="First:"), says("")]
-        outcome = play(Agent(ScriptedModel(script), TOOLS, dialect=dialect))
-        assert (outcome.text, outcome.stop_reason) == ("", "answered")
+@pytest.mark.parametrize("dialect", SPOKEN)
+@pytest.mark.parametrize(
+    "empty", [says(""), says(" \n"), says("", thinking="Hm.")], ids=["nothing", "space", "reasoning"]
+)
+def test_an_empty_message_is_asked_for_once_more(dialect: str, empty: ScriptedReply):
+    first = calls(("note", {"text": "x"}), text="First:")
+
+    def answer(request: Request) -> ScriptedReply:
+        return says("Noted.") if EMPTY_MESSAGE in request.shown.messages[-1].text else empty
+
+    outcome = play(Agent(ScriptedModel([first, answer, answer]), TOOLS, dialect=dialect))
+    assert (outcome.text, outcome.stop_reason, MADE) == ("Noted.", "answered", ["x"])
+    outcome = play(Agent(ScriptedModel([first, empty, empty]), TOOLS, dialect=dialect))
+    assert (outcome.text.strip(), outcome.stop_reason) == ("", "empty")
+    assert outcome.detail == "the model sent neither text nor a call, and was asked twice"
+    asked = [message for message in outcome.messages if message.text == EMPTY_MESSAGE]
+    assert len(asked) == 1
 
 
 # Errors

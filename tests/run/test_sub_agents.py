@@ -10,7 +10,7 @@ import pytest
 
 from tests.models.server import Connection, Post, plays, serving
 from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import RunPaused, UsageError
+from toolspeak.errors import EndpointDown, RunPaused, UsageError
 from toolspeak.events import (
     ApprovalGiven,
     Fact,
@@ -23,12 +23,13 @@ from toolspeak.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    TurnRestarted,
     Usage,
 )
 from toolspeak.messages import ToolCall
 from toolspeak.models import connect
 from toolspeak.run import Agent, Outcome
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, breaks, calls, says
 from toolspeak.tools import Context, tool
 
 from .playing import FACES, awaited, left, play, whole
@@ -179,6 +180,43 @@ def test_an_inner_run_uses_no_more_tokens_than_the_outer_one_has_left():
     outcome = play(nest(1, act, script=script, limits=Limits(tokens=20)))
     assert outcome.stop_reason == "limit"
     assert "gave no answer (limit: the run may use" in (outcome.calls[0].error or "")
+
+
+def test_the_cost_of_inner_runs_is_added_up_and_limited():
+    spent = Usage(input_tokens=1, output_tokens=1)
+
+    def outer(price: float | None, limit: float | None = None) -> Agent:
+        script = [calls(("act", {"what": "it"}), usage=spent), says("Inside.", usage=spent)]
+        inner = Agent(ScriptedModel(script, name="inner", price=price), [act])
+        script = [calls(("inner", {"prompt": "Go."}), usage=spent), says(DONE, usage=spent)]
+        return Agent(ScriptedModel(script, price=1.0), [inner.as_tool("inner")], limits=Limits(cost=limit))
+
+    assert play(outer(10.0)).cost == 44.0
+    assert play(outer(None)).cost is None
+    outcome = play(outer(10.0, limit=22))
+    assert (outcome.stop_reason, outcome.cost) == ("limit", 22.0)
+    assert "gave no answer (limit: the run may cost $20, and has cost $20)" in (outcome.calls[0].error or "")
+    outcome = play(outer(None, limit=22))
+    assert (outcome.text, outcome.cost) == (DONE, 4.0)
+    assert "the price of inner is unknown" in (outcome.calls[0].error or "")
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_an_inner_run_falls_back_on_its_own_models(face: str):
+    models = [
+        ScriptedModel([breaks(EndpointDown("gone"), text="In")], name="a"),
+        ScriptedModel([says("Inside.")], name="b"),
+    ]
+    script = [calls(("inner", {"prompt": "Go."})), says(DONE)]
+    agent = Agent(ScriptedModel(script), [Agent(models).as_tool("inner")])
+    outcome = play(agent, face)
+    assert (outcome.text, outcome.calls[0].output) == (DONE, "Inside.")
+    restarted = [fact.event for fact in nested(outcome.facts) if isinstance(fact.event, TurnRestarted)]
+    assert restarted == [TurnRestarted(turn=1, failed="a", reason="gone", model="b")]
+    facts = load_facts(dump_facts(outcome.facts))
+    assert facts == outcome.facts
+    for cut in range(1, len(facts)):
+        assert agent.resume(facts[:cut]).text == DONE
 
 
 def test_an_inner_run_that_fails_is_told_to_the_outer_model():

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.wire.reading import STREAMS, assert_told, read_stream
-from toolspeak.errors import ModelError, ProviderError, RateLimited
+from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited
 from toolspeak.events import TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Extra, Opaque, Text, Thinking
 from toolspeak.pieces import ApiCall, CallPiece
@@ -52,7 +52,8 @@ def test_the_recorded_stream():
         ApiCall(index=0, id="toolu_1", name="weather", arguments='{"city":"Köln"}'),
         ApiCall(index=1, id="toolu_2", name="now", arguments="{}"),
     )
-    assert (answer.finish, answer.usage) == ("tool_calls", Usage(input_tokens=40, output_tokens=50, cached_tokens=8))
+    usage = Usage(input_tokens=40, output_tokens=50, cached_tokens=8, cache_write_tokens=2)
+    assert (answer.finish, answer.usage) == ("tool_calls", usage)
     assert (decoder.ended, decoder.reason, decoder.skipped) == (True, "tool_use", 0)
     assert_told(pieces, answer)
 
@@ -140,7 +141,8 @@ def test_who_called_goes_back_with_the_call():
     [
         ({"type": "overloaded_error", "message": "Overloaded"}, RateLimited, "Overloaded (overloaded_error)"),
         ({"type": "rate_limit_error", "message": "Slow down"}, RateLimited, "Slow down (rate_limit_error)"),
-        ({"type": "api_error", "message": "Internal"}, ProviderError, "Internal (api_error)"),
+        ({"type": "api_error", "message": "Internal"}, EndpointDown, "Internal (api_error)"),
+        ({"type": "invalid_request_error", "message": "Too long"}, ProviderError, "Too long (invalid_request_error)"),
     ],
 )
 def test_an_error_in_a_stream(error: dict[str, Any], kind: type[ModelError], said: str):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.wire.reading import STREAMS, assert_told, read_stream
-from toolspeak.errors import ModelError, ProviderError, RateLimited
+from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited
 from toolspeak.events import TextDelta, ThinkingDelta, Usage
 from toolspeak.messages import Extra, Text, Thinking
 from toolspeak.pieces import ApiCall, CallPiece
@@ -254,14 +254,14 @@ def test_usage(usage: Any, read: Usage | None):
 @pytest.mark.parametrize(
     ("error", "kind", "said"),
     [
-        ({"error": {"message": "Out of memory", "type": "server_error"}}, ProviderError, "Out of memory (server_error)"),
-        ({"error": "it broke"}, ProviderError, "it broke"),
-        ({"error": {"code": 502, "message": "Bad", "metadata": {"raw": "upstream died"}}}, ProviderError, "Bad upstream died"),
+        ({"error": {"message": "Out of memory", "type": "server_error"}}, EndpointDown, "Out of memory (server_error)"),
+        ({"error": "it broke"}, EndpointDown, "it broke"),
+        ({"error": {"code": 502, "message": "Bad", "metadata": {"raw": "upstream died"}}}, EndpointDown, "Bad upstream died"),
         ({"error": {"message": "Slow down", "code": 429}}, RateLimited, "Slow down"),
         ({"error": {"message": "Slow down", "type": "rate_limit_exceeded"}}, RateLimited, "Slow down (rate_limit_exceeded)"),
         ({"error": {"message": "Pay", "code": "insufficient_quota"}}, ProviderError, "Pay (insufficient_quota)"),
         ({"object": "error", "message": "bad schema", "type": "BadRequestError"}, ProviderError, "bad schema (BadRequestError)"),
-        ({"error": {"x": 1}}, ProviderError, "the endpoint reported an error without a cause"),
+        ({"error": {"x": 1}}, EndpointDown, "the endpoint reported an error without a cause"),
     ],
 )  # fmt: skip
 def test_an_error_in_a_stream(error: dict[str, Any], kind: type[ModelError], said: str):

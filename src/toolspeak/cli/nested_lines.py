@@ -17,6 +17,7 @@ from toolspeak.events import (
     RunEnded,
     ToolFinished,
     TurnEnded,
+    TurnRestarted,
 )
 
 INDENT = "  "
@@ -44,6 +45,8 @@ def _format_fact(fact: OwnFact) -> Iterator[str]:
             yield escape_controls(f"  the call was refused: {reason}".removesuffix(": "))
         case HandedOver(agent=agent):
             yield escape_controls(f"  handed over to {agent}")
+        case TurnRestarted(failed=failed, model=model):
+            yield escape_controls(f"(the answer of {failed} broke off and does not count; asking {model})")
         case RunEnded(reason=reason, detail=detail) if reason != "answered":
             yield escape_controls(f"stopped ({reason}): {detail}".removesuffix(": "))
         case _:

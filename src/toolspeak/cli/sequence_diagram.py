@@ -23,6 +23,7 @@ from toolspeak.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.messages import Message
@@ -91,6 +92,8 @@ class _DiagramBuilder:
                 self._add_arrow(USER, MODEL, _last_prompt(messages))
             case TurnStarted():
                 self._turn_started = at
+            case TurnRestarted(failed=failed, model=model, reason=reason):
+                self._add_arrow(MODEL, MODEL, f"asking {model}, since {failed} failed: {reason}", "note")
             case CallReady(call=call):
                 tool = self._calls[call.id] = self._participant(escape_controls(call.name))
                 self._add_arrow(MODEL, tool, format_call_line(call))

@@ -40,6 +40,7 @@ from toolspeak.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.messages import ToolCall
@@ -78,6 +79,7 @@ class Transcript:
         self._last_call: str | None = None  # the call on the last line, if that line is a call
         self._waiting = ""
         self._shown_facts = 0
+        self._has_drawn_turn = False  # whether anything of the message that is arriving has been drawn
 
     def show(self, event: Event) -> None:
         """Draw one event."""
@@ -90,6 +92,8 @@ class Transcript:
         match event:
             case TurnStarted():
                 self._waiting = "waiting for the model"
+            case TurnRestarted():
+                self._draw_restart(event)
             case TextDelta(text=text) if self._answer is None:
                 self._draw_text(text, "assistant", ASSISTANT_STYLE)
             case ThinkingDelta(text=text):
@@ -164,6 +168,7 @@ class Transcript:
 
     def _draw_text(self, text: str, label: str, style: str) -> None:
         self._waiting = ""
+        self._has_drawn_turn = True
         if self._text is None or self._text.label != label:
             if not text.strip():
                 return
@@ -182,7 +187,15 @@ class Transcript:
             self._text.close()
             self._text = None
 
+    def _draw_restart(self, event: TurnRestarted) -> None:
+        """Say that the message so far does not count. If nothing of it has been drawn, nothing is said."""
+        if self._has_drawn_turn:
+            text = f"(the answer of {event.failed} broke off and does not count; asking {event.model})"
+            self.write_line(escape_controls(text), "yellow")
+        self._has_drawn_turn = False
+
     def _end_turn(self, event: TurnEnded) -> None:
+        self._has_drawn_turn = False
         self._waiting = ""
         self.end_line()
         if self._answer is None or not (text := event.message.text.strip()):
@@ -197,6 +210,7 @@ class Transcript:
 
     def _draw_call_start(self, event: CallStarted) -> None:
         self._waiting = ""
+        self._has_drawn_turn = True
         self.end_line()
         name = escape_controls(event.name)
         if self._console.is_terminal and TOOL_LABEL_WIDTH + cell_len(name) < self._console.width:

@@ -6,7 +6,17 @@ from rich.text import Text
 
 from toolspeak.cli.format import format_call_line
 from toolspeak.cli.safe_text import escape_controls
-from toolspeak.events import CallMalformed, CallReady, Fact, Repair, RunStarted, SaidInThought, TurnEnded, TurnStarted
+from toolspeak.events import (
+    CallMalformed,
+    CallReady,
+    Fact,
+    Repair,
+    RunStarted,
+    SaidInThought,
+    TurnEnded,
+    TurnRestarted,
+    TurnStarted,
+)
 
 REPAIRS: dict[Repair, str] = {
     "none": "read as it stands",
@@ -38,8 +48,8 @@ def _explain_turn(facts: list[Fact], dialect: str) -> Iterator[Text]:
     calls = [fact for fact in facts if isinstance(fact, CallReady | CallMalformed)]
     if not calls:
         return
-    number = next((fact.turn for fact in facts if isinstance(fact, TurnStarted)), 0)
-    yield Text(f"turn {number}, {dialect} dialect", "bold")
+    started = next((fact for fact in facts if isinstance(fact, TurnStarted)), TurnStarted(turn=0))
+    yield Text(f"turn {started.turn}, {escape_controls(started.dialect or dialect)} dialect", "bold")
     message = next((fact.message for fact in facts if isinstance(fact, TurnEnded)), None)
     if message is not None and message.raw is not None:
         yield Text("  the model wrote:")
@@ -48,6 +58,8 @@ def _explain_turn(facts: list[Fact], dialect: str) -> Iterator[Text]:
         yield Text("  the calls came through the endpoint's own tool calling, not as text", "dim")
     for fact in calls:
         yield from _explain_call(fact)
+    if any(isinstance(fact, TurnRestarted) for fact in facts):
+        yield Text("  the message broke off, and its calls do not count", "dim")
     if any(isinstance(fact, SaidInThought) for fact in facts):
         yield Text("  what stands before the end of the reasoning does not count", "dim")
 

@@ -29,8 +29,8 @@ def decide(state: State) -> tuple[Action, ...]:
     ended_badly = not turn.is_open and turn.finish not in ENDED_WELL
     if state.interruption is not None or ended_badly:
         return _stop_work(state) or (_finish_early(state),)
-    if turn.abandoned_ids:  # calls that run although their text turned out to be reasoning
-        return (CancelTools(call_ids=turn.abandoned_ids), *(_start_early(state, run) if turn.is_open else ()))
+    if turn.abandoned_ids:  # calls that run although their message counts no longer
+        return (CancelTools(call_ids=turn.abandoned_ids), *_go_on_without_abandoned(state, run))
     if turn.is_open:
         return _start_early(state, run)
     if not state.model_is_next and any(each.result is None for each in turn.calls.values()):
@@ -38,8 +38,22 @@ def decide(state: State) -> tuple[Action, ...]:
     if (finish := _find_end(state, run)) is not None:
         return (finish,)
     if state.model_is_next:
-        return (AskModel(turn=turn.number + 1, choice=state.demand, parallel=run.parallel),)
+        return (_ask_model(state, run),)
+    if state.empty_messages:
+        return (Finish(reason="empty", detail="the model sent neither text nor a call, and was asked twice"),)
     return (Finish(reason="answered"),)
+
+
+def _go_on_without_abandoned(state: State, run: RunStarted) -> tuple[Action, ...]:
+    """While calls are being cancelled: read on, or ask for the message that broke off. All else waits for them."""
+    if state.turn.is_open:
+        return _start_early(state, run)
+    can_ask = state.model_is_next and not state.turn.calls and _find_end(state, run) is None
+    return (_ask_model(state, run),) if can_ask else ()
+
+
+def _ask_model(state: State, run: RunStarted) -> AskModel:
+    return AskModel(turn=state.turn.number + 1, choice=state.demand, parallel=run.parallel)
 
 
 def _start_early(state: State, run: RunStarted) -> tuple[Action, ...]:
@@ -47,7 +61,8 @@ def _start_early(state: State, run: RunStarted) -> tuple[Action, ...]:
     calls = state.turn.calls
     if not calls or state.demand.mode == "none":
         return ()
-    if not run.parallel and run.in_text:
+    in_text = run.in_text if state.turn.in_text is None else state.turn.in_text
+    if not run.parallel and in_text:
         return (StopStream(),)
     candidates = calls.values() if run.parallel else [next(iter(calls.values()))]
     early = tuple(find_startable(state, run.limits, candidates))
@@ -105,6 +120,14 @@ def _find_end(state: State, run: RunStarted) -> Finish | None:
     used = state.usage.input_tokens + state.usage.output_tokens
     if limits.tokens is not None and used >= limits.tokens:
         return Finish(reason="limit", detail=f"the run may use {limits.tokens} tokens, and has used {used}")
+    return None if limits.cost is None else _find_end_by_cost(state.cost, limits.cost)
+
+
+def _find_end_by_cost(cost: float | None, limit: float) -> Finish | None:
+    if cost is None:
+        return Finish(reason="limit", detail=f"the run may cost ${limit:.4g}, and what it has cost is unknown")
+    if cost >= limit:
+        return Finish(reason="limit", detail=f"the run may cost ${limit:.4g}, and has cost ${cost:.4g}")
     return None
 
 

@@ -24,16 +24,21 @@ from toolspeak.events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.loop import words
 from toolspeak.loop.references import find_references
 from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, make_key, replace
-from toolspeak.messages import Message, Result, Text, ToolCall, ToolResult, user
+from toolspeak.messages import Message, Result, Text, Thinking, ToolCall, ToolResult, user
 from toolspeak.tools import output_text
 
 MAX_SHOWN_CHARS = 65_536
 """Characters of a result that a model is shown, where its tool has no limit of its own."""
+
+
+MAX_EMPTY_MESSAGES = 1
+"""How often in a row the model is asked again after a message without text and calls."""
 
 
 def reduce(state: State, fact: Fact) -> State:
@@ -42,9 +47,10 @@ def reduce(state: State, fact: Fact) -> State:
         case RunStarted():
             demand = _drop_empty_demand(fact.choice)
             return replace(state, run=fact, history=fact.messages, demand=demand, model_is_next=True)
-        case TurnStarted(turn=number):
-            turn = Turn(number=number, is_open=True, history_start=len(state.history))
-            return replace(state, turn=turn, model_is_next=False)
+        case TurnStarted():
+            return _start_turn(state, fact)
+        case TurnRestarted():
+            return _restart_turn(state)
         case CallReady(call=call):
             return _update_calls(state, _create_call(state, call))
         case CallQuoted():
@@ -76,12 +82,33 @@ def reduce(state: State, fact: Fact) -> State:
             return _close_turn(_resume(state))
         case HandedOver():
             return replace(state, successor=fact)
-        case NestedFact(event=TurnEnded(usage=usage)):
-            return replace(state, usage=state.usage + usage)
+        case NestedFact(event=TurnEnded() as ended):
+            return _add_usage(state, ended)
         case RunEnded():
             return replace(state, ended=fact, model_is_next=False)
         case _:  # the name of a call alone changes nothing, nor does anything else in an inner run
             return state
+
+
+# The beginning of a message
+
+
+def _start_turn(state: State, fact: TurnStarted) -> State:
+    turn = Turn(
+        number=fact.turn,
+        is_open=True,
+        history_start=len(state.history),
+        abandoned_ids=state.turn.abandoned_ids,
+        in_text=fact.in_text,
+    )
+    return replace(state, turn=turn, model_is_next=False)
+
+
+def _restart_turn(state: State) -> State:
+    """Take back a message that broke off. Another model is asked for it, and calls that run are abandoned."""
+    abandoned = state.turn.abandoned_ids + state.turn.running_ids
+    state = _discard_message(state)
+    return replace(state, turn=replace(state.turn, abandoned_ids=abandoned))
 
 
 # One call
@@ -154,7 +181,7 @@ def _end_message(state: State, fact: TurnEnded) -> State:
     """Add the message to the history, and give a result to each of its calls that must not run."""
     history = (*state.history, fact.message) if fact.message.parts else state.history
     turn = replace(state.turn, is_open=False, finish=fact.finish, calls=_sort_calls(state.turn.calls, fact.message))
-    state = replace(state, history=history, turn=turn, usage=state.usage + fact.usage, reusable_results={})
+    state = replace(_add_usage(state, fact), history=history, turn=turn, reusable_results={})
     waiting = [each for each in turn.calls.values() if each.stage == "waiting"]
     if fact.finish not in ENDED_WELL:
         return _refuse_calls(state, waiting, _explain_bad_end(fact.finish))
@@ -167,7 +194,20 @@ def _end_message(state: State, fact: TurnEnded) -> State:
     if (left := _count_calls_left(state)) is not None and len(waiting) > left:
         state = _refuse_calls(state, waiting[max(left, 0) :], words.OUT_OF_CALLS)
         state = replace(state, turn=replace(state.turn, exceeds_call_limit=True))
+    state = replace(state, empty_messages=0 if _has_content(fact.message) else state.empty_messages + 1)
     return state if turn.calls else _end_answer(state)
+
+
+def _add_usage(state: State, fact: TurnEnded) -> State:
+    """Count the tokens of a message and what they cost."""
+    cost = None if state.cost is None or fact.cost is None else state.cost + fact.cost
+    return replace(state, usage=state.usage + fact.usage, cost=cost)
+
+
+def _has_content(message: Message) -> bool:
+    """Whether a message holds anything besides reasoning and white space."""
+    shown = [part for part in message.parts if not isinstance(part, Thinking)]
+    return any(not isinstance(part, Text) or part.text.strip() for part in shown)
 
 
 def _sort_calls(calls: Mapping[str, CallState], message: Message) -> Mapping[str, CallState]:
@@ -187,13 +227,15 @@ def _count_calls_left(state: State) -> int | None:
 
 
 def _end_answer(state: State) -> State:
-    """Take a message without calls as the answer, or ask again if a call is still demanded."""
+    """Take a message without calls as the answer, or ask again if a call is still demanded or nothing was said."""
     if state.demand.mode in ("required", "named"):
         state = replace(state, unmet_demands=state.unmet_demands + 1)
         return _ask_again(state, words.demand_call(state.demand))
     if output := state.run.output if state.run else None:
         state = replace(state, demand=ToolChoice(mode="named", names=(output,)))
         return _ask_again(state, words.demand_output(output))
+    if 0 < state.empty_messages <= MAX_EMPTY_MESSAGES:
+        return _ask_again(state, words.EMPTY_MESSAGE)
     return state
 
 

@@ -50,9 +50,10 @@ class Turn(NamedTuple):
         history_start: The length of the history when the turn began.
         calls: The calls of the message by id, in order.
         running_ids: Ids of the calls that run now.
-        abandoned_ids: Ids of calls that still run although their text turned out to be reasoning.
+        abandoned_ids: Ids of calls that still run although their message broke off, or their text was only reasoning.
         finish: How the message ended.
         exceeds_call_limit: Whether the message has more calls than the run may still make.
+        in_text: Whether calls are written in the text of the message; None stands for what `RunStarted` says.
     """
 
     number: int = 0
@@ -63,6 +64,7 @@ class Turn(NamedTuple):
     abandoned_ids: tuple[str, ...] = ()
     finish: FinishReason = "stop"
     exceeds_call_limit: bool = False
+    in_text: bool | None = None
 
 
 class State(NamedTuple):
@@ -76,12 +78,14 @@ class State(NamedTuple):
         model_is_next: Whether the next step is to ask the model.
         demand: The choice of tools for the next message, with the calls that the model must still make.
         unmet_demands: Answers in a row that lacked a demanded call.
+        empty_messages: Messages in a row that had neither text nor a call.
         failed_turns: Turns in a row whose calls could not be run, not one of them.
         repeat_counts: How often each call had the same result, by call and shown result.
         repeat_count: The highest of these counts among the calls of the latest turn.
         started_calls: How many calls were started.
         finished_calls: The calls of all finished turns.
         usage: The tokens that were used, those of inner runs included.
+        cost: What they cost, in US dollars; None if the price of a turn is unknown.
         reusable_results: Results of a message that broke off, for the same calls when the model repeats them.
         interruption: What stopped the run from outside.
         ended: The end of the run.
@@ -96,12 +100,14 @@ class State(NamedTuple):
     model_is_next: bool = False
     demand: ToolChoice = AUTO
     unmet_demands: int = 0
+    empty_messages: int = 0
     failed_turns: int = 0
     repeat_counts: Mapping[tuple[CallKey, str], int] = {}
     repeat_count: int = 0
     started_calls: int = 0
     finished_calls: tuple[CallState, ...] = ()
     usage: Usage = Usage()
+    cost: float | None = 0.0
     reusable_results: Mapping[CallKey, ToolResult] = {}
     interruption: Interrupted | None = None
     ended: RunEnded | None = None

@@ -4,6 +4,7 @@
 - `lookup.py`: finds the model that a user names; `connect` and `resolve_model`.
 - `endpoint.py`: `Endpoint`, an address with its API and key, and `RetryPolicy`. `profiles.py`: what is known of servers
   and model families, as data.
+- `prices.py`: what tokens cost.
 - `dialect_choice.py`: `DialectChoice`, a model's dialect and why it was chosen. `abilities.py` asks a server whether a
   model supports native tool calls.
 - `http.py`: `HttpModel`, which writes a request in the API of its endpoint (`toolspeak.wire`), sends it with
@@ -17,7 +18,7 @@ from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
-from toolspeak.models.model import Model, Request, Sampling, check_attachments, match_dialect
+from toolspeak.models.model import Model, Request, Sampling, check_attachments, find_model_cost, match_dialect
 from toolspeak.models.profiles import DIALECTS_BY_NAME, SERVERS
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Sampling",
     "check_attachments",
     "connect",
+    "find_model_cost",
     "match_dialect",
     "resolve_model",
 ]

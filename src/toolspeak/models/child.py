@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, cast
 
-from toolspeak.errors import ModelError
+from toolspeak.errors import EndpointDown
 
 MAX_LOG_LINES = 12
 """The last lines of the log that are kept for error messages."""
@@ -47,7 +47,7 @@ class Child:
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError as error:
-            raise ModelError(f"the embedded model could not be started: {error.strerror or error}") from None
+            raise EndpointDown(f"the embedded model could not be started: {error.strerror or error}") from None
         self._grace = grace
         self._owner = os.getpid()
         self._lock = threading.Lock()
@@ -83,7 +83,7 @@ class Child:
             on_progress: Called a few times a second while waiting, with the seconds so far.
 
         Raises:
-            ModelError: It ended, printed something else, or took too long.
+            EndpointDown: It ended, printed something else, or took too long.
         """
         try:
             line = self._wait_for_line(timeout, on_progress)
@@ -98,7 +98,7 @@ class Child:
                 self._process.wait(self._grace)
             failure = self.describe_exit()
             self.stop()
-            raise ModelError(failure)
+            raise EndpointDown(failure)
         return cast("dict[str, Any]", ready)
 
     def describe_exit(self) -> str:
@@ -145,7 +145,7 @@ class Child:
             except queue.Empty:
                 passed = time.monotonic() - start
             if passed > timeout:
-                raise ModelError(f"the embedded model was not ready within {timeout:g} seconds, and was stopped")
+                raise EndpointDown(f"the embedded model was not ready within {timeout:g} seconds, and was stopped")
             if on_progress is not None:
                 on_progress(passed)
 

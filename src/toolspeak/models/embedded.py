@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
+from toolspeak.events import Usage
 from toolspeak.messages import Media
 from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
@@ -102,6 +103,10 @@ class EmbeddedModel:
         return get_shared_server(
             self.weights, threads=self._threads, context=self._context, slots=self._slots, on_progress=on_progress
         )
+
+    def cost(self, usage: Usage) -> float:
+        """Return 0: what runs on this machine has no price."""
+        return 0.0
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolspeak.errors import ModelError, RateLimited
+from toolspeak.events import Usage
 from toolspeak.messages import Media
 from toolspeak.models.abilities import ask_tool_support, get_tool_support
 from toolspeak.models.answer_reader import AnswerReader
@@ -78,6 +79,12 @@ class HttpModel:
     @property
     def leaks_calls(self) -> bool:
         return self.endpoint.leaks_calls
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return what these tokens cost, in US dollars; None if the price is unknown."""
+        from toolspeak.models.prices import find_cost
+
+        return find_cost(self.endpoint, self.model, usage)
 
     def explain_unsupported(self, media: Media) -> str | None:
         """Return why the model cannot take an attachment, as the rest of a sentence; None if nothing is known of it."""

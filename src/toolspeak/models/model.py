@@ -7,6 +7,7 @@ from toolspeak._frozen import frozen
 from toolspeak.dialects import NATIVE, Dialect, Shown
 from toolspeak.dialects.native import NATIVE_WITHOUT_LEAKS
 from toolspeak.errors import UsageError
+from toolspeak.events import Usage
 from toolspeak.messages import Media, Message
 from toolspeak.pieces import Piece
 
@@ -59,6 +60,9 @@ class Model(Protocol):
     And it may have a method `explain_unsupported(media)`, which is called with each attachment before a run. If the
     model cannot take the attachment, it returns the rest of a sentence that begins with the model's name, such as
     "takes no images"; otherwise None.
+
+    And it may have a method `cost(usage)` that returns what these tokens cost, in US dollars, or None if the price is
+    unknown.
     """
 
     @property
@@ -77,6 +81,12 @@ class Model(Protocol):
         Closing the generator stops the answer and frees its connection. Raises `ModelError` when the endpoint fails.
         """
         ...
+
+
+def find_model_cost(model: Model, usage: Usage) -> float | None:
+    """Return what these tokens cost with a model, in US dollars; None if the price is unknown."""
+    cost: Callable[[Usage], float | None] | None = getattr(model, "cost", None)
+    return None if cost is None else cost(usage)
 
 
 def check_attachments(model: Model, messages: Iterable[Message]) -> None:

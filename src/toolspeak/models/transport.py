@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
-from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted
+from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, StreamInterrupted
 from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.wire.api import WIRES
@@ -145,7 +145,7 @@ async def post(
             response = await _send(endpoint, path, body)
     except TimeoutError as error:
         message = f"{endpoint.label} {_describe_timeout(endpoint)}"
-        raise RequestFailed(ProviderError(message), can_retry=False) from error
+        raise RequestFailed(EndpointDown(message), can_retry=False) from error
     try:
         yield response
     finally:
@@ -242,6 +242,8 @@ def _describe_timeout(endpoint: Endpoint) -> str:
 def _build_connection_failure(endpoint: Endpoint, error: Exception) -> RequestFailed:
     """Build the failure of a request that got no response."""
     can_retry, policy = True, endpoint.retry
+    # A request that cannot be sent, or must not be for lack of trust, is no outage.
+    error_class = ProviderError if isinstance(error, ValueError) else EndpointDown
     match error:
         case aiohttp.ConnectionTimeoutError():
             problem = f"gave no connection within {policy.connect_timeout:g} s"
@@ -263,7 +265,7 @@ def _build_connection_failure(endpoint: Endpoint, error: Exception) -> RequestFa
             problem = f"broke the connection (not HTTP: {message})"
         case _:
             problem = f"broke the connection ({type(error).__name__}: {error})"
-    return RequestFailed(ProviderError(f"{endpoint.label} {endpoint.redact(problem)}"), can_retry=can_retry)
+    return RequestFailed(error_class(f"{endpoint.label} {endpoint.redact(problem)}"), can_retry=can_retry)
 
 
 @cache
@@ -299,8 +301,13 @@ async def _build_status_failure(endpoint: Endpoint, response: aiohttp.ClientResp
     if moved := response.headers.get("location"):
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
-    error = RateLimited(text) if status in (429, 529) else ProviderError(text)
-    return RequestFailed(error, _read_retry_after(response), can_retry=status in RETRYABLE_STATUSES)
+    error_class = RateLimited if status in (429, 529) else EndpointDown if _is_outage(status) else ProviderError
+    return RequestFailed(error_class(text), _read_retry_after(response), can_retry=status in RETRYABLE_STATUSES)
+
+
+def _is_outage(status: int) -> bool:
+    """Whether a status says that the endpoint failed, and not that the request was wrong."""
+    return status == 408 or status >= 500
 
 
 async def _read_body(response: aiohttp.ClientResponse) -> str:

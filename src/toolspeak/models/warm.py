@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from toolspeak._frozen import frozen
 from toolspeak._version import __version__
-from toolspeak.errors import ModelError
+from toolspeak.errors import EndpointDown
 from toolspeak.models.local import (
     STARTUP_TIMEOUT_SECONDS,
     ServerOptions,
@@ -141,7 +141,7 @@ def get_warm_server(
 
     Raises:
         UsageError: The file does not exist or is not GGUF, or the extra `local` is not installed.
-        ModelError: The server did not start. The message has the last lines of its log.
+        EndpointDown: The server did not start. The message has the last lines of its log.
     """
     options = build_options(weights, threads, context, slots)
     files = _Files.create(warm.folder, options, command)
@@ -311,17 +311,17 @@ def _launch(files: _Files, options: ServerOptions, warm: WarmOptions, command: S
             check=False,
         )
     if finished.returncode != 0:
-        raise ModelError(_describe_failure(files))
+        raise EndpointDown(_describe_failure(files))
 
 
 def _wait_until_loaded(files: _Files, report: Callable[[], None]) -> dict[str, Any]:
     end = time.monotonic() + STARTUP_TIMEOUT_SECONDS
     while (state := files.read_state()) is None:
         if not files.is_running():
-            raise ModelError(_describe_failure(files))
+            raise EndpointDown(_describe_failure(files))
         if time.monotonic() > end:
             _stop(files)
-            raise ModelError(
+            raise EndpointDown(
                 f"the embedded model was not ready within {STARTUP_TIMEOUT_SECONDS:g} seconds, and was stopped"
             )
         time.sleep(POLL_SECONDS)

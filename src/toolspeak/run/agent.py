@@ -1,7 +1,7 @@
 """`Agent`: a model, its tools, and the loop between them."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack, cast, overload
 
 from toolspeak.dialects import DIALECTS, Dialect
@@ -10,13 +10,14 @@ from toolspeak.events import Fact, HandedOver, Limits, RunResumed, RunStarted, T
 from toolspeak.execution import Executor
 from toolspeak.log import LOG
 from toolspeak.messages import Message
-from toolspeak.models import DialectChoice, Model, Sampling, check_attachments
+from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.dialect_choice import GUESS_CURE, choose_model_dialect, get_dialect_choice
 from toolspeak.outcome import Outcome
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.chat import Chat
 from toolspeak.run.conversation import replace_system
 from toolspeak.run.driver import Approver, Driver
+from toolspeak.run.fallback import pair_sampling
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
@@ -32,15 +33,16 @@ from toolspeak.run.inputs import (
     check_callback,
     check_chooser,
     check_limits,
-    check_model,
+    check_prices,
     check_sampling,
     check_system,
     check_system_text,
     check_timeout,
     find_dialect,
     find_start,
+    refuse_unknown_options,
 )
-from toolspeak.run.model_lookup import find_model
+from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
@@ -60,6 +62,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
     outcome of a run, `stream` and `astream` its events and then the same outcome.
 
+    Attributes:
+        model: The model that is asked first.
+        models: All models, in the order in which they are asked.
+        dialect: The dialect of the first model; `dialects` are those of all.
+
     Examples:
         >>> from toolspeak.testing import ScriptedModel, calls, says
         >>> def double(x: int) -> int:
@@ -74,7 +81,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     @overload
     def __init__(
         self: "Agent[None]",
-        model: str | Model | None = None,
+        model: Models = None,
         tools: Tools = (),
         *,
         output: None = None,
@@ -83,7 +90,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     @overload
     def __init__(
         self: "Agent[T]",
-        model: str | Model | None = None,
+        model: Models = None,
         tools: Tools = (),
         *,
         output: type[T],
@@ -92,7 +99,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     @overload
     def __init__(
         self: "Agent[Any]",
-        model: str | Model | None = None,
+        model: Models = None,
         tools: Tools = (),
         *,
         output: Any,
@@ -100,7 +107,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     ) -> None: ...
     def __init__(
         self,
-        model: str | Model | None = None,
+        model: Models = None,
         tools: Tools = (),
         *,
         output: Any = None,
@@ -120,7 +127,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
         Args:
             model: The name of a model, such as `"local"` or `"openai:gpt-5.1"`, or a model object; the configured model
-                if left out.
+                if left out. Of several, the next one is asked when one is down, cuts its answer or limits its rate.
             tools: Functions, tools, or a module, package, file or folder to discover them in.
             output: The type that the answers of the agent have: a pydantic model, a dataclass, or another type that
                 pydantic validates. `run(output=…)` asks for another type.
@@ -145,15 +152,15 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         check_callback(approve, "approve", "a call")
         if settings is not None and not isinstance(cast("object", settings), Settings):
             raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
-        self.model: Model = (
-            find_model(model, configured=settings) if model is None or isinstance(model, str) else check_model(model)
-        )
+        self.models = find_models(model, settings)
+        self.model = self.models[0]
         self.toolbox = build_toolbox(tools)
         self.output = output
         self._answer = None if output is None else Output(output)
         self.choose_tools = check_chooser(choose_tools)
         self._is_dialect_given = dialect != "auto"
         self._dialect = find_dialect(dialect, self.model)
+        self._other_dialects = tuple(find_dialect(dialect, each) for each in self.models[1:])
         self.system = check_system(system)
         self.tool_choice: Choice = tool_choice if choose_tools else build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
@@ -164,12 +171,18 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self.tool_timeout = check_timeout(tool_timeout)
 
     def __repr__(self) -> str:
-        return f"Agent({self.model.name}, {self.dialect.name}, tools: {', '.join(self.toolbox.names) or 'none'})"
+        models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
+        return f"Agent({models}, tools: {', '.join(self.toolbox.names) or 'none'})"
 
     @property
     def dialect(self) -> Dialect:
         """How the model writes calls. For `"auto"`, it may change with the first run, if a server must be asked."""
         return self._dialect if self._is_dialect_given else find_dialect("auto", self.model)
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """The dialects of all models. Only of the first one, a server may be asked for it."""
+        return (self.dialect, *self._other_dialects)
 
     @property
     def dialect_choice(self) -> DialectChoice:
@@ -217,7 +230,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         """Return the agent as a tool for other agents: its argument is a prompt, and its result is the answer.
 
         The events of the agent's run are told in the run that calls the tool, as `NestedDelta` and `NestedFact`, and
-        its tokens are counted there. `Limits.depth` says how deeply such agents may be nested.
+        its tokens and their cost are counted there. `Limits.depth` says how deeply such agents may be nested.
 
         Args:
             name: The name of the tool.
@@ -242,8 +255,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     def as_handoff(self, name: str, description: str = "", *, approve: bool = False) -> Tool[..., Any]:
         """Return a tool by which another agent hands its conversation over to this agent, which then goes on.
 
-        This agent goes on with its own model, system prompt and tools. The limits and the type of the answer stay those
-        of the run. `outcome.agent` is `name` if this agent gave the answer.
+        This agent goes on with its own models, system prompt and tools. The limits and the type of the answer stay
+        those of the run. `outcome.agent` is `name` if this agent gave the answer.
 
         Args:
             name: The name of the tool.
@@ -269,6 +282,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             handed: What was recorded when the conversation was handed over, if the run is resumed.
         """
         run = driver.state.run
+        if run is not None:
+            check_prices(run.limits, self.models)
         answer = [driver.toolbox[run.output]] if run is not None and run.output else []
         deps = self.deps if context.deps is None else context.deps
         tools = await self._find_tools(Context(deps=deps, run_id=context.run_id))
@@ -280,7 +295,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
     def graph(self) -> str:
         """Draw the agent and its tools as a mermaid flowchart."""
-        return draw_flowchart([GraphStep(shape="model", label=self.model.name, tools=self.toolbox.names)])
+        label = ", else ".join(model.name for model in self.models)
+        return draw_flowchart([GraphStep(shape="model", label=label, tools=self.toolbox.names)])
 
     def prepare(
         self,
@@ -306,13 +322,14 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             outer: The call of another run that this run is a part of.
             earlier: The start of the run before this one in a conversation, which keeps its dialect.
         """
-        _refuse_unknown_options(options, RunOptions)
+        refuse_unknown_options(options, RunOptions)
         check_callback(options.get("record"), "record", "each fact")
         answer = self._find_answer(output)
         text = self.system if isinstance(self.system, str) else None
         messages = build_conversation(text, options.get("messages", ()), prompt)
         check_attachments(self.model, messages)
         limits = check_limits(options.get("limits") or self.limits)
+        check_prices(limits, self.models)
         if self.choose_tools is None:
             self._first_choice(options, self.toolbox, answer)
         run_id = secrets.token_hex(8)
@@ -350,10 +367,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         outer: OuterCall | None = None,
     ) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
-        _refuse_unknown_options(options, ResumeOptions)
+        refuse_unknown_options(options, ResumeOptions)
         check_callback(options.get("record"), "record", "each fact")
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
+        check_prices(started.limits, self.models)
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
@@ -408,34 +426,24 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         *,
         outer: OuterCall | None = None,
     ) -> Driver:
+        dialects = (dialect, *self._other_dialects)
         return Driver(
-            self.model,
-            dialect,
+            pair_sampling(tuple(zip(self.models, dialects, strict=True)), self.sampling),
             toolbox.specs,
             Executor(toolbox, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
             facts=facts,
-            sampling=self.sampling,
-            stream=watched or self._gains_by_streaming(toolbox, dialect),
+            stream=watched or self._gains_by_streaming(toolbox, dialects),
             approve=self._find_approver(outer),
             record=options.get("record"),
             publish=None if outer is None else outer.publish,
         )
 
-    def _gains_by_streaming(self, toolbox: Toolbox, dialect: Dialect) -> bool:
+    def _gains_by_streaming(self, toolbox: Toolbox, dialects: Sequence[Dialect]) -> bool:
         """Whether streaming a message saves time though nobody watches: calls start, or the stream ends, early."""
-        ends_early = not self.parallel_tool_calls and dialect.in_text
+        ends_early = not self.parallel_tool_calls and any(dialect.in_text for dialect in dialects)
         return ends_early or any(spec.effect == "read" for spec in toolbox.specs)
 
 
 def _add_answer(toolbox: Toolbox, answer: Output | None) -> Toolbox:
     """Return the tools of a run, with the one that gives the typed answer."""
     return toolbox if answer is None else Toolbox([*toolbox, answer.tool])
-
-
-def _refuse_unknown_options(options: Mapping[str, Any], known: type[RunOptions] | type[ResumeOptions]) -> None:
-    names = known.__annotations__
-    for name in options:
-        if name not in names:
-            raise TypeError(
-                f"unexpected keyword argument {name!r}; known are: output, output_optional, {', '.join(names)}"
-            )

@@ -118,5 +118,12 @@ class ChainOutcome:
         return sum((outcome.usage for outcome in self._outcomes), Usage())
 
     @property
+    def cost(self) -> float | None:
+        """What all steps cost, in US dollars; None if the price of one of them is unknown."""
+        costs = [outcome.cost for outcome in self._outcomes]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    @property
     def _outcomes(self) -> tuple[Outcome[Any], ...]:
         return tuple(result.outcome for result in self.steps if result.outcome is not None)

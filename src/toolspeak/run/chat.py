@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolspeak.events import RunStarted
-from toolspeak.messages import Message
+from toolspeak.messages import Message, Thinking
 from toolspeak.outcome import Outcome
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T_co
@@ -68,7 +68,10 @@ def extend_conversation(
     has_system = any(message.role == "system" for message in messages)
     start = len(messages) + (not has_system and outcome.messages[0].role == "system")
     added = outcome.messages[start:]
-    has_text = any(message.role == "assistant" and message.parts for message in added)
+    has_text = any(
+        message.role == "assistant" and any(not isinstance(part, Thinking) for part in message.parts)
+        for message in added
+    )
     if outcome.stop_reason != "error" and has_text:
         return outcome.messages, ()
     return messages, added

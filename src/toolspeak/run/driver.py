@@ -11,12 +11,12 @@ for.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import aclosing
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import ModelError, ProviderError, RunPaused, StreamInterrupted, UsageError
+from toolspeak.errors import RunPaused
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -34,6 +34,8 @@ from toolspeak.events import (
     ThinkingDelta,
     ToolFinished,
     ToolStarted,
+    TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.execution import CANCEL_GRACE_SECONDS, Executor, RunningCall
@@ -53,11 +55,12 @@ from toolspeak.loop import (
     reduce,
 )
 from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.models import Model, Request, Sampling
-from toolspeak.pieces import Answer, Piece
+from toolspeak.models import Request, find_model_cost
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.conversation import build_id_prefix, replace_system
+from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids
 from toolspeak.run.inbox import Inbox, ModelFailed, PiecesArrived
+from toolspeak.run.receiving import receive_message
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
@@ -83,7 +86,6 @@ class Driver:
         facts: The run so far.
         error: The error that ended the run, if one did.
         exceptions: What the functions of failed calls raised, by the ids of the calls.
-        dialect: How the model is shown the tools and writes its calls.
         approve: Asked about calls that need an approval.
         streams: Whether messages are requested as streams.
         successors: Drivers of the agents to which the conversation is handed over, by the id of the call.
@@ -91,13 +93,11 @@ class Driver:
 
     def __init__(
         self,
-        model: Model,
-        dialect: Dialect,
+        models: Sequence[AnsweringModel],
         specs: Sequence[ToolSpec],
         executor: Executor,
         *,
         facts: Sequence[Fact] = (),
-        sampling: Sampling = Sampling(),  # noqa: B008 (it does not change)
         stream: bool = True,
         approve: Approver | None = None,
         record: Recorder | None = None,
@@ -106,12 +106,10 @@ class Driver:
         """Fold the facts so far, if the run is resumed.
 
         Args:
-            model: The model that answers.
-            dialect: How it is shown the tools and writes its calls.
+            models: The model that answers, and those that are asked when it fails.
             specs: The tools.
             executor: Runs the calls.
             facts: The run so far.
-            sampling: How answers are sampled.
             stream: Whether messages are requested as streams.
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
@@ -123,11 +121,9 @@ class Driver:
         self.state: State = state
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
-        self._model = model
-        self.dialect = dialect
+        self._models = ModelRotation(models)
         self._executor = executor
         self.exceptions = executor.exceptions
-        self._sampling = sampling
         self.streams = stream
         self.approve = approve
         self._record = record
@@ -135,7 +131,9 @@ class Driver:
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
-        self._quotations = QuotationFinder(specs, dialect)
+        self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
+        self._request_count = 0
+        self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._running: dict[str, RunningCall] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receiving: asyncio.Task[None] | None = None
@@ -193,21 +191,32 @@ class Driver:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
             return
         if isinstance(item, PiecesArrived):
-            if self._reader is not None and self._is_open(item.turn):
+            if self._reader is not None and self._is_open(item.request):
                 self._emit(self._reader.feed(item.pieces))
         elif isinstance(item, ModelFailed):
-            if self._is_open(item.turn):
-                self.error = item.error
-                self._apply(Interrupted(cause="endpoint", detail=str(item.error)))
+            if self._is_open(item.request):
+                self._handle_failure(item.error)
         else:
             self._apply(item)
         if self._stream_stopped and self.state.turn.is_open and self._reader is not None:
             # End the message with what has arrived of it.
             self._emit(self._reader.close("closed" if self.state.interruption is None else "error"))
 
-    def _is_open(self, turn: int) -> bool:
-        """Whether the message of that turn is still arriving; pieces that come later are dropped."""
-        return self.state.turn.is_open and self.state.turn.number == turn
+    def _is_open(self, request: int) -> bool:
+        """Whether the answer to that request is still arriving; pieces that come later are dropped."""
+        return self.state.turn.is_open and self._request_count == request
+
+    def _handle_failure(self, error: Exception) -> None:
+        """Discard the message that broke off and let another model be asked, or end the run if none is left."""
+        failed, turn = self._models.current.model.name, self.state.turn
+        if self.state.interruption is None and self._models.pass_on(error):
+            model = self._models.current.model.name
+            LOG.warning("turn %d: %s failed (%s); asking %s", turn.number, failed, type(error).__name__, model)
+            self._discarded_ids |= find_call_ids(self.facts)
+            self._apply(TurnRestarted(turn=turn.number, failed=failed, reason=str(error), model=model))
+            return
+        self.error = self._models.build_error() if self.state.interruption is None else error
+        self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""
@@ -217,7 +226,12 @@ class Driver:
             elif isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
                 self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
             else:
-                self._apply(event)
+                self._apply(self._add_cost(event) if isinstance(event, TurnEnded) else event)
+
+    def _add_cost(self, ended: TurnEnded) -> TurnEnded:
+        """Return the end of a message with its cost. The model that wrote it works, so the run stays with it."""
+        self._models.note_answer()
+        return replace(ended, cost=find_model_cost(self._models.current.model, ended.usage))
 
     def _apply(self, fact: Fact) -> None:
         """Fold a fact, and act if it changed the state."""
@@ -256,48 +270,28 @@ class Driver:
 
     def _ask_model(self, action: AskModel) -> None:
         self._follow_speaker()
-        LOG.info("turn %d: asking %s, %s dialect", action.turn, self._model.name, self.dialect.name)
-        self._fold(TurnStarted(turn=action.turn))
-        state = self.state
+        model, dialect, sampling = self._models.current
+        LOG.info("turn %d: asking %s, %s dialect", action.turn, model.name, dialect.name)
+        self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
+        state, speaker = self.state, self.state.speaker
         specs = tuple(state.specs.values())
-        speaker = state.speaker
         history = state.history if speaker is None else replace_system(state.history, speaker.system)
-        shown = self.dialect.render(specs, history, choice=action.choice, parallel=action.parallel)
-        taken = {call.id for message in state.history for call in message.calls}
-        self._quotations.follow(state.history)
+        shown = dialect.render(specs, history, choice=action.choice, parallel=action.parallel)
+        taken = {call.id for message in state.history for call in message.calls} | self._discarded_ids
+        quotations = self._quotations.setdefault(dialect.name, QuotationFinder(specs, dialect))
+        quotations.follow(state.history)
         self._reader = TurnReader(
-            self.dialect,
+            dialect,
             specs,
             single=not action.parallel,
             prefix=build_id_prefix(action.turn, taken),
             taken=taken,
-            quotations=self._quotations,
+            quotations=quotations,
         )
         self._stream_stopped = False
-        request = Request(shown=shown, dialect=self.dialect.name, stream=self.streams, sampling=self._sampling)
-        self._receiving = self._start_task(self._receive(request, action.turn))
-
-    async def _receive(self, request: Request, turn: int) -> None:
-        """Put the pieces of the model's message into the inbox as they arrive."""
-        pieces: Sequence[Piece] = ()
-        try:
-            async with aclosing(self._model.ask(request)) as answer:
-                async for pieces in answer:
-                    self._inbox.put(PiecesArrived(turn=turn, pieces=pieces))
-            if not pieces or not isinstance(pieces[-1], Answer):
-                raise StreamInterrupted(f"{self._model.name} ended in the middle of a message")
-        except (ModelError, UsageError) as error:
-            self._inbox.put(ModelFailed(turn=turn, error=error))
-        except asyncio.CancelledError:
-            # If the driver cancelled this task, the turn is closed and drops the item. If something else did, the run
-            # would wait for ever without it.
-            error = StreamInterrupted(f"{self._model.name} was cancelled")
-            self._inbox.put(ModelFailed(turn=turn, error=error))
-            raise
-        except Exception as error:
-            failure = ProviderError(f"{self._model.name} failed: {type(error).__name__}: {error}")
-            failure.__cause__ = error
-            self._inbox.put(ModelFailed(turn=turn, error=failure))
+        self._request_count += 1
+        request = Request(shown=shown, dialect=dialect.name, stream=self.streams, sampling=sampling)
+        self._receiving = self._start_task(receive_message(model, request, self._request_count, self._inbox.put))
 
     def _stop_receiving(self) -> None:
         if self._receiving is not None:
@@ -320,6 +314,7 @@ class Driver:
                 self._running[call.id] = running
 
     def _cancel_tool(self, call_id: str) -> None:
+        self._paused_inside.pop(call_id, None)
         running = self._running.pop(call_id, None)
         if running is not None:
             running.cancel()
@@ -358,6 +353,11 @@ class Driver:
     # Handing over
 
     @property
+    def dialect(self) -> Dialect:
+        """How the model that is asked now is shown the tools and writes its calls."""
+        return self._models.current.dialect
+
+    @property
     def toolbox(self) -> Toolbox:
         """The tools of the agent that speaks now."""
         return self._executor.toolbox
@@ -370,13 +370,13 @@ class Driver:
             self._inbox.wake()
 
     def _follow_speaker(self) -> None:
-        """Take over the model and the tools of the agent that speaks now."""
+        """Take over the models and the tools of the agent that speaks now."""
         speaker = self.state.speaker
         if speaker is None or speaker is self._speaker:
             return
         self._speaker, successor = speaker, self.successors[speaker.call_id]
-        self._model, self.dialect, self._sampling = successor._model, successor.dialect, successor._sampling
-        self.streams, self.approve, self._quotations = successor.streams, successor.approve, successor._quotations
+        self._models, self._quotations = successor._models, successor._quotations
+        self.streams, self.approve = successor.streams, successor.approve
         successor._executor.exceptions.update(self.exceptions)
         successor._executor.tasks.update(self._executor.tasks)
         self._executor, self.exceptions = successor._executor, successor._executor.exceptions

@@ -12,17 +12,17 @@ T = TypeVar("T")
 
 
 class PiecesArrived(NamedTuple):
-    """The model sent more pieces of its message."""
+    """The model sent more pieces of its message, in answer to the `request`-th request of the run."""
 
-    turn: int
+    request: int
     pieces: Sequence[Piece]
 
 
 @frozen
 class ModelFailed:
-    """The model failed to finish its message."""
+    """The model failed to finish its message, in answer to the `request`-th request of the run."""
 
-    turn: int
+    request: int
     error: Exception
 
 

@@ -17,10 +17,12 @@ from toolspeak.events import (
     NestedFact,
     RunStarted,
     ToolChoice,
+    Usage,
     join_ids,
 )
 from toolspeak.messages import Message, system, user
-from toolspeak.models import Model, Sampling, match_dialect
+from toolspeak.models import Model, Sampling, find_model_cost, match_dialect
+from toolspeak.models.prices import is_price_list_installed
 from toolspeak.run.driver import Approver
 from toolspeak.settings import Settings
 from toolspeak.tools import Context, Tool, Toolbox, discover
@@ -103,11 +105,23 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "depth"):
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth"):
         value = getattr(limits, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
     return limits
+
+
+def check_prices(limits: Limits, models: Sequence[Model]) -> None:
+    """Refuse a limit of the cost if the price of a model is unknown."""
+    unknown = [] if limits.cost is None else [model.name for model in models if find_model_cost(model, Usage()) is None]
+    if not unknown:
+        return
+    cure = "" if is_price_list_installed() else "; the price list is not installed: pip install 'toolspeak[prices]'"
+    raise UsageError(
+        f"Limits(cost={limits.cost!r}): the price of {', '.join(unknown)} is unknown, so that the limit could not be "
+        f"kept{cure}"
+    )
 
 
 def check_model(model: Any) -> Model:
@@ -247,3 +261,13 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
         given = ApprovalGiven(call_id=own_id, approved=answer is True, reason=reason)
         answers.append(NestedFact(path=path, event=given) if path else given)
     return answers
+
+
+def refuse_unknown_options(options: Mapping[str, Any], known: type) -> None:
+    """Raise a TypeError for an option that a run does not have."""
+    names = known.__annotations__
+    for name in options:
+        if name not in names:
+            raise TypeError(
+                f"unexpected keyword argument {name!r}; known are: output, output_optional, {', '.join(names)}"
+            )

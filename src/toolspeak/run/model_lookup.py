@@ -1,7 +1,8 @@
 """Finds a model by its name, with the settings of the user."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from toolspeak import settings
 from toolspeak.errors import ToolspeakError, UsageError
@@ -11,7 +12,12 @@ from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
 from toolspeak.models.warm import WarmOptions, is_supported
 from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
+from toolspeak.run.inputs import check_model
 from toolspeak.settings import EndpointSettings, Settings, cache_folder, load_calibrated_dialect
+
+Models: TypeAlias = str | Model | Sequence[str | Model] | None
+"""A model, by its name or as an object, or several of them in the order in which they are asked; None stands for the
+model in the settings."""
 
 
 def find_model(name: str | None = None, *, configured: Settings | None = None, keep_warm: bool = False) -> Model:
@@ -55,6 +61,19 @@ def _plugin_model(plugin: Plugin, name: str) -> Model:
     if not isinstance(model, Model):
         raise plugin.refuse(f"it returned no model, but an object of type {type(model).__name__}")
     return model
+
+
+def find_models(given: Models, configured: Settings | None) -> tuple[Model, ...]:
+    """Return the models that a user gave, by their names or as objects; without any, the one in the settings."""
+    if given is None or isinstance(given, str):
+        return (find_model(given, configured=configured),)
+    if not isinstance(given, Sequence):
+        return (check_model(given),)
+    if not given:
+        raise UsageError("model is an empty list; name at least one model")
+    return tuple(
+        find_model(each, configured=configured) if isinstance(each, str) else check_model(each) for each in given
+    )
 
 
 def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> EmbeddedModel:

@@ -18,6 +18,7 @@ from toolspeak.events import (
     RunStarted,
     SaidInThought,
     ToolFinished,
+    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.messages import ToolResult
@@ -95,7 +96,9 @@ class PartialAnswer:
             case CallMalformed(call_id=call_id) | CallQuoted(call_id=call_id):
                 if self._calls and call_id == self._calls[-1]:
                     self._refuse()
-            case SaidInThought() | TurnStarted():  # what an attempt has shown without a result is void
+            case SaidInThought() | TurnRestarted() | TurnStarted():  # what was shown without a result is void
+                if isinstance(event, TurnStarted) and event.in_text is not None:
+                    self._in_text = event.in_text
                 if self._partial is None or not self._partial.is_complete:
                     self._drop()
             case ToolFinished(result=result):

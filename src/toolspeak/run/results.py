@@ -23,6 +23,7 @@ def build_outcome(
         messages=state.history,
         facts=facts,
         usage=state.usage,
+        cost=state.cost,
         stop_reason=state.ended.reason if state.ended else "error",
         detail=state.ended.detail if state.ended else "",
         output=output,

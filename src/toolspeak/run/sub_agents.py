@@ -4,7 +4,7 @@ The call of such a tool is a run, the *inner* run, in the event loop of the *out
 shared between the two:
 
 - Events of the inner run are events of the outer run, as `NestedDelta` and `NestedFact`, and facts are recorded there.
-- Tokens of the inner run count for the outer run, and it may use no more tokens than the outer run has left.
+- Tokens of the inner run and their cost count for the outer run, and it may use no more of both than that has left.
 - If the outer run ends, at its deadline or by a cancellation, the call is cancelled, and with it the inner run.
 - Calls of the inner run are approved by the outer agent's `approve`, unless the inner agent has one. If nobody can be
   asked, both runs pause.
@@ -16,7 +16,7 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 from toolspeak.errors import RunPaused, ToolError, UsageError
 from toolspeak.events import CallReady, Event, Fact, Limits, NestedDelta, NestedFact, join_ids
@@ -30,6 +30,8 @@ from toolspeak.tools.signature import read_signature
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
+
+Number = TypeVar("Number", int, float)
 
 SUB_AGENT_TIMEOUT_SECONDS = 3600.0
 """After how long an agent that is a tool is given up, if nothing else is asked for."""
@@ -76,7 +78,12 @@ class OuterCall(NamedTuple):
         used = state.usage.input_tokens + state.usage.output_tokens
         left = None if outer.tokens is None else max(outer.tokens - used, 0)
         depth = None if outer.depth is None else outer.depth - 1
-        return replace(limits, tokens=_lower(limits.tokens, left), depth=_lower(limits.depth, depth))
+        return replace(
+            limits,
+            tokens=_lower(limits.tokens, left),
+            cost=_lower(limits.cost, _find_cost_left(outer.cost, state.cost)),
+            depth=_lower(limits.depth, depth),
+        )
 
     def collect_facts(self) -> list[Fact]:
         """Return the facts of the inner run, if the outer run was resumed while the call was under way."""
@@ -89,7 +96,12 @@ class OuterCall(NamedTuple):
         return facts
 
 
-def _lower(one: int | None, other: int | None) -> int | None:
+def _find_cost_left(limit: float | None, spent: float | None) -> float | None:
+    """Return the dollars that are left: none if it is unknown what was spent."""
+    return None if limit is None else 0.0 if spent is None else max(limit - spent, 0.0)
+
+
+def _lower(one: Number | None, other: Number | None) -> Number | None:
     return other if one is None else one if other is None else min(one, other)
 
 

@@ -80,10 +80,11 @@ def calls(
     finish: FinishReason | None = None,
     pauses: Sequence[float] = (),
     lingers: float = 0.0,
+    usage: Usage | None = None,
 ) -> ScriptedReply:
     """Make a message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`."""
     tool_calls = tuple(ToolCall(id="", name=name, arguments=dict(arguments)) for name, arguments in named)
-    return ScriptedReply(text=text, calls=tool_calls, finish=finish, pauses=tuple(pauses), lingers=lingers)
+    return ScriptedReply(text=text, calls=tool_calls, finish=finish, pauses=tuple(pauses), lingers=lingers, usage=usage)
 
 
 def gives(value: Any) -> ScriptedReply:
@@ -118,6 +119,7 @@ class ScriptedModel:
         chunk: int | None = None,
         pace: float = 0.0,
         name: str = "scripted",
+        price: float | None = None,
         seed: int | None = None,
     ) -> None:
         """Prepare the model.
@@ -128,6 +130,7 @@ class ScriptedModel:
             chunk: Characters in each piece of a streamed text; if left out, a text is one piece.
             pace: Seconds between pieces.
             name: The name of the model.
+            price: What one token costs, in US dollars; unknown if left out.
             seed: Cuts texts into pieces of random length, up to `chunk` characters; the same seed cuts at the same
                 places.
         """
@@ -135,6 +138,7 @@ class ScriptedModel:
         self._dialect = dialect
         self._chunk = chunk
         self._pace = pace
+        self._price = price
         self._name = name
         self._seed = seed
         self.requests: list[Request] = []
@@ -146,6 +150,10 @@ class ScriptedModel:
     @property
     def dialect(self) -> str:
         return self._dialect
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return what these tokens cost, in US dollars; None if the model was given no price."""
+        return None if self._price is None else self._price * (usage.input_tokens + usage.output_tokens)
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Answer with the next line of the script."""

@@ -5,7 +5,7 @@ import re
 from http import HTTPStatus
 from typing import Any
 
-from toolspeak.errors import ModelError, ProviderError, RateLimited
+from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited
 from toolspeak.wire.json_data import as_list, as_object, as_text
 
 MAX_CAUSE_CHARS = 500
@@ -15,6 +15,11 @@ _RATE_LIMIT_WORDS = ("rate_limit", "ratelimit", "too_many_requests", "overloaded
 
 _RATE_LIMIT_CODES = (429, 529, "429", "529")
 
+_REQUEST_WORDS = tuple(
+    "invalid bad_request badrequest context_length too_large auth permission not_found billing quota filter".split()
+)
+"""Words in the type or code of an error that is due to the request, the key or the account."""
+
 _HTML_MARKUP = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -23,8 +28,13 @@ def build_error(error: Any) -> ModelError:
     fields = as_object(error)
     label = f"{fields.get('type')} {fields.get('code')}".lower()
     is_rate_limit = fields.get("code") in _RATE_LIMIT_CODES or any(word in label for word in _RATE_LIMIT_WORDS)
-    error_class = RateLimited if is_rate_limit else ProviderError
+    error_class = RateLimited if is_rate_limit else ProviderError if _is_refusal(label) else EndpointDown
     return error_class(read_cause(error) or "the endpoint reported an error without a cause")
+
+
+def _is_refusal(label: str) -> bool:
+    """Whether the type and code of an error blame the request. Any other error in an answer is the endpoint's own."""
+    return any(word in label for word in _REQUEST_WORDS) or re.search(r"\b4\d\d\b", label) is not None
 
 
 def read_cause(error: Any, depth: int = 4) -> str:

@@ -218,4 +218,6 @@ def _read_usage(usage: dict[str, Any]) -> Usage | None:
         input_tokens=as_count(usage.get("input_tokens")) + cached + written,
         output_tokens=as_count(usage.get("output_tokens")),
         cached_tokens=cached,
+        cache_write_tokens=written,
+        reasoning_tokens=as_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
     )

@@ -195,10 +195,10 @@ def _stop_reason(finish: FinishReason, has_calls: bool) -> str:
 
 
 def _encode_usage(usage: Usage) -> dict[str, Any]:
-    """Write the token counts. `input_tokens` of the API leaves out tokens that a cache had."""
+    """Write the token counts. `input_tokens` of the API leaves out tokens that a cache had or has stored."""
     return {
-        "input_tokens": max(0, usage.input_tokens - usage.cached_tokens),
-        "cache_creation_input_tokens": 0,
+        "input_tokens": max(0, usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens),
+        "cache_creation_input_tokens": usage.cache_write_tokens,
         "cache_read_input_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,
     }

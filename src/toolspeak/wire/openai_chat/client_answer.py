@@ -200,8 +200,11 @@ def read_response(body: Any, vendor: str = VENDOR) -> Answer:
 
 def _read_usage(usage: dict[str, Any]) -> Usage:
     details = as_object(usage.get("prompt_tokens_details"))
+    output_details = as_object(usage.get("completion_tokens_details"))
     return Usage(
         input_tokens=as_count(usage.get("prompt_tokens")),
         output_tokens=as_count(usage.get("completion_tokens")),
         cached_tokens=as_count(details.get("cached_tokens")) or as_count(usage.get("prompt_cache_hit_tokens")),
+        cache_write_tokens=as_count(details.get("cache_write_tokens")),
+        reasoning_tokens=as_count(output_details.get("reasoning_tokens")),
     )

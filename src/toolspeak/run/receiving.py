@@ -1,0 +1,42 @@
+"""Receiving the message of a model: its pieces, or why they stopped, go into the inbox of the driver."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+
+from toolspeak.errors import EndpointDown, ModelError, ProviderError, StreamInterrupted, UsageError
+from toolspeak.models import Model, Request
+from toolspeak.pieces import Answer, Piece
+from toolspeak.run.inbox import ModelFailed, PiecesArrived
+
+
+async def receive_message(
+    model: Model, request: Request, number: int, put: Callable[[PiecesArrived | ModelFailed], None]
+) -> None:
+    """Ask a model, and put the pieces of its message into the inbox as they arrive.
+
+    Args:
+        model: The model.
+        request: What it is asked.
+        number: Which request of the run this is, from 1.
+        put: Adds an item to the inbox.
+    """
+    pieces: Sequence[Piece] = ()
+    try:
+        async with aclosing(model.ask(request)) as answer:
+            async for pieces in answer:
+                put(PiecesArrived(request=number, pieces=pieces))
+        if not pieces or not isinstance(pieces[-1], Answer):
+            raise StreamInterrupted(f"{model.name} ended in the middle of a message")
+    except (ModelError, UsageError) as error:
+        put(ModelFailed(request=number, error=error))
+    except asyncio.CancelledError:
+        # If the driver cancelled this task, the turn is closed and drops the item. If something else did, the run
+        # would wait for ever without it.
+        put(ModelFailed(request=number, error=StreamInterrupted(f"{model.name} was cancelled")))
+        raise
+    except Exception as error:
+        error_class = EndpointDown if isinstance(error, OSError) else ProviderError
+        failure = error_class(f"{model.name} failed: {type(error).__name__}: {error}")
+        failure.__cause__ = error
+        put(ModelFailed(request=number, error=failure))
