@@ -1,10 +1,13 @@
 """What the tests of dialects share: records of spoken calls, and strategies for tools, calls and texts."""
 
 import json
+from collections.abc import Callable
+from functools import wraps
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from toolspeak.definitions import read_definition
@@ -22,6 +25,30 @@ def records(name: str) -> list[dict[str, Any]]:
 
 
 RECORDS = [*records("given.jsonl"), *records("own.jsonl")]
+
+
+def for_each_record(
+    given: list[dict[str, Any]], *, size: int = 64
+) -> Callable[[Callable[[dict[str, Any]], None]], Callable[..., None]]:
+    """Run a test for each record, `size` records in one test: a test for each would cost more than the reading."""
+    batches = [given[start : start + size] for start in range(0, len(given), size)]
+
+    def decorate(test: Callable[[dict[str, Any]], None]) -> Callable[..., None]:
+        @pytest.mark.parametrize("batch", batches, ids=[f"{each[0]['id']}-{each[-1]['id']}" for each in batches])
+        @wraps(test, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
+        def test_batch(batch: list[dict[str, Any]]) -> None:
+            failures: list[str] = []
+            for record in batch:
+                try:
+                    test(record)
+                except AssertionError as error:
+                    failures.append(f"record {record['id']}: {error}")
+            assert not failures, "\n\n".join(failures)
+
+        del test_batch.__wrapped__  # pytest would ask for the parameters of the test
+        return test_batch
+
+    return decorate
 
 
 def tools_of(record: dict[str, Any]) -> list[ToolSpec]:

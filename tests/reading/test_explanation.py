@@ -12,7 +12,7 @@ from toolspeak.reading.reader import Reader
 from toolspeak.reading.trace import Trace
 from toolspeak.spec import ToolSpec
 
-from .corpus import RECORDS, offered, read_events, records, texts, tools_of
+from .corpus import RECORDS, for_each_record, offered, read_events, records, texts, tools_of
 
 ALL = [*RECORDS, *records("missed.jsonl")]
 WEATHER = ToolSpec(
@@ -35,7 +35,7 @@ def assert_tiles(text: str, spans: tuple[MessageSpan, ...]) -> None:
         assert all(place.at is None or span.start <= place.at <= span.end for place in span.repairs)
 
 
-@pytest.mark.parametrize("record", ALL, ids=[record["id"] for record in ALL])
+@for_each_record(ALL)
 def test_every_record_is_explained_by_spans_that_tile_its_text(record):
     text, specs = record["text"], tools_of(record)
     explanation = explain(text, specs)
@@ -53,7 +53,7 @@ def test_every_record_is_explained_by_spans_that_tile_its_text(record):
     assert json.loads(json.dumps(encode_explanation(explanation)))["text"] == text
 
 
-@pytest.mark.parametrize("record", ALL[::5], ids=[record["id"] for record in ALL[::5]])
+@for_each_record(ALL[::5])
 def test_letter_by_letter_the_spans_are_the_same(record):
     text, specs = record["text"], tools_of(record)
     trace = Trace()

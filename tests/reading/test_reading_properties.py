@@ -17,6 +17,7 @@ from .corpus import (
     calls,
     comparable,
     cut,
+    for_each_record,
     offered,
     pieces,
     read_calls,
@@ -84,8 +85,10 @@ def test_a_call_survives_being_said_and_read(text_dialect, tools_and_calls, plac
     assert {ready.repair for ready in content.calls} <= {"none"}
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
+@for_each_record(RECORDS, size=16)
 def test_a_text_that_was_cut_by_a_limit_calls_nothing_that_the_whole_does_not(record):
+    if "[quotes] refused" in record.get("note", ""):
+        return  # the beginning of such a text may be a call that is well formed
     specs = tools_of(record)
     events = read_events(specs, [record["text"]])
     if any(event.kind == "said_in_thought" for event in events):

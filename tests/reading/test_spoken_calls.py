@@ -3,29 +3,27 @@
 `spoken/given.jsonl` came first; `spoken/own.jsonl` grew here; `spoken/missed.jsonl` holds what is not read yet.
 """
 
-import pytest
-
 from toolspeak.dialects import fold
 from toolspeak.reading.content import encode_calls
 
-from .corpus import RECORDS, read_events, records, tools_of
+from .corpus import RECORDS, for_each_record, read_events, records, tools_of
 
 MISSED = records("missed.jsonl")
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
+@for_each_record(RECORDS)
 def test_a_spoken_call_is_read_as_it_was_meant(record):
     assert encode_calls(fold(read_events(tools_of(record), [record["text"]])))["calls"] == record["expected"]
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=[record["id"] for record in RECORDS])
+@for_each_record(RECORDS)
 def test_letter_by_letter_it_is_read_the_same(record):
     specs = tools_of(record)
     whole = fold(read_events(specs, [record["text"]]))
     assert fold(read_events(specs, list(record["text"]))) == whole
 
 
-@pytest.mark.parametrize("record", MISSED, ids=[record["id"] for record in MISSED])
+@for_each_record(MISSED)
 def test_what_is_not_read_yet_is_at_least_not_read_as_something_else(record):
     calls = encode_calls(fold(read_events(tools_of(record), [record["text"]])))["calls"]
     assert calls != record["expected"], "it is read now: move the record to own.jsonl"
