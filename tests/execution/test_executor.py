@@ -30,7 +30,7 @@ def run_call(
     async def main() -> ToolResult:
         results_given: list[ToolResult] = []
         executor = Executor(Toolbox([function]), **options)
-        name = executor._toolbox.names[0]
+        name = executor.toolbox.names[0]
         running = executor.start(
             ToolCall(id="c", name=name, arguments=arguments or {}), results or {}, 1, results_given.append
         )

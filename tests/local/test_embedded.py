@@ -1,6 +1,8 @@
 """The embedded model with its real weights: what the seeds show, in substance. Run by `make test-local`."""
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,42 @@ def test_the_chatbot_converts_times_and_money():
 def test_a_typed_answer():
     outcome = Agent("local").run("How many days has a week? Answer with the number.", output=int)
     assert outcome.output == 7
+
+
+def test_the_command_of_the_readme_calls_the_function_for_both_cities(tmp_path):
+    question = "Which is colder now, Oslo or Paris?"
+    assert question in (EXAMPLES.parent / "README.md").read_text()
+    done = subprocess.run(
+        [sys.executable, "-m", "toolspeak.cli", "run", question, "--tools", str(EXAMPLES / "weather.py"), "--no-log"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "-3.5" in done.stderr
+    assert "11.0" in done.stderr
+    assert "Oslo" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("typescript_stream", ["get_weather"]),
+        ("weather_json", ["get_weather"]),
+        ("chain", ["68.0", "transform: "]),
+        ("research", ["3700000", "3300000", "2750000", "(answered)"]),
+    ],
+)
+def test_an_example_does_what_it_shows(capsys, name, parts):
+    load(name).main("local")
+    printed = capsys.readouterr().out
+    assert [part for part in parts if part not in printed] == [], printed
+
+
+def test_the_coding_agent_reads_the_file_it_is_asked_about(capsys, tmp_path):
+    (tmp_path / "hello.py").write_text("def hello():\n    return 'hi'\n")
+    load("coding_agent").main(str(tmp_path), "What does the function in hello.py return?", approve=lambda call: False)
+    printed = capsys.readouterr().out
+    assert "read_file({'path': 'hello.py'})" in printed
+    assert "hi" in printed.rpartition("→")[2]

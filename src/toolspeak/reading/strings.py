@@ -103,6 +103,8 @@ class StringReader(Generic[T]):
         if char in ('"', "'"):
             three = yield from source.peek(3)
             return three if three == char * 3 and self._is_long() else char
+        if char == "`" and self._cursor.block_end and (yield from source.starts_with(self._cursor.block_end)):
+            return None  # the fence that ends the block
         if char in QUOTES and char:
             return char
         if char == "\\":

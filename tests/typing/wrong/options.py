@@ -7,7 +7,6 @@ from toolspeak.testing import ScriptedModel
 agent = Agent(ScriptedModel([]))
 agent.run("Go.", limit=Limits(turns=3))  # error:
 agent.run("Go.", limits=3)  # error:
-agent.run("Go.", output_optional=True)  # error:
 agent.run(3)  # error:
 agent.run("Go.", messages=["Hello."])  # error:
 agent.chat().run("Go.", tool_choice=3)  # error:

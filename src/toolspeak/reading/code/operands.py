@@ -88,6 +88,8 @@ class OperandReader:
         if (opener := (yield from self.strings.plain.peek_opener())) is not None:
             return (yield from self.strings.read(opener))
         word = yield from source.read_while(IDENTIFIER)
+        if not word and char == "`":  # the fence that ends the block, where a value should stand
+            raise Truncated
         if not word:
             raise ReadError(f"{char!r} was not expected", HINT)
         if self._cursor.open and (yield from source.is_at_end()):
