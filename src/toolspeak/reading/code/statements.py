@@ -230,6 +230,8 @@ class StatementReader:
         while (yield from self._space.skip()) == "=" and (yield from self._source.peek(2)) not in ("==", "=>"):
             self._source.pos += 1
             yield from self._space.skip()
+            if isinstance(value, Operation):
+                raise ReadError("a value is assigned to what is no name", HINT)
             targets.append(value)
             value = yield from self._expressions.read_several()
         yield from self._read_end()
