@@ -1,6 +1,8 @@
 """A small coding agent: it reads and edits files in one folder, and asks before it changes a file.
 
-$ python examples/coding_agent.py FOLDER "Let the function in hello.py return hello."
+The embedded model is too small for this: it answers without a look at the files. Name a larger one.
+
+$ python examples/coding_agent.py FOLDER "Let the function in hello.py return hello." ollama:qwen3-coder
 The model wants edit_file({'path': 'hello.py', 'old': "'hi'", 'new': "'hello'"}).
 Allow it? [y/N] y
 read_file({'path': 'hello.py'}) → def hello():
@@ -30,7 +32,7 @@ def ask(call: ToolCall) -> bool | str:
     return input("Allow it? [y/N] ").strip().lower() == "y" or "the user said no"
 
 
-def main(folder: str, task: str, model: str | Model = "local", approve: Approver = ask) -> None:
+def main(folder: str, task: str, model: str | Model, approve: Approver = ask) -> None:
     agent = Agent(model, tools=FileTools(Path(folder)), system=SYSTEM, approve=approve, limits=Limits(turns=15))
     outcome = agent.run(task)
     for call in outcome.calls:
@@ -39,4 +41,4 @@ def main(folder: str, task: str, model: str | Model = "local", approve: Approver
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], sys.argv[3])
