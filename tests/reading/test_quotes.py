@@ -167,3 +167,12 @@ def test_quotes_that_are_not_escaped_never_make_another_call(form, meant, quote,
     assert encode_calls(content)["calls"] in ([], [{"name": name, "arguments": given}])
     assert comparable(fold(read_events(SPECS, list(text)))) == comparable(content)
     assert comparable(fold(read_events(SPECS, cut(text, places)))) == comparable(content)
+
+
+@pytest.mark.parametrize("opener", ["<!--", "/*"])
+@pytest.mark.parametrize("frame", ["<tool_call>{}</tool_call>", "```python\n{}\n```", "```ts\n{}\n```"])
+def test_a_comment_that_never_ends_hides_no_second_reading(opener, frame):
+    text = frame.replace("{}", f'bash("")}}{opener} a, b}}", 1)')
+    content = fold(read_events(SPECS, [text]))
+    assert encode_calls(content)["calls"] == []
+    assert content.malformed

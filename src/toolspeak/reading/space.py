@@ -63,8 +63,10 @@ class SpaceReader:
         Raises:
             Truncated: The comment does not end, and brackets are open.
         """
-        if (yield from self._source.read_until(closer)) is None and self._cursor.open:
-            raise Truncated
+        if (yield from self._source.read_until(closer)) is None:
+            if self._cursor.open:
+                raise Truncated
+            self._cursor.note_doubt("comment")
         return True
 
     def _skip_line(self) -> Reading[bool]:

@@ -19,6 +19,7 @@ class LineReader:
     """
 
     def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
         self._source = cursor.source
         self.column: int = 0
         self._found_at: int = -1
@@ -47,13 +48,13 @@ class LineReader:
             elif char == "#" or (char == "/" and (yield from source.peek(2)) == "//"):
                 yield from source.read_line()
             elif char == "/" and (yield from source.starts_with("/*")):
-                yield from source.read_until("*/")
+                yield from self._skip_comment("*/")
             elif (char in "`~" and (yield from source.peek(3)) in ("```", "~~~")) or (
                 char == "<" and not (yield from source.starts_with("<!--"))
             ):
                 return ""
             elif char == "<":
-                yield from source.read_until("-->")
+                yield from self._skip_comment("-->")
             elif char in ">." and (yield from source.peek(4)) in (">>> ", "... "):
                 source.pos += 4
                 column = 0
@@ -61,6 +62,11 @@ class LineReader:
                 self.column = self._found_column = column
                 self._found_at = source.here
                 return char
+
+    def _skip_comment(self, closer: str) -> Reading[None]:
+        """Skip a comment with its closer. One that never ends is doubtful: it may be the content of a string."""
+        if (yield from self._source.read_until(closer)) is None:
+            self._cursor.note_doubt("comment")
 
     def skip_statement(self, depth: int) -> Reading[None]:
         """Skip the rest of a statement that cannot be read: to the end of its line, or of its `depth` open brackets."""
