@@ -23,6 +23,7 @@ from toolspeak.messages import (
 )
 from toolspeak.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire.answer_format import AnswerFormat
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import check_unique_names
 
@@ -82,6 +83,61 @@ def test_fields_of_anthropic():
         parallel=False, include_usage=True,
         extra={"metadata": {"user_id": "u"}, "thinking": {"type": "enabled", "budget_tokens": 1024}, "tools": [search]},
     )  # fmt: skip
+
+
+AGE = {"type": "object", "properties": {"age": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("form", "read"),
+    [
+        ({"type": "text"}, None),
+        (None, None),
+        ({"type": "json_object"}, AnswerFormat()),
+        ({"type": "json_schema", "json_schema": {"name": "a"}}, AnswerFormat()),
+        (
+            {"type": "json_schema", "json_schema": {"name": "a", "schema": AGE, "strict": True}},
+            AnswerFormat(schema=AGE, path="response_format.json_schema.schema"),
+        ),
+        (
+            {"type": "json_schema", "json_schema": {"name": "a", "schema": AGE}},
+            AnswerFormat(schema=AGE, path="response_format.json_schema.schema"),
+        ),
+        (
+            {"type": "json_schema", "json_schema": {"name": "a", "schema": AGE, "strict": False}},
+            AnswerFormat(schema=AGE, is_strict=False, path="response_format.json_schema.schema"),
+        ),
+    ],
+)
+def test_the_form_of_an_answer_of_openai(form: Any, read: AnswerFormat | None):
+    assert openai(response_format=form).answer_format == read
+
+
+def test_the_form_of_an_answer_of_anthropic():
+    form = {"type": "json_schema", "schema": AGE}
+    config = {"format": form, "effort": "low"}
+    assert anthropic(output_config=config).answer_format == AnswerFormat(schema=AGE, path="output_config.format.schema")
+    assert anthropic(output_format=form).answer_format == AnswerFormat(schema=AGE, path="output_format.schema")
+    assert anthropic(output_config={"effort": "low"}).answer_format is None
+    assert anthropic(output_config=config).extra == {"output_config": config}  # for an endpoint that knows the field
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"type": "yaml"}, "response_format.type: 'yaml' is none of text, json_object, json_schema"),
+        ({}, "response_format.type: is missing"),
+        ("json", "response_format: expected an object"),
+        ({"type": "json_schema"}, "response_format.json_schema: is missing"),
+        (
+            {"type": "json_schema", "json_schema": {"schema": []}},
+            "response_format.json_schema.schema: expected an object",
+        ),
+    ],
+)
+def test_a_form_of_an_answer_that_is_wrong(form: Any, words: str):
+    with pytest.raises(UsageError, match=words):
+        openai(response_format=form)
 
 
 def allowed(mode: str, *names: str) -> dict[str, Any]:

@@ -8,9 +8,10 @@ An API is a package with these modules and the same exports, which `api.Wire` li
     server_answer.py    events of a turn → stream or body of an answer
     names.py            names and values that both sides share, three of the exports among them
 
-`chat_request.py` has the request that all APIs share, `quirks.py` and `schemas.py` what an endpoint may not support of
-its API. The rest is shared work: `sse.py` (server-sent events), `fields.py` (reads requests and reports wrong fields),
-`json_data.py` (JSON of unknown shape), `api_errors.py`, `media.py`, `piece_buffer.py`.
+`chat_request.py` has the request that all APIs share, `answer_format.py` the form of an answer that a request asks for,
+`quirks.py` and `schemas.py` what an endpoint may not support of its API. The rest is shared work: `sse.py` (server-sent
+events), `fields.py` (reads requests and reports wrong fields), `json_data.py` (JSON of unknown shape), `api_errors.py`,
+`media.py`, `piece_buffer.py`.
 
 To add an API:
 

@@ -11,6 +11,7 @@ from toolspeak._frozen import frozen
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Message
 from toolspeak.spec import Schema, ToolSpec
+from toolspeak.wire.answer_format import AnswerFormat
 
 
 @frozen
@@ -30,8 +31,10 @@ class ChatRequest:
         top_p: The share of probability, from the likeliest token down, that tokens are sampled from.
         seed: The seed of the sampling, which makes an answer repeatable.
         stop: Texts that end the answer.
-        json_schema: A schema that the answer must match. Only clients set it: a server finds it in `extra`.
+        json_schema: A schema that a server may hold the answer to. Only clients set it.
         grammar: A GBNF grammar that the answer must match. Only clients set it.
+        answer_format: The form that the client wants the answer in; None for any text. Only servers set it. The field of
+            the API that asks for it is in `extra` as well, for an endpoint that knows the field.
         extra: All other fields of the body, unchanged. `tools` in it are the vendor's own tools, which its servers run.
     """
 
@@ -49,4 +52,5 @@ class ChatRequest:
     stop: tuple[str, ...] = ()
     json_schema: Schema | None = None
     grammar: str | None = None
+    answer_format: AnswerFormat | None = None
     extra: Mapping[str, Any] | None = None

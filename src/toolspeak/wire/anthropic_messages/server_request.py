@@ -6,6 +6,7 @@ from typing import Any
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall
 from toolspeak.spec import ToolSpec
+from toolspeak.wire.answer_format import AnswerFormat, read_answer_format
 from toolspeak.wire.anthropic_messages.names import VENDOR
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import (
@@ -45,6 +46,7 @@ def read_request(body: Any) -> ChatRequest:
         top_p=fields.number("top_p", maximum=1),
         stop=fields.texts("stop_sequences", maximum=MAX_STOP_TEXTS),
         include_usage=True,
+        answer_format=_read_answer_format(fields),
         extra={**extra, "tools": vendor_tools} if vendor_tools else extra or None,
     )
 
@@ -81,6 +83,13 @@ def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[ToolChoic
             return ToolChoice(mode="named", names=(name,)), parallel
         case other:
             raise chosen.error("type", f"{other!r} is none of auto, any, tool, none")
+
+
+def _read_answer_format(fields: Fields) -> AnswerFormat | None:
+    """Read the form of the answer, from the field of now or from the one that it replaced."""
+    config = fields.optional_object("output_config")
+    given = config.optional_object("format") if config is not None else None
+    return read_answer_format(given or fields.optional_object("output_format"))
 
 
 def _read_system(fields: Fields) -> list[Message]:

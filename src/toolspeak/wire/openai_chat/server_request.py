@@ -9,6 +9,7 @@ from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
 from toolspeak.spec import ToolSpec
+from toolspeak.wire.answer_format import read_answer_format
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
@@ -53,6 +54,7 @@ def read_request(body: Any) -> ChatRequest:
         seed=fields.integer("seed"),
         stop=fields.texts("stop", maximum=MAX_STOP_TEXTS),
         include_usage=options is not None and options.flag("include_usage", False),
+        answer_format=read_answer_format(fields.optional_object("response_format"), nested="json_schema"),
         extra=fields.other_fields(_KNOWN_FIELDS) or None,
     )
 
