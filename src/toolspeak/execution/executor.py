@@ -64,7 +64,7 @@ class Executor:
             turn: The number of the turn.
             done: Called once with the result.
         """
-        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions)
+        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._run_id)
         try:
             tool = self._find_tool(call.name)
             context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn)
@@ -106,12 +106,14 @@ class RunningCall:
         pool: ThreadPool,
         tasks: set[asyncio.Task[None]],
         exceptions: dict[str, BaseException],
+        run_id: str = "",
     ) -> None:
         self._call = call
         self._done: ResultCallback | None = done
         self._pool = pool
         self._tasks = tasks
         self._exceptions = exceptions
+        self._run_id = run_id
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
         self._context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
@@ -203,7 +205,8 @@ class RunningCall:
         is_cancelled = isinstance(raised.error, asyncio.CancelledError)
         if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
             self._exceptions[self._call.id] = raised.error
-            LOG.warning("tool %s failed (%s)", self._call.name, self._call.id, exc_info=raised.error)
+            where = f"call {self._call.id} of run {self._run_id}" if self._run_id else f"call {self._call.id}"
+            LOG.warning("tool %s failed (%s)", self._call.name, where, exc_info=raised.error)
         self.finish(make_result(self._call.id, raised))
 
     def finish(self, result: ToolResult) -> None:
