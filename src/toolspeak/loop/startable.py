@@ -1,7 +1,8 @@
 """Which calls of a turn can start now.
 
-A call waits for the calls whose results it refers to, and the typed answer for all other calls. A sequential call waits for all calls before it, and all calls
-after it wait for it. A call that needs approval, because of its tool or because it is quoted, waits for the approval.
+A call waits for the calls whose results it refers to, and the typed answer for all other calls. A sequential call waits
+for all calls before it, and all calls after it wait for it. A call that needs approval, because of its tool or because
+it is quoted, waits for the approval.
 While the message is still arriving, only calls that change nothing may start: the rest of the message might still turn
 out to be reasoning, or be cut off.
 """

@@ -31,6 +31,7 @@ from toolspeak.run.inputs import (
     build_toolbox,
     check_callback,
     check_chooser,
+    check_deps,
     check_limits,
     check_prices,
     check_sampling,
@@ -312,6 +313,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         limits = check_limits(options.get("limits") or self.limits)
         check_prices(limits, self.models)
         if self.choose_tools is None:
+            check_deps(self.toolbox, self._find_deps(options))
             self._first_choice(options, self.toolbox, answer)
         run_id = secrets.token_hex(8)
 
@@ -359,6 +361,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
         check_prices(started.limits, self.models)
+        if self.choose_tools is None:
+            check_deps(self.toolbox, self._find_deps(options))
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
@@ -385,9 +389,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
     async def _find_tools(self, context: Context[Any]) -> Toolbox:
         """Return the tools of a run."""
-        if self.choose_tools is None:
-            return self.toolbox
-        return build_toolbox(await call_function(self.choose_tools, context, self.toolbox))
+        chosen = self.toolbox
+        if self.choose_tools is not None:
+            chosen = build_toolbox(await call_function(self.choose_tools, context, self.toolbox))
+        check_deps(chosen, context.deps)
+        return chosen
 
     async def _set_system(self, messages: tuple[Message, ...], context: Context[Any]) -> tuple[Message, ...]:
         """Return the conversation with what the `system` function returns, if the agent has one."""
