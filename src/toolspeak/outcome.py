@@ -61,6 +61,7 @@ class Outcome(Generic[T_co]):
         detail: The stop reason in words, where there is more to say.
         output: The typed answer; None if the run was started without `output`.
         agent: The name of the agent that answered, if the conversation was handed over to it; else "".
+        run_id: The id of the run, which messages in the log and `Context.run_id` have too.
     """
 
     text: str
@@ -73,3 +74,4 @@ class Outcome(Generic[T_co]):
     output: T_co
     cost: float | None = None
     agent: str = ""
+    run_id: str = ""

@@ -177,6 +177,15 @@ TABLE: dict[str, tuple[list[Any], list[str]]] = {
         ["ask 2 named answer"],
     ),
     "a typed answer": ([started(output="answer"), *turn("answer a"), *run("a"), result("a")], ["finish answered"]),
+    "a typed answer waits for the other calls": ([started(output="answer"), *turn("answer a", "send b")], ["run b"]),
+    "it is given when they are done": (
+        [started(output="answer"), *turn("answer a", "send b"), *run("b"), result("b")],
+        ["run a"],
+    ),
+    "it is refused if one of them failed": (
+        [started(output="answer"), *turn("answer a", "send b"), *run("b"), result("b", None, error="?")],
+        ["ask 2"],
+    ),
     "one that does not fit": (
         [started(output="answer"), *turn("answer a"), *run("a"), result("a", None, error="?", ran=False)],
         ["ask 2"],

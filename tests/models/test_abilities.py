@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import RunStarted
+from toolspeak.events import RunStarted, TurnStarted
 from toolspeak.models import Endpoint, HttpModel, RetryPolicy, connect
 from toolspeak.outcome import Outcome
 from toolspeak.run import Agent
@@ -181,3 +181,19 @@ def test_the_choice_is_logged(caplog: pytest.LogCaptureFixture):
         "name a dialect if you know a better one, or let toolspeak calibrate measure it"
     )
     assert f"{asked.name}: native dialect, asked the server: it lists tool calls for the model (/props)" in lines
+
+
+def test_the_server_of_a_fallback_is_asked_when_the_fallback_is():
+    with serving() as first, serving() as second:
+        second.plays(plays([calls(("look_up", {"city": "Oslo"})), says("Cold.")], "native"))
+        second.abilities["/props"] = answers(body=LLAMACPP_NEW)
+        retry = RetryPolicy(attempts=1)
+        models = [connect("m", at=f"{server.url}/v1", retry=retry) for server in (first, second)]
+        agent = Agent(models, [look_up])
+        first.plays(answers(503))
+        assert [each.name for each in agent.dialects] == ["python", "python"]
+        outcome = agent.run("How is Oslo?")
+        asked = [(fact.model, fact.dialect) for fact in outcome.facts if isinstance(fact, TurnStarted)]
+        assert asked == [(models[0].name, "python"), (models[1].name, "native"), (models[1].name, "native")]
+        assert outcome.text == "Cold."
+        assert [each.name for each in agent.dialects] == ["python", "native"]

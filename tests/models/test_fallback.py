@@ -131,7 +131,9 @@ def test_a_rate_limit_passes_the_message_on(server: Server, second: Server, capl
     assert stream.outcome.text == "Hallo."
     kinds = [event.kind for event in events if not isinstance(event, TextDelta | RunStarted)]
     assert kinds == ["turn_started", "turn_restarted", "turn_started", "turn_ended", "run_ended"]
-    assert [record.getMessage() for record in caplog.records] == ["turn 1: a:m failed (RateLimited); asking b:m"]
+    (record,) = caplog.records
+    where = f"run {stream.outcome.run_id}, turn 1"
+    assert record.getMessage() == f"{where}: a:m failed (RateLimited); asking b:m"
     assert server.posts[0].body["top_k"] == 3
     assert "top_k" not in second.posts[0].body  # a field that only the first endpoint knows
 

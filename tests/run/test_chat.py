@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import ModelError, ProviderError, RunPaused
+from toolspeak.errors import ModelError, ProviderError, RunPaused, UsageError
 from toolspeak.events import Fact, Limits
 from toolspeak.messages import user
+from toolspeak.models import Request
 from toolspeak.run import Chat, Outcome
-from toolspeak.testing import ScriptedModel, breaks, calls, says
+from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import Context, tool
 
 from .playing import FACES, Agent, awaited, check
@@ -99,19 +100,94 @@ def test_a_run_that_stopped_at_a_limit_is_kept():
     assert chat.dropped == ()
 
 
-def test_a_paused_run_is_not_dropped():
-    @tool(approve=True)
-    def launch() -> str:
-        "Launch it."
-        return "flying"
+@tool(approve=True)
+def launch() -> str:
+    "Launch it."
+    return "flying"
 
-    agent = Agent(ScriptedModel([calls(("launch", {})), says("It flies.")]), [launch])
-    chat = agent.chat()
+
+LAUNCH = [says("Hello."), calls(("launch", {})), says("It flies."), says("To Oslo.")]
+
+
+def pause(chat: Chat[Any]) -> RunPaused:
     with pytest.raises(RunPaused) as paused:
         chat.run("Launch it.")
-    assert (chat.messages, chat.dropped) == ((), ())
-    resumed = agent.resume(paused.value.facts, approvals={paused.value.calls[0].id: True})
-    assert resumed.text == "It flies."
+    return paused.value
+
+
+def resume(runnable: Any, face: str, paused: RunPaused, approved: bool | str = True) -> Outcome[Any]:
+    approvals = {call.id: approved for call in paused.calls}
+
+    async def take_all() -> Outcome[Any]:
+        async with runnable.astream_resume(paused.facts, approvals=approvals) as events:
+            async for _ in events:
+                pass
+        return events.outcome
+
+    match face:
+        case "run":
+            return runnable.resume(paused.facts, approvals=approvals)
+        case "arun":
+            return awaited(runnable.aresume(paused.facts, approvals=approvals))
+        case "stream":
+            with runnable.stream_resume(paused.facts, approvals=approvals) as events:
+                list(events)
+            return events.outcome
+        case _:
+            return awaited(take_all())
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_paused_run_is_resumed_in_its_conversation(face: str):
+    chat = Agent(ScriptedModel(LAUNCH), [launch], system="Be brief.").chat()
+    chat.run("Hello.")
+    before = chat.messages
+    paused = pause(chat)
+    assert (chat.messages, chat.dropped) == (before, ())
+    assert resume(chat, face, paused).text == "It flies."
+    roles = ["system", "user", "assistant", "user", "assistant", "tool", "assistant"]
+    assert [message.role for message in chat.messages] == roles
+    assert check(chat.run("Where to?")).text == "To Oslo."
+    assert chat.messages[: len(before)] == before
+
+
+def test_a_run_may_be_resumed_in_a_conversation_of_another_process():
+    agent = Agent(ScriptedModel(LAUNCH), [launch])
+    chat = agent.chat()
+    chat.run("Hello.")
+    paused = pause(chat)
+    other = agent.chat()  # nothing but the facts was saved
+    assert resume(other, "run", paused, "not today").calls[0].error == "not run: the user did not allow it: not today"
+    assert [message.text for message in other.messages if message.role == "user"] == ["Hello.", "Launch it."]
+
+
+def test_only_the_next_run_of_a_conversation_is_resumed():
+    def answer(request: Request) -> ScriptedReply:
+        wants_launch = request.shown.messages[-1].text == "Launch it."
+        return calls(("launch", {})) if wants_launch else says("Well.")
+
+    chat = Agent(ScriptedModel([answer] * 9), [launch]).chat()
+    paused = pause(chat)
+    chat.run("Never mind.")
+    before = chat.messages
+    with pytest.raises(UsageError, match="not the next one of this conversation"):
+        resume(chat, "run", paused)
+    assert chat.messages == before
+    again = pause(chat)
+    resume(chat, "run", again)
+    with pytest.raises(UsageError, match="not the next one of this conversation"):  # it was resumed already
+        resume(chat, "run", again)
+
+
+def test_a_run_that_failed_is_resumed_in_its_conversation():
+    script: list[Any] = [breaks(ModelError("overloaded"))]
+    chat = Agent(ScriptedModel([lambda request: script.pop() if script else says("Here.")])).chat()
+    with pytest.raises(ModelError) as failed:
+        chat.run("Hello?")
+    assert (chat.messages, len(chat.dropped)) == ((), 1)
+    assert failed.value.outcome is not None
+    assert chat.resume(failed.value.outcome.facts).text == "Here."
+    assert ([message.text for message in chat.messages], chat.dropped) == (["Hello?", "Here."], ())
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -10,10 +10,10 @@ import pytest
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import RunPaused, UsageError
-from toolspeak.events import RunStarted
+from toolspeak.events import Limits, RunStarted
 from toolspeak.messages import system, user
 from toolspeak.run import Agent
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.testing import FakeClock, ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import Context, Toolbox, tool
 
 from .playing import FACES, awaited, left, play, said
@@ -193,3 +193,58 @@ def test_facts_of_an_earlier_release_resume():
     assert (outcome.text, [each.output for each in outcome.calls]) == ("Gone.", ["Oslo", "Oslo is gone"])
     assert system_texts(outcome.messages) == ["Be brief."]
     assert outcome.agent == ""
+
+
+# The time that these functions take
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_the_time_of_a_system_function_counts(is_async: bool):
+    done = threading.Event()
+
+    async def write_later(context: Context[Any]) -> str:
+        await asyncio.sleep(3600)
+        return "Be brief."
+
+    def write(context: Context[Any]) -> str:
+        done.wait()
+        return "Be brief."
+
+    model = ScriptedModel([says("Hello.")])
+    agent = Agent(model, [find], system=write_later if is_async else write, limits=Limits(seconds=0.05))
+    outcome = play(agent)
+    done.set()
+    assert (outcome.stop_reason, model.requests) == ("limit", [])
+    assert outcome.detail == "the run may take 0.05 seconds, and they are over"
+
+
+def test_what_a_system_function_leaves_of_the_time_is_for_the_rest_of_the_run():
+    async def write(context: Context[Any]) -> str:
+        await asyncio.sleep(40)
+        return "Be brief."
+
+    clock = FakeClock()
+    agent = Agent(ScriptedModel([ScriptedReply(text="Hello.", after=30)]), system=write, limits=Limits(seconds=60))
+    assert clock.run(agent.arun("Go.")).stop_reason == "limit"
+    assert clock.seconds == pytest.approx(60, abs=1)
+    assert clock.run(agent.arun("Go.", limits=Limits(seconds=80))).text == "Hello."
+
+
+def test_the_time_in_which_tools_are_chosen_counts():
+    async def choose(context: Context[Any], tools: Toolbox) -> Toolbox:
+        await asyncio.sleep(3600)
+        return tools
+
+    agent = Agent(ScriptedModel([says("Hello.")]), [find], choose_tools=choose, tool_choice="find")
+    outcome = FakeClock().run(agent.arun("Go.", limits=Limits(seconds=60)))
+    assert outcome.stop_reason == "limit"
+    resumed = FakeClock().run(agent.aresume(outcome.facts[:1]))
+    assert (resumed.stop_reason, resumed.messages) == ("limit", outcome.messages)
+
+
+def test_a_timeout_of_the_function_itself_is_its_own_error():
+    async def write(context: Context[Any]) -> str:
+        raise TimeoutError("the prompt server is silent")
+
+    with pytest.raises(TimeoutError, match="the prompt server is silent"):
+        Agent(ScriptedModel([]), system=write, limits=Limits(seconds=60)).run("Go.")

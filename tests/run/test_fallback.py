@@ -8,8 +8,8 @@ import pytest
 
 from toolspeak.errors import EndpointDown, UsageError
 from toolspeak.events import CallReady, Limits, ToolFinished, TurnRestarted, TurnStarted
-from toolspeak.messages import ToolResult
-from toolspeak.models import Request
+from toolspeak.messages import Media, ToolResult, user
+from toolspeak.models import DialectChoice, Request
 from toolspeak.pieces import CallPiece, Piece
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, breaks, calls, says
@@ -108,3 +108,96 @@ def test_each_model_is_asked_in_its_own_dialect():
 def test_an_empty_list_is_refused():
     with pytest.raises(UsageError, match="empty list"):
         Agent([])
+
+
+# What is asked of a fallback before its first request
+
+
+class Unsure(ScriptedModel):
+    """A model whose server must be asked for its dialect, which takes until `answered`, or fails with `error`."""
+
+    def __init__(self, script: Sequence[Any], answered: asyncio.Event, error: Exception | None = None) -> None:
+        super().__init__(script, name="unsure")
+        self._answered, self._error = answered, error
+        self.asked = asyncio.Event()
+        self.dialect_choice = DialectChoice(name="python", reason="a guess", is_guess=True)
+
+    async def choose_dialect(self) -> DialectChoice:
+        self.asked.set()
+        await self._answered.wait()
+        if self._error is not None:
+            raise self._error
+        return DialectChoice(name="json", reason="asked the server")
+
+
+def test_a_fallback_is_asked_for_its_dialect_before_its_first_request():
+    answered = asyncio.Event()
+    answered.set()
+    down = ScriptedModel([breaks(EndpointDown("gone"))] * 2, name="a")
+    unsure = Unsure([says("One."), says("Two.")], answered)
+    outcome = asyncio.run(Agent([down, unsure]).arun("Go."))
+    turns = [(fact.model, fact.dialect) for fact in outcome.facts if isinstance(fact, TurnStarted)]
+    assert (outcome.text, turns) == ("One.", [("a", "native"), ("unsure", "json")])
+    check(outcome)
+    named = asyncio.run(Agent([down, unsure], dialect="typescript").arun("Go."))
+    assert [fact.dialect for fact in named.facts if isinstance(fact, TurnStarted)] == ["typescript", "typescript"]
+
+
+def test_a_run_can_be_cancelled_while_a_fallback_is_asked_for_its_dialect():
+    async def cancel_while_asked() -> Any:
+        unsure = Unsure([says("One.")], asyncio.Event())
+        stream = Agent([ScriptedModel([breaks(EndpointDown("gone"), text="Wel")]), unsure]).astream("Go.")
+
+        async def cancel() -> None:
+            await unsure.asked.wait()
+            stream.cancel()
+
+        cancelling = asyncio.create_task(cancel())
+        async for _ in stream:
+            pass
+        await cancelling
+        return stream.outcome, unsure.requests
+
+    outcome, requests = asyncio.run(cancel_while_asked())
+    assert (outcome.stop_reason, requests) == ("cancelled", [])
+    check(outcome)
+
+
+def test_a_fallback_whose_dialect_cannot_be_asked_for_is_asked_in_the_dialect_that_is_known():
+    answered = asyncio.Event()
+    answered.set()
+    unsure = Unsure([says("One.")], answered, EndpointDown("silent"))
+    outcome = asyncio.run(Agent([ScriptedModel([breaks(EndpointDown("gone"))], name="a"), unsure]).arun("Go."))
+    turns = [(fact.model, fact.dialect) for fact in outcome.facts if isinstance(fact, TurnStarted)]
+    assert (outcome.text, turns) == ("One.", [("a", "native"), ("unsure", "native")])
+
+
+class TextOnly(ScriptedModel):
+    def explain_unsupported(self, media: Media) -> str | None:
+        return f"takes no {media.mime}"
+
+
+PICTURE = user("What is it?", Media(mime="image/png", data=b"x"))
+
+
+def test_a_model_that_cannot_take_an_attachment_is_passed_over():
+    down = ScriptedModel([breaks(EndpointDown("gone"))], name="a")
+    text_only = TextOnly([says("I see nothing.")], name="b")
+    outcome = Agent([down, text_only, ScriptedModel([says("A cat.")], name="c")]).run(PICTURE)
+    assert (outcome.text, text_only.requests) == ("A cat.", [])
+    assert [fact.model for fact in outcome.facts if isinstance(fact, TurnRestarted)] == ["c"]
+    assert Agent([down, text_only]).run("What is it?").text == "I see nothing."
+
+
+def test_if_no_model_is_left_the_error_says_why_each_did_not_answer():
+    down = ScriptedModel([breaks(EndpointDown("gone"))], name="a")
+    with pytest.raises(EndpointDown, match="none of 2 models answered:\n- a: gone\n- b: b takes no image/png"):
+        Agent([down, TextOnly([], name="b")]).run(PICTURE)
+
+
+def test_a_conversation_with_an_attachment_is_not_handed_to_a_model_that_cannot_take_it():
+    expert = Agent(TextOnly([says(""), says("I see nothing.")], name="b"))
+    desk = Agent(ScriptedModel([calls(("expert", {})), says("A cat.")]), [expert.as_handoff("expert", "Knows all.")])
+    outcome = desk.run(PICTURE)
+    assert (outcome.text, outcome.agent) == ("A cat.", "")
+    assert outcome.calls[0].error == "UsageError: b takes no image/png"

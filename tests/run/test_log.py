@@ -31,7 +31,7 @@ def test_a_failing_tool_leaves_its_traceback(function: object, caplog: pytest.Lo
         outcome = Agent(ScriptedModel(script), [function]).run("How is it?")  # pyright: ignore[reportArgumentType]
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert record.getMessage() == f"tool {name} failed ({outcome.calls[1].call.id})"
+    assert record.getMessage() == f"tool {name} failed (call {outcome.calls[1].call.id} of run {outcome.run_id})"
     assert 'return {"Oslo": "cold"}[city]' in caplog.text
     assert outcome.calls[0].exception is None
     assert isinstance(outcome.calls[1].exception, KeyError)
@@ -43,13 +43,13 @@ def test_turns_and_requests_are_logged_without_the_key(caplog: pytest.LogCapture
     with serving() as server, caplog.at_level(logging.DEBUG, logger="toolspeak"):
         server.plays(plays([says("Hello.")]))
         model = connect("m", at=f"{server.url}/v1", key="canary-key", headers={"x-other": "canary-header"})
-        Agent(model, dialect="native").run("My canary-prompt.")
+        run_id = Agent(model, dialect="native").run("My canary-prompt.").run_id
         lines = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "toolspeak"]
         address = f"{server.url}/v1/chat/completions"
-    assert lines[0] == ("INFO", f"turn 1: asking {model.name}, native dialect")
+    assert lines[0] == ("INFO", f"run {run_id}, turn 1: asking {model.name}, native dialect")
     assert lines[1][0] == "DEBUG"
     assert lines[1][1].startswith(f"POST {address}: 200 after 0.")
-    assert lines[2] == ("INFO", "the run has ended (answered) after turn 1")
+    assert lines[2] == ("INFO", f"run {run_id}, turn 1: the run has ended (answered)")
     assert "canary" not in caplog.text
 
 

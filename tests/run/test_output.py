@@ -1,5 +1,6 @@
 """An answer of a type, on every dialect: given as a last call, checked, asked for again a few times."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -14,6 +15,7 @@ from toolspeak.errors import OutputMissing, ProviderError, UsageError
 from toolspeak.events import Limits
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
+from toolspeak.tools import tool
 
 from .playing import FACES, SPOKEN, check, play, said
 
@@ -118,6 +120,70 @@ def test_after_tools_and_after_a_plain_answer(dialect: str):
     assert outcome.output == OSLO
     assert [each.name for each in outcome.calls] == ["look", "final_answer"]
     assert "calling final_answer" in outcome.messages[-3].text
+
+
+def fail(what: str) -> str:
+    "Look something up that is not there."
+    raise KeyError(what)
+
+
+REFUSED = "not taken: another call in the same message failed"
+
+
+@pytest.mark.parametrize("dialect", SPOKEN)
+@pytest.mark.parametrize("answer_is_first", [True, False])
+def test_an_answer_beside_other_calls_waits_for_them(answer_is_first: bool, dialect: str):
+    order: list[str] = []
+
+    async def look_slowly(what: str) -> str:
+        "Look something up."
+        await asyncio.sleep(0.01)
+        order.append(what)
+        return "709000 people"
+
+    class Noted(Place):
+        def model_post_init(self, context: object) -> None:
+            order.append("answer")
+
+    together = [("look_slowly", {"what": "Oslo"}), GIVEN]
+    model = ScriptedModel([calls(*(reversed(together) if answer_is_first else together))])
+    outcome = play(Agent(model, [look_slowly], dialect=dialect), output=Noted)
+    assert (outcome.output.name, order[0], len(model.requests)) == ("Oslo", "Oslo", 1)
+
+
+@pytest.mark.parametrize("dialect", SPOKEN)
+@pytest.mark.parametrize("other", [("fail", {"what": "Oslo"}), ("look", {"wat": "Oslo"})])
+def test_an_answer_beside_a_call_that_failed_is_not_taken(other: tuple[str, dict[str, str]], dialect: str):
+    first = ("final_answer", {"name": "Oslo", "people": 1})
+    script = [calls(("look", {"what": "Oslo"}), other, first), calls(GIVEN)]
+    outcome = play(Agent(ScriptedModel(script), [look, fail], dialect=dialect), output=Place)
+    assert outcome.output == OSLO
+    refused = [made for made in outcome.calls if made.error and made.error.startswith(REFUSED)]
+    assert [made.name for made in refused] == ["final_answer"]
+    assert REFUSED in said(outcome)
+
+
+def test_an_answer_beside_a_call_that_was_not_allowed_is_not_taken():
+    delete = tool(look, name="delete", approve=True)
+    script = [calls(GIVEN, ("delete", {"what": "Oslo"})), calls(GIVEN)]
+    outcome = play(Agent(ScriptedModel(script), [delete], approve=lambda call: "no"), output=Place)
+    assert [made.error for made in outcome.calls] == [
+        "not taken: another call in the same message failed. Look at what it says first, and then give the answer again",
+        "not run: the user did not allow it: no",
+        None,
+    ]
+
+
+def test_an_answer_that_another_call_refers_to_does_not_wait_for_that_call():
+    text = '```python\nx = final_answer(name="Oslo", people=709000)\ny = look(x)\nfail(y)\n```'
+    outcome = play(Agent(ScriptedModel([says(text)]), [look, fail], dialect="python"), output=Place)
+    assert outcome.output == OSLO
+
+
+def test_calls_beyond_a_limit_do_not_spoil_the_answer_before_them():
+    script = [calls(GIVEN, ("look", {"what": "Oslo"}))]
+    assert play(Agent(ScriptedModel(script), [look], parallel_tool_calls=False), output=Place).output == OSLO
+    assert play(Agent(ScriptedModel(script), [look], limits=Limits(calls=1)), output=Place).output == OSLO
 
 
 @pytest.mark.parametrize("dialect", SPOKEN)

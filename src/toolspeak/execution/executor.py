@@ -64,7 +64,7 @@ class Executor:
             turn: The number of the turn.
             done: Called once with the result.
         """
-        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions)
+        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe(call))
         try:
             tool = self._find_tool(call.name)
             context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn)
@@ -86,6 +86,12 @@ class Executor:
             running.run_in_thread(function)
         return running
 
+    def _describe(self, call: ToolCall) -> str:
+        """Describe a call for the log. A tool that takes a `Context` may have failed for want of deps."""
+        lacks_deps = self._deps is None and call.name in self.toolbox and self.toolbox[call.name].takes_context
+        run = f" of run {self._run_id}" if self._run_id else ""
+        return f"call {call.id}{run}{', which has no deps' if lacks_deps else ''}"
+
     def _find_tool(self, name: str) -> Tool[..., Any]:
         if name not in self.toolbox:
             raise _UnknownTool(explain_unknown_tool(name, self.toolbox.names))
@@ -106,12 +112,14 @@ class RunningCall:
         pool: ThreadPool,
         tasks: set[asyncio.Task[None]],
         exceptions: dict[str, BaseException],
+        description: str,
     ) -> None:
         self._call = call
         self._done: ResultCallback | None = done
         self._pool = pool
         self._tasks = tasks
         self._exceptions = exceptions
+        self._description = description
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
         self._context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
@@ -203,7 +211,7 @@ class RunningCall:
         is_cancelled = isinstance(raised.error, asyncio.CancelledError)
         if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
             self._exceptions[self._call.id] = raised.error
-            LOG.warning("tool %s failed (%s)", self._call.name, self._call.id, exc_info=raised.error)
+            LOG.warning("tool %s failed (%s)", self._call.name, self._description, exc_info=raised.error)
         self.finish(make_result(self._call.id, raised))
 
     def finish(self, result: ToolResult) -> None:

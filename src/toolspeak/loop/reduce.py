@@ -36,6 +36,7 @@ from toolspeak.tools import output_text
 MAX_SHOWN_CHARS = 65_536
 """Characters of a result that a model is shown, where its tool has no limit of its own."""
 
+_NOT_STARTED: tuple[Stage, ...] = ("waiting", "awaiting_approval", "approved")
 
 MAX_EMPTY_MESSAGES = 1
 """How often in a row the model is asked again after a message without text and calls."""
@@ -248,6 +249,7 @@ def _ask_again(state: State, note: str) -> State:
 
 def _close_turn(state: State) -> State:
     """Once every call of an ended message has its result, add the results to the history; the model is next."""
+    state = _refuse_early_answer(state)
     calls = state.turn.calls
     is_closed = len(state.history) > state.turn.history_start + 1
     if state.turn.is_open or is_closed or not calls or any(each.result is None for each in calls.values()):
@@ -275,6 +277,22 @@ def _close_turn(state: State) -> State:
         failed_turns=0 if ran else state.failed_turns + 1,
     )
     return state if state.successor is None else _hand_over(state, state.successor)
+
+
+def _refuse_early_answer(state: State) -> State:
+    """Refuse the typed answer if another call of its message failed: the model did not know that when it answered."""
+    output = state.run.output if state.run else None
+    if state.turn.is_open or not output:
+        return state
+    others = [each.result for each in state.turn.calls.values() if each.key.tool != output]
+    if not any(result is not None and result.error not in (None, *_BEYOND_LIMIT) for result in others):
+        return state
+    pending = [each for each in state.turn.calls.values() if each.key.tool == output and each.stage in _NOT_STARTED]
+    return _refuse_calls(state, pending, words.ANSWER_TOO_EARLY) if pending else state
+
+
+_BEYOND_LIMIT = (words.ONE_AT_A_TIME, words.OUT_OF_CALLS)
+"""Errors of calls that came after the last one that was allowed, and so say nothing about those before them."""
 
 
 def _hand_over(state: State, fact: HandedOver) -> State:
@@ -345,8 +363,7 @@ def _interrupt(state: State, fact: Interrupted) -> State:
     state = replace(state, interruption=fact, model_is_next=False)
     if state.turn.is_open:  # the message is ended first, with the parts that have arrived
         return state
-    not_started = ("waiting", "awaiting_approval", "approved")
-    waiting = [each for each in state.turn.calls.values() if each.stage in not_started]
+    waiting = [each for each in state.turn.calls.values() if each.stage in _NOT_STARTED]
     return _close_turn(_refuse_calls(state, waiting, words.RUN_STOPPED))
 
 

@@ -1,7 +1,8 @@
 """Which calls of a turn can start now.
 
-A call waits for the calls whose results it refers to. A sequential call waits for all calls before it, and all calls
-after it wait for it. A call that needs approval, because of its tool or because it is quoted, waits for the approval.
+A call waits for the calls whose results it refers to, and the typed answer for all other calls. A sequential call waits
+for all calls before it, and all calls after it wait for it. A call that needs approval, because of its tool or because
+it is quoted, waits for the approval.
 While the message is still arriving, only calls that change nothing may start: the rest of the message might still turn
 out to be reasoning, or be cut off.
 """
@@ -52,7 +53,7 @@ def _can_start(state: State, entry: CallState) -> bool:
     needs_approval = _needs_approval(state, entry)
     if state.turn.is_open and (spec is None or spec.effect != "read" or spec.sequential or needs_approval):
         return False
-    if _waits_for_results(state, entry):
+    if _waits_for_results(state, entry) or _answers_too_early(state, entry):
         return False
     # A call with a broken reference needs no approval: it starts, and fails with the reason.
     return not needs_approval or entry.stage == "approved" or _resolve(state, entry) is None
@@ -66,6 +67,21 @@ def _needs_approval(state: State, entry: CallState) -> bool:
 def _waits_for_results(state: State, entry: CallState) -> bool:
     calls = state.turn.calls
     return any(call_id in calls and calls[call_id].result is None for call_id in entry.depends_on)
+
+
+def _answers_too_early(state: State, entry: CallState) -> bool:
+    """Whether a call gives the typed answer while others of its message, which do not wait for it, have no result."""
+    calls = state.turn.calls
+    if state.run is None or entry.key.tool != state.run.output or len(calls) == 1:
+        return False
+    waiting_ids = {entry.id}  # this call, and all that wait for it
+    for each in calls.values():  # a call refers to earlier ones only
+        if waiting_ids.intersection(each.depends_on):
+            waiting_ids.add(each.id)
+    return any(
+        each.result is None and each.id not in waiting_ids and each.key.tool != entry.key.tool
+        for each in calls.values()
+    )
 
 
 def _resolve(state: State, entry: CallState) -> ToolCall | None:

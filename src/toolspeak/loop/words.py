@@ -14,6 +14,9 @@ EFFECT_UNKNOWN = (
 ONE_AT_A_TIME = "not run: make only one call in a message; call it again if it is still needed"
 NO_TOOLS_NOW = "not run: no calls are allowed now; answer in plain words"
 OUT_OF_CALLS = "not run: this run may not make any more calls"
+ANSWER_TOO_EARLY = (
+    "not taken: another call in the same message failed. Look at what it says first, and then give the answer again"
+)
 EMPTY_MESSAGE = "Your message had no text and no call. Answer now in plain words, or make a call."
 NOT_ALLOWED = "not run: the user did not allow it"
 

@@ -4,20 +4,19 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack, cast, overload
 
-from toolspeak.dialects import DIALECTS, Dialect
+from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
+from toolspeak.events import AUTO, Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
-from toolspeak.log import LOG
 from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
-from toolspeak.models.dialect_choice import GUESS_CURE, choose_model_dialect, get_dialect_choice
 from toolspeak.outcome import Outcome
+from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.chat import Chat
 from toolspeak.run.conversation import replace_system
+from toolspeak.run.deadline import interrupt_late_run, wait_within
 from toolspeak.run.driver import Approver, Driver
-from toolspeak.run.fallback import pair_sampling
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
@@ -32,13 +31,13 @@ from toolspeak.run.inputs import (
     build_toolbox,
     check_callback,
     check_chooser,
+    check_deps,
     check_limits,
     check_prices,
     check_sampling,
     check_system,
     check_system_text,
     check_timeout,
-    find_dialect,
     find_start,
     refuse_unknown_options,
 )
@@ -158,9 +157,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self.output = output
         self._answer = None if output is None else Output(output)
         self.choose_tools = check_chooser(choose_tools)
-        self._is_dialect_given = dialect != "auto"
-        self._dialect = find_dialect(dialect, self.model)
-        self._other_dialects = tuple(find_dialect(dialect, each) for each in self.models[1:])
+        self._dialects = AgentModels(self.models, dialect)
         self.system = check_system(system)
         self.tool_choice: Choice = tool_choice if choose_tools else build_choice(tool_choice, self.toolbox)
         self.parallel_tool_calls = parallel_tool_calls
@@ -177,41 +174,25 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     @property
     def dialect(self) -> Dialect:
         """How the model writes calls. For `"auto"`, it may change with the first run, if a server must be asked."""
-        return self._dialect if self._is_dialect_given else find_dialect("auto", self.model)
+        return self._dialects.dialects[0]
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
-        """The dialects of all models. Only of the first one, a server may be asked for it."""
-        return (self.dialect, *self._other_dialects)
+        """The dialects of all models; for `"auto"`, as far as they are known."""
+        return self._dialects.dialects
 
     @property
     def dialect_choice(self) -> DialectChoice:
         """The dialect as far as it is known, and why it was chosen. Nothing is sent."""
-        if self._is_dialect_given:
-            return DialectChoice(name=self._dialect.name, reason="given with the agent")
-        return get_dialect_choice(self.model)
+        return self._dialects.choice
 
     async def choose_dialect(self) -> DialectChoice:
         """Return the dialect of the next run, and why it was chosen.
 
         With `"auto"`, the server of a model of which nothing is known is asked once whether it supports native tool
-        calls. Each run does this before its first request.
+        calls. Each run does this before its first request, and before the first request to another of its models.
         """
-        return self.dialect_choice if self._is_dialect_given else await choose_model_dialect(self.model)
-
-    async def _choose_and_log_dialect(self) -> Dialect:
-        choice = await self.choose_dialect()
-        cure = f"; {GUESS_CURE}" if choice.is_guess else ""
-        LOG.info("%s: %s dialect, %s%s", self.model.name, choice.name, choice.reason, cure)
-        return find_dialect(choice.name, self.model)
-
-    def _kept_dialect(self, started: RunStarted | HandedOver | None) -> Dialect | None:
-        """Return the dialect of an earlier run on the same model, which its continuation keeps; None without one."""
-        if self._is_dialect_given:
-            return self._dialect
-        if started is None or started.model != self.model.name or started.dialect not in DIALECTS:
-            return None
-        return find_dialect(started.dialect, self.model)
+        return await self._dialects.choose()
 
     def chat(self, messages: Sequence[Message] = ()) -> Chat[T_co]:
         """Begin a conversation, in which each run goes on from the one before."""
@@ -284,10 +265,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         run = driver.state.run
         if run is not None:
             check_prices(run.limits, self.models)
+        check_attachments(self.model, driver.state.history)
         answer = [driver.toolbox[run.output]] if run is not None and run.output else []
         deps = self.deps if context.deps is None else context.deps
         tools = await self._find_tools(Context(deps=deps, run_id=context.run_id))
-        dialect = self._kept_dialect(handed) or await self._choose_and_log_dialect()
+        dialect = await self._dialects.choose_first(handed)
         toolbox = Toolbox([*tools, *answer])
         successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
         successor.approve = successor.approve or driver.approve
@@ -331,28 +313,34 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         limits = check_limits(options.get("limits") or self.limits)
         check_prices(limits, self.models)
         if self.choose_tools is None:
+            check_deps(self.toolbox, self._find_deps(options))
             self._first_choice(options, self.toolbox, answer)
         run_id = secrets.token_hex(8)
 
-        async def begin() -> tuple[Driver, Sequence[Fact]]:
+        async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)
             toolbox = await self._find_tools(context)
-            dialect = self._kept_dialect(earlier) or await self._choose_and_log_dialect()
+            dialect = await self._dialects.choose_first(earlier)
+            return toolbox, dialect, await self._set_system(messages, context)
+
+        async def begin() -> tuple[Driver, Sequence[Fact]]:
+            unasked = self.toolbox, self.dialect, messages
+            (toolbox, dialect, opening), is_late = await wait_within(limits, ask_before_start(), unasked)
             started = RunStarted(
                 run_id=run_id,
                 model=self.model.name,
                 dialect=dialect.name,
                 in_text=dialect.in_text,
                 has_approver=self._find_approver(outer) is not None,
-                messages=await self._set_system(messages, context),
-                choice=self._first_choice(options, toolbox, answer),
+                messages=opening,
+                choice=AUTO if is_late else self._first_choice(options, toolbox, answer),
                 parallel=self.parallel_tool_calls,
                 limits=limits,
                 output=None if answer is None else answer.tool.name,
                 tools=_add_answer(toolbox, answer).specs,
             )
             driver = self._build_driver(run_id, _add_answer(toolbox, answer), dialect, options, watched, outer=outer)
-            return driver, [started]
+            return driver, [started, interrupt_late_run(limits)] if is_late else [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
 
@@ -364,6 +352,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         output: Any = None,
         output_optional: bool = False,
         watched: bool = True,
+        on_end: Callable[[Outcome[Any]], None] | None = None,
         outer: OuterCall | None = None,
     ) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
@@ -372,17 +361,20 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
         check_prices(started.limits, self.models)
+        if self.choose_tools is None:
+            check_deps(self.toolbox, self._find_deps(options))
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
-            toolbox = _add_answer(await self._find_tools(context), answer)
-            dialect = self._kept_dialect(started) or await self._choose_and_log_dialect()
+            chosen, is_late = await wait_within(started.limits, self._find_tools(context), self.toolbox)
+            toolbox = _add_answer(chosen, answer)
+            dialect = await self._dialects.choose_first(started)
             driver = self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
             await restore_handoffs(driver, toolbox, facts, context)
-            return driver, first
+            return driver, [*first, interrupt_late_run(started.limits)] if is_late else first
 
-        return AgentRun(begin, answer, output_optional=output_optional, facts=facts)
+        return AgentRun(begin, answer, output_optional=output_optional, facts=facts, on_end=on_end)
 
     def _find_answer(self, output: Any) -> Output | None:
         """Return the typed answer of a run: the one that the run was given, or the agent's own."""
@@ -397,9 +389,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
     async def _find_tools(self, context: Context[Any]) -> Toolbox:
         """Return the tools of a run."""
-        if self.choose_tools is None:
-            return self.toolbox
-        return build_toolbox(await call_function(self.choose_tools, context, self.toolbox))
+        chosen = self.toolbox
+        if self.choose_tools is not None:
+            chosen = build_toolbox(await call_function(self.choose_tools, context, self.toolbox))
+        check_deps(chosen, context.deps)
+        return chosen
 
     async def _set_system(self, messages: tuple[Message, ...], context: Context[Any]) -> tuple[Message, ...]:
         """Return the conversation with what the `system` function returns, if the agent has one."""
@@ -426,13 +420,13 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         *,
         outer: OuterCall | None = None,
     ) -> Driver:
-        dialects = (dialect, *self._other_dialects)
+        models = self._dialects.pair(dialect, self.sampling)
         return Driver(
-            pair_sampling(tuple(zip(self.models, dialects, strict=True)), self.sampling),
+            models,
             toolbox.specs,
             Executor(toolbox, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
             facts=facts,
-            stream=watched or self._gains_by_streaming(toolbox, dialects),
+            stream=watched or self._gains_by_streaming(toolbox, [each.dialect for each in models]),
             approve=self._find_approver(outer),
             record=options.get("record"),
             publish=None if outer is None else outer.publish,

@@ -20,7 +20,7 @@ from toolspeak.run.chain_run import ChainRun, PlannedStep
 from toolspeak.run.chain_steps import ChainOutcome, LlmStep, PromptStep, Step, ToolStep, TransformStep
 from toolspeak.run.driver import Approver
 from toolspeak.run.graph import GraphStep, draw_flowchart
-from toolspeak.run.inputs import Choice, Tools, build_choice, build_toolbox, check_limits
+from toolspeak.run.inputs import Choice, Tools, build_choice, build_toolbox, check_deps, check_limits
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Toolbox
 
@@ -166,6 +166,7 @@ class Chain:
         """Build a run that has not begun. All steps are checked before any is taken."""
         if not self._steps:
             raise UsageError("the chain has no steps; add some: .prompt(…), .llm(…), .tool(…), .transform(…)")
+        check_deps(self._toolbox, self._deps)
         plan = [self._plan_step(step) for step in self._steps]
         return ChainRun(plan, Executor(self._toolbox, deps=self._deps, timeout=TOOL_TIMEOUT_SECONDS), values)
 

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolspeak.events import RunStarted
+from toolspeak.errors import UsageError
+from toolspeak.events import Fact, RunStarted
 from toolspeak.messages import Message, Thinking
 from toolspeak.outcome import Outcome
+from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T_co
 
@@ -13,14 +15,14 @@ if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
 
 
-class Chat(Runnable[T_co]):
+class Chat(Runnable[T_co], Resumable[T_co]):
     """A conversation: each run goes on from the messages of the one before.
 
     Its methods take what those of the agent take; `messages` come after those of the conversation.
 
     Only a run that was answered becomes a part of the conversation. If the endpoint failed, or the run was stopped
     before the model wrote anything, the conversation stays as it was, so that the prompt can be given again. A run that
-    is paused for an approval is neither kept nor dropped: `agent.resume` continues it.
+    is paused for an approval is neither kept nor dropped: `resume` continues it, and then its messages are kept.
 
     Attributes:
         agent: The agent that answers.
@@ -55,10 +57,46 @@ class Chat(Runnable[T_co]):
             earlier=self._earlier,
         )
 
+    def prepare_resume(
+        self,
+        facts: Sequence[Fact],
+        options: ResumeOptions,
+        *,
+        output: Any = None,
+        output_optional: bool = False,
+        watched: bool = True,
+    ) -> AgentRun[Any]:
+        """Build a run of the conversation that goes on from its facts and has not begun.
+
+        Raises:
+            UsageError: The run went on from other messages than those that the conversation has now.
+        """
+        started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
+        if started is not None and not _is_continued(self.messages, started.messages):
+            raise UsageError(
+                "the run is not the next one of this conversation, which has other messages now; resume it with "
+                "agent.chat(messages).resume(…), with the messages that the conversation had before the run"
+            )
+        return self.agent.prepare_resume(
+            facts,
+            options,
+            output=output,
+            output_optional=output_optional,
+            watched=watched,
+            on_end=self._remember,
+        )
+
     def _remember(self, outcome: Outcome[Any]) -> None:
         self.messages, self.dropped = extend_conversation(self.messages, outcome)
         if not self.dropped:
             self._earlier = next((fact for fact in outcome.facts if isinstance(fact, RunStarted)), None)
+
+
+def _is_continued(messages: tuple[Message, ...], longer: tuple[Message, ...]) -> bool:
+    """Whether a run that began with `longer` goes on from `messages`. System prompts may change between runs."""
+    before = [message for message in messages if message.role != "system"]
+    after = [message for message in longer if message.role != "system"]
+    return len(after) > len(before) and after[: len(before)] == before
 
 
 def extend_conversation(

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import RunPaused
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
@@ -29,7 +28,6 @@ from toolspeak.events import (
     NestedDelta,
     NestedFact,
     RunEnded,
-    RunStarted,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
@@ -58,9 +56,11 @@ from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Request, find_model_cost
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.conversation import build_id_prefix, replace_system
+from toolspeak.run.deadline import schedule_deadline
 from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids
-from toolspeak.run.inbox import Inbox, ModelFailed, PiecesArrived
-from toolspeak.run.receiving import receive_message
+from toolspeak.run.inbox import FallbackReady, Inbox, ModelFailed, PiecesArrived
+from toolspeak.run.receiving import prepare_fallback, receive_message
+from toolspeak.run.results import build_pause
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
@@ -128,7 +128,7 @@ class Driver:
         self.approve = approve
         self._record = record
         self._publish = publish
-        self._inbox: Inbox[Fact | PiecesArrived | ModelFailed] = Inbox()
+        self._inbox: Inbox[Fact | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
         self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
@@ -143,9 +143,14 @@ class Driver:
         self._speaker: HandedOver | None = None
         self._paused_inside: dict[str, tuple[ToolCall, ...]] = {}
 
-    async def batches(self, first: Sequence[Fact]) -> AsyncGenerator[list[Event]]:
-        """Drive the run from its first new facts to its end; yield its events in the order in which they happened."""
-        deadline = self._set_deadline(first)
+    async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
+        """Drive the run from its first new facts to its end; yield its events in the order in which they happened.
+
+        Args:
+            first: The first new facts.
+            began: When the run began, by the clock of the event loop: its deadline is counted from then on.
+        """
+        deadline = schedule_deadline((*self.facts, *first), began, self._inbox.put)
         self._follow_speaker()
         try:
             for fact in first:
@@ -158,7 +163,7 @@ class Driver:
                 if self.state.ended is not None:
                     return
                 if self._awaiting_approval or self._has_paused_inside():
-                    raise self._pause()
+                    raise build_pause(self._awaiting_approval, tuple(self.facts))
                 for item in await self._inbox.take():
                     self._handle(item)
         finally:
@@ -187,7 +192,7 @@ class Driver:
         if self._publish is not None:
             self._publish(event)
 
-    def _handle(self, item: Fact | PiecesArrived | ModelFailed) -> None:
+    def _handle(self, item: Fact | PiecesArrived | ModelFailed | FallbackReady) -> None:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
             return
         if isinstance(item, PiecesArrived):
@@ -196,6 +201,9 @@ class Driver:
         elif isinstance(item, ModelFailed):
             if self._is_open(item.request):
                 self._handle_failure(item.error)
+        elif isinstance(item, FallbackReady):
+            if self._is_open(item.request) and self.state.interruption is None:
+                self._apply(item.restarted)
         else:
             self._apply(item)
         if self._stream_stopped and self.state.turn.is_open and self._reader is not None:
@@ -209,14 +217,22 @@ class Driver:
     def _handle_failure(self, error: Exception) -> None:
         """Discard the message that broke off and let another model be asked, or end the run if none is left."""
         failed, turn = self._models.current.model.name, self.state.turn
-        if self.state.interruption is None and self._models.pass_on(error):
+        if self.state.interruption is None and self._models.pass_on(error, self.state.history):
             model = self._models.current.model.name
-            LOG.warning("turn %d: %s failed (%s); asking %s", turn.number, failed, type(error).__name__, model)
+            LOG.warning("%s: %s failed (%s); asking %s", self._place(turn.number), failed, type(error).__name__, model)
             self._discarded_ids |= find_call_ids(self.facts)
-            self._apply(TurnRestarted(turn=turn.number, failed=failed, reason=str(error), model=model))
+            restarted = TurnRestarted(turn=turn.number, failed=failed, reason=str(error), model=model)
+            if self._models.current.choose_dialect is None:
+                self._apply(restarted)
+            else:
+                self._start_task(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
             return
         self.error = self._models.build_error() if self.state.interruption is None else error
         self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
+
+    def _place(self, turn: int) -> str:
+        """Return which run and turn a message of the log is about."""
+        return f"run {self.state.run.run_id if self.state.run else ''}, turn {turn}"
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""
@@ -265,13 +281,13 @@ class Driver:
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
-                LOG.info("the run has ended (%s) after turn %d", reason, self.state.turn.number)
+                LOG.info("%s: the run has ended (%s)", self._place(self.state.turn.number), reason)
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
         self._follow_speaker()
-        model, dialect, sampling = self._models.current
-        LOG.info("turn %d: asking %s, %s dialect", action.turn, model.name, dialect.name)
+        model, dialect, sampling, _ = self._models.current
+        LOG.info("%s: asking %s, %s dialect", self._place(action.turn), model.name, dialect.name)
         self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
         state, speaker = self.state, self.state.speaker
         specs = tuple(state.specs.values())
@@ -341,15 +357,6 @@ class Driver:
                 self.error = error
                 self._inbox.put(Interrupted(cause="cancelled", detail=f"the approval failed: {format_error(error)}"))
 
-    def _pause(self) -> RunPaused:
-        names = ", ".join(call.name for call in self._awaiting_approval)
-        return RunPaused(
-            f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "
-            "and go on with agent.resume(facts, approvals={…})",
-            self._awaiting_approval,
-            tuple(self.facts),
-        )
-
     # Handing over
 
     @property
@@ -415,14 +422,6 @@ class Driver:
         return True
 
     # The end
-
-    def _set_deadline(self, first: Sequence[Fact]) -> asyncio.TimerHandle | None:
-        started = next((fact for fact in (*self.facts, *first) if isinstance(fact, RunStarted)), None)
-        seconds = started.limits.seconds if started else None
-        if seconds is None:
-            return None
-        late = Interrupted(cause="deadline", detail=f"the run may take {seconds:g} seconds, and they are over")
-        return asyncio.get_running_loop().call_later(seconds, self._inbox.put, late)
 
     def _complete_facts(self) -> None:
         """Bring the run to its end, without waiting for anything, if the caller has stopped driving it."""

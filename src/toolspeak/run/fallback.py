@@ -3,36 +3,45 @@
 A run stays with the model that answered last. If that model fails, the others are asked in the order of the list, from
 the next one on and around its end, each of them once for a message. Only an outage or a rate limit passes a message on:
 a request that an endpoint refuses (a wrong key, an unknown model, a conversation that is too long) has a cause that
-somebody must mend, and that another model would only hide.
+somebody must mend, and that another model would only hide. A model that cannot take an attachment of the conversation
+is not asked.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import EndpointDown, ModelError, RateLimited, StreamInterrupted
+from toolspeak.errors import EndpointDown, ModelError, RateLimited, StreamInterrupted, UsageError
 from toolspeak.events import CallReady, CallStarted, Fact, TurnStarted
-from toolspeak.models import Model, Sampling
+from toolspeak.messages import Message
+from toolspeak.models import Model, Sampling, check_attachments
 
 OUTAGES = (EndpointDown, RateLimited, StreamInterrupted)
 """The errors after which another model is asked."""
 
 
 class AnsweringModel(NamedTuple):
-    """A model of an agent, with the dialect in which it is asked and how its answers are sampled."""
+    """A model of an agent, with the dialect in which it is asked and how its answers are sampled.
+
+    Attributes:
+        model: The model.
+        dialect: The dialect, as far as it is known.
+        sampling: How answers are sampled.
+        choose_dialect: Asks the server of the model for the dialect before the first request; None if it is known.
+    """
 
     model: Model
     dialect: Dialect
     sampling: Sampling
+    choose_dialect: Callable[[], Awaitable[Dialect]] | None = None
 
 
-def pair_sampling(models: Sequence[tuple[Model, Dialect]], sampling: Sampling) -> tuple[AnsweringModel, ...]:
-    """Give each model its sampling. Fields that only one endpoint knows are for the first model alone."""
-    plain = replace(sampling, extra=None)
-    return tuple(
-        AnsweringModel(model, dialect, plain if place else sampling) for place, (model, dialect) in enumerate(models)
-    )
+class _Failure(NamedTuple):
+    """Why a model did not answer; a model that was passed over was not even asked."""
+
+    model: str
+    error: Exception
+    was_asked: bool = True
 
 
 class ModelRotation:
@@ -43,9 +52,9 @@ class ModelRotation:
     """
 
     def __init__(self, models: Sequence[AnsweringModel]) -> None:
-        self._models = tuple(models)
+        self._models = list(models)
         self._place = 0
-        self._failures: list[tuple[str, Exception]] = []  # of the message that is asked for now
+        self._failures: list[_Failure] = []  # of the message that is asked for now
 
     @property
     def current(self) -> AnsweringModel:
@@ -55,26 +64,45 @@ class ModelRotation:
         """Note that the message is there: for the next one, every model may be asked again."""
         self._failures.clear()
 
-    def pass_on(self, error: Exception) -> bool:
-        """Note that the current model failed. Whether another model can be asked, which is then the current one."""
-        self._failures.append((self.current.model.name, error))
-        if not isinstance(error, OUTAGES) or len(self._failures) >= len(self._models):
+    def pass_on(self, error: Exception, messages: Sequence[Message]) -> bool:
+        """Note that the current model failed. Whether another model can be asked, which is then the current one.
+
+        Args:
+            error: Why the current model failed.
+            messages: What the next model is asked; a model that cannot take their attachments is passed over.
+        """
+        self._failures.append(_Failure(self.current.model.name, error))
+        if not isinstance(error, OUTAGES):
             return False
-        self._place = (self._place + 1) % len(self._models)
-        return True
+        while len(self._failures) < len(self._models):
+            self._place = (self._place + 1) % len(self._models)
+            try:
+                check_attachments(self.current.model, messages)
+            except UsageError as unsupported:
+                self._failures.append(_Failure(self.current.model.name, unsupported, was_asked=False))
+            else:
+                return True
+        return False
+
+    async def choose_dialect(self) -> None:
+        """Ask the server of the current model for its dialect, if the dialect is not known."""
+        place, current = self._place, self.current
+        if current.choose_dialect is not None:
+            dialect = await current.choose_dialect()
+            self._models[place] = current._replace(dialect=dialect, choose_dialect=None)
 
     def build_error(self) -> Exception:
         """Return the error that ends the run: the one failure, or one error that names each model and its reason."""
         failures, self._failures = self._failures, []
-        last = failures[-1][1]
         if len(failures) == 1:
-            return last
-        kinds = {type(error) for _, error in failures}
+            return failures[0].error
+        asked = [failure.error for failure in failures if failure.was_asked]
+        kinds, last = {type(error) for error in asked}, asked[-1]
         error_class = type(last) if len(kinds) == 1 or not isinstance(last, OUTAGES) else ModelError
-        reasons = "".join(f"\n- {name}: {error}" for name, error in failures)
-        failure = error_class(f"none of {len(failures)} models answered:{reasons}")
-        failure.__cause__ = last
-        return failure
+        reasons = "".join(f"\n- {failure.model}: {failure.error}" for failure in failures)
+        error = error_class(f"none of {len(failures)} models answered:{reasons}")
+        error.__cause__ = last
+        return error
 
 
 def find_call_ids(facts: Sequence[Fact]) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from toolspeak._frozen import frozen
+from toolspeak.events import TurnRestarted
 from toolspeak.pieces import Piece
 
 T = TypeVar("T")
@@ -24,6 +25,14 @@ class ModelFailed:
 
     request: int
     error: Exception
+
+
+@frozen
+class FallbackReady:
+    """The dialect of the model that is asked next is known. The `request`-th request of the run broke off."""
+
+    request: int
+    restarted: TurnRestarted
 
 
 class Inbox(Generic[T]):

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias, TypedDict, cast
+from typing import Any, TypeAlias, TypedDict, cast, get_args
 
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
@@ -122,6 +122,17 @@ def check_prices(limits: Limits, models: Sequence[Model]) -> None:
         f"Limits(cost={limits.cost!r}): the price of {', '.join(unknown)} is unknown, so that the limit could not be "
         f"kept{cure}"
     )
+
+
+def check_deps(tools: Iterable[Tool[..., Any]], deps: Any) -> None:
+    """Refuse a tool that needs deps in its `Context`, if the run has none."""
+    needing = None if deps is not None else next((tool for tool in tools if tool.deps_type is not None), None)
+    if needing is not None:
+        kind = needing.deps_type
+        name = kind.__name__ if isinstance(kind, type) and not get_args(kind) else inspect.formatannotation(kind)
+        raise UsageError(
+            f"{needing.name} takes deps (Context[{name}]), and the run has none; give deps=… to the agent or to the run"
+        )
 
 
 def check_model(model: Any) -> Model:

@@ -1,13 +1,19 @@
-"""Receiving the message of a model: its pieces, or why they stopped, go into the inbox of the driver."""
+"""Receiving the message of a model: its pieces, or why they stopped, go into the inbox of the driver.
+
+Before another model is asked for a message that broke off, its server may have to be asked for the dialect.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from toolspeak.errors import EndpointDown, ModelError, ProviderError, StreamInterrupted, UsageError
+from toolspeak.events import TurnRestarted
+from toolspeak.log import LOG
 from toolspeak.models import Model, Request
 from toolspeak.pieces import Answer, Piece
-from toolspeak.run.inbox import ModelFailed, PiecesArrived
+from toolspeak.run.fallback import ModelRotation
+from toolspeak.run.inbox import FallbackReady, ModelFailed, PiecesArrived
 
 
 async def receive_message(
@@ -40,3 +46,23 @@ async def receive_message(
         failure = error_class(f"{model.name} failed: {type(error).__name__}: {error}")
         failure.__cause__ = error
         put(ModelFailed(request=number, error=failure))
+
+
+async def prepare_fallback(
+    models: ModelRotation, restarted: TurnRestarted, number: int, put: Callable[[FallbackReady], None]
+) -> None:
+    """Ask the server of the model that is asked next for its dialect, and put into the inbox that the model is ready.
+
+    If that fails, the model is asked in the dialect that is known so far.
+
+    Args:
+        models: The models of the run.
+        restarted: The fact that the message is asked for again.
+        number: Which request of the run broke off, from 1.
+        put: Adds an item to the inbox.
+    """
+    try:
+        await models.choose_dialect()
+    except Exception as error:
+        LOG.warning("%s could not be asked for its dialect", restarted.model, exc_info=error)
+    put(FallbackReady(request=number, restarted=restarted))

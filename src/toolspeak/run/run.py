@@ -121,11 +121,12 @@ class AgentRun(Run[Outcome[T]]):
             raise LimitReached(
                 f"agents call agents {MAX_AGENT_DEPTH} deep, which has no end; let a tool answer by itself"
             )
+        began = asyncio.get_running_loop().time()
         driver, first = await self._build()
         self._driver = driver
         if self._stopped:
             driver.cancel()
-        events = driver.batches(first)
+        events = driver.batches(first, began)
         try:
             async for batch in events:
                 yield batch

@@ -130,7 +130,7 @@ def build_agent_tool(
             raise UsageError(f"{name}: the prompt function returned {type(text).__name__}, not a text or a message")
         return await _run_agent(agent, name, text, context, ask)
 
-    _copy_signature(write, ask, None if own_context else CONTEXT_NAME)
+    _copy_signature(write, ask, None if own_context else _find_context_type(agent))
     ask.__annotations__["return"] = str if agent.output is None else agent.output
     return Tool(ask, name=name, description=description, effect=effect, approve=approve, timeout=timeout)
 
@@ -139,14 +139,20 @@ def _take_prompt(prompt: str) -> str:
     return prompt
 
 
-def _copy_signature(source: Callable[..., Any], target: Callable[..., Any], context_name: str | None) -> None:
-    """Give `target` the signature of `source`, with a parameter more for the `Context` if a name for it is given."""
+def _find_context_type(agent: "Agent[Any]") -> Any:
+    """Return the type of the `Context` that the tool of an agent takes, with the deps that the agent's tools need."""
+    needed = [] if agent.deps is not None else [tool.deps_type for tool in agent.toolbox if tool.deps_type is not None]
+    return Context[needed[0]] if needed else Context
+
+
+def _copy_signature(source: Callable[..., Any], target: Callable[..., Any], context_type: Any) -> None:
+    """Give `target` the signature of `source`, with a parameter more for the `Context` if a type for it is given."""
     signature = inspect.signature(source)
     parameters = list(signature.parameters.values())
     hints = get_type_hints(source, include_extras=True)
-    if context_name is not None:
-        parameters.append(inspect.Parameter(context_name, inspect.Parameter.KEYWORD_ONLY, default=None))
-        hints[context_name] = Context
+    if context_type is not None:
+        parameters.append(inspect.Parameter(CONTEXT_NAME, inspect.Parameter.KEYWORD_ONLY, default=None))
+        hints[CONTEXT_NAME] = context_type
     target.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportFunctionMemberAccess] (any function has it)
     target.__annotations__ = hints
     target.__doc__ = source.__doc__

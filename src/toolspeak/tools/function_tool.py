@@ -147,6 +147,16 @@ class Tool(Generic[P, R]):
     def name(self) -> str:
         return self.spec.name
 
+    @property
+    def takes_context(self) -> bool:
+        """Whether the function has a parameter for the `Context` of the run."""
+        return self._signature.context is not None
+
+    @property
+    def deps_type(self) -> Any:
+        """The type of the deps that the function needs in its `Context`; None if it needs none or does not say."""
+        return self._signature.deps_type
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 

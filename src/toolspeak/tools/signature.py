@@ -9,8 +9,8 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -51,12 +51,23 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The signature of a callable. `context` is the name or the position of the parameter that the run fills."""
+    """The signature of a callable.
+
+    Attributes:
+        name: The name of the tool.
+        docstring: The docstring.
+        parameters: The parameters that the model fills.
+        context: The name or the position of the parameter that the run fills with its `Context`.
+        deps_type: The type of the deps in that `Context`; None if it is not said, or if there need be none.
+        returns: The annotation of what the callable returns.
+        is_async: Whether calling it gives a coroutine.
+    """
 
     name: str
     docstring: str | None
     parameters: tuple[Parameter, ...]
     context: str | int | None
+    deps_type: Any
     returns: Any
     is_async: bool
 
@@ -77,6 +88,7 @@ def read_signature(function: Callable[..., Any], name: str | None = None) -> Sig
     hints = _read_hints(bare, label)
     parameters: list[Parameter] = []
     context: str | int | None = None
+    deps_type: Any = None
     for parameter in signature.parameters.values():
         if parameter.name in bound:
             continue
@@ -85,11 +97,18 @@ def read_signature(function: Callable[..., Any], name: str | None = None) -> Sig
             if context is not None:
                 raise UsageError(f"{label}: {parameter.name!r} is a second Context; a tool can have only one")
             context = len(parameters) if parameter.kind is parameter.POSITIONAL_ONLY else parameter.name
+            deps_type = _find_deps_type(hint)
         else:
             parameters.append(_read_parameter(parameter, hint, label))
     _refuse_same_keys(parameters, label)
     return Signature(
-        label, _get_docstring(bare), tuple(parameters), context, hints.get("return", NO_DEFAULT), _is_async(bare)
+        name=label,
+        docstring=_get_docstring(bare),
+        parameters=tuple(parameters),
+        context=context,
+        deps_type=deps_type,
+        returns=hints.get("return", NO_DEFAULT),
+        is_async=_is_async(bare),
     )
 
 
@@ -151,6 +170,18 @@ def _is_context(hint: Any) -> bool:
     if get_origin(hint) in (Union, UnionType):
         return any(_is_context(option) for option in get_args(hint))
     return hint is Context or get_origin(hint) is Context
+
+
+def _find_deps_type(hint: Any) -> Any:
+    """Return `Deps` of the hint `Context[Deps]`; None if there is none, or if it allows None."""
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    if get_origin(hint) is not Context:
+        return None
+    (deps,) = get_args(hint)
+    allows_none = deps in (Any, object, NoneType) or isinstance(deps, TypeVar)
+    is_optional = get_origin(deps) in (Union, UnionType) and NoneType in get_args(deps)
+    return None if allows_none or is_optional else deps
 
 
 def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Parameter:

@@ -1,0 +1,43 @@
+"""`Limits.seconds`: how long a run may take, from its beginning on, with all that is asked before its first request."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from toolspeak.events import Fact, Interrupted, Limits, RunStarted
+
+T = TypeVar("T")
+
+
+def schedule_deadline(
+    facts: Sequence[Fact], began: float, put: Callable[[Interrupted], None]
+) -> asyncio.TimerHandle | None:
+    """Call `put` when the time of a run is over; return the timer, or None if the run may take any time.
+
+    Args:
+        facts: The facts of the run so far, with its limits.
+        began: When the run began, by the clock of the event loop.
+        put: Called with the fact that the time is over.
+    """
+    started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
+    if started is None or started.limits.seconds is None:
+        return None
+    deadline = began + started.limits.seconds
+    return asyncio.get_running_loop().call_at(deadline, put, interrupt_late_run(started.limits))
+
+
+async def wait_within(limits: Limits, work: Awaitable[T], otherwise: T) -> tuple[T, bool]:
+    """Wait for `work` as long as a run may take. Return its value and False, or `otherwise` and True if it is late."""
+    timeout = asyncio.timeout(limits.seconds)
+    try:
+        async with timeout:
+            return await work, False
+    except TimeoutError:
+        if not timeout.expired():  # what the work raised by itself
+            raise
+        return otherwise, True
+
+
+def interrupt_late_run(limits: Limits) -> Interrupted:
+    """Return the fact that a run has taken all the time that it may take."""
+    return Interrupted(cause="deadline", detail=f"the run may take {limits.seconds or 0:g} seconds, and they are over")
