@@ -22,7 +22,7 @@ _COLUMNS = """
     (SELECT total(turns) FROM ts_runs WHERE conversation = c.conversation)
 """
 
-# `ts_texts` has an index of runs only, so the texts of a conversation are found by its runs; CROSS JOIN keeps the order.
+# `ts_texts` has an index of runs only, so the texts of a conversation are found by runs; CROSS JOIN keeps this order.
 _TEXTS = "ts_runs r CROSS JOIN ts_texts t ON t.run_id = r.run_id"
 _OCCURS = f"EXISTS (SELECT 1 FROM {_TEXTS} WHERE r.conversation = c.conversation AND instr(t.folded, ?))"  # noqa: S608 (no text of users)
 
@@ -39,7 +39,7 @@ class ConversationEntry:
         model: The model that answered last.
         options: The options that are remembered with it, as JSON data.
         runs: How many prompts it has.
-        turns: How many answers of the model it has, those with calls included.
+        turns: How many answers of the model it has, those with calls included and those that broke off not.
     """
 
     id: str
