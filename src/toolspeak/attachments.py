@@ -52,7 +52,7 @@ def image(source: AttachmentSource, *, mime: str | None = None) -> Media:
     Raises:
         UsageError: The file is missing, too large or not an image.
     """
-    media = _attach(source, None, mime, "image")
+    media = attach(source, mime=mime, label=_label("image", source))
     if media.mime == UNKNOWN_TYPE and media.data is None:  # most addresses of images do not end in a type
         return Media(mime="image/*", url=media.url, name=media.name)
     if not media.mime.startswith("image/"):
@@ -77,29 +77,46 @@ def file(source: AttachmentSource, *, name: str | None = None, mime: str | None 
     Raises:
         UsageError: The file is missing or too large, or a text file is not in UTF-8 or UTF-16.
     """
-    return _attach(source, name, mime, "file")
+    return attach(source, name=name, mime=mime, label=_label("file", source))
 
 
-def _attach(source: object, name: str | None, mime: str | None, function: str) -> Media:
+def attach(source: object, *, label: str, name: str | None = None, mime: str | None = None) -> Media:
+    """Return a file to send with a message, as `file` does.
+
+    Args:
+        source: The path, the address or the bytes of the file.
+        label: How the user gave the source, for errors: `file('x.pdf')`, or `-a x.pdf` on the command line.
+        name: The name that the model sees; by default that of the path or the address.
+        mime: The type, where neither the content nor the name shows it.
+
+    Raises:
+        UsageError: As for `file`.
+    """
     if isinstance(source, bytes):
         return _from_bytes(_check_size(source, name or "the attachment"), name, mime)
     if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
         name = name or unquote(urlsplit(source).path.rpartition("/")[2]) or None
         return Media(mime=mime or _type_of_name(name), url=source, name=name)
     if not isinstance(source, str | os.PathLike):
-        raise UsageError(f"{function}(…) takes a path, an address or bytes, not {type(source).__name__}")
+        raise UsageError(f"{label} takes a path, an address or bytes, not {type(source).__name__}")
     path = Path(cast("str | os.PathLike[str]", source))
-    return _from_bytes(_read(path, function), name or path.name, mime)
+    return _from_bytes(_read(path, label), name or path.name, mime)
 
 
-def _read(path: Path, function: str) -> bytes:
+def _label(function: str, source: object) -> str:
+    if not isinstance(source, str | os.PathLike):
+        return f"{function}(…)"
+    return f"{function}({os.fspath(cast('str | os.PathLike[str]', source))!r})"
+
+
+def _read(path: Path, label: str) -> bytes:
     try:
         with path.open("rb") as opened:
             data = opened.read(MAX_ATTACHMENT_BYTES + 1)
             size = max(len(data), os.fstat(opened.fileno()).st_size)
     except (OSError, ValueError) as error:  # a path may hold a character that no path can
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise UsageError(f"{function}({str(path)!r}): {reason[:1].lower()}{reason[1:]}") from None
+        raise UsageError(f"{label}: {reason[:1].lower()}{reason[1:]}") from None
     _check_size(data, path.name, size)
     return data
 

@@ -63,7 +63,7 @@ def test_run_attaches_standard_input(desk: Path, server: Server):
 def test_what_cannot_be_sent_is_refused_before_the_request(desk: Path, server: Server):
     server.plays(plays([says("A cat.")]))
     code, out, err = toolspeak(desk, server, "run", "?", "-a", "dog.png")
-    assert (code, out, err) == (2, "", "toolspeak: file('dog.png'): no such file or directory\n")
+    assert (code, out, err) == (2, "", "toolspeak: -a dog.png: no such file or directory\n")
     code, out, err = toolspeak(desk, server, "run", "?", "-a", "cat one.png", model="gpt-oss-20b")
     assert (code, out) == (2, "")
     assert err.endswith(":gpt-oss-20b takes no images, only text: cat one.png cannot be sent to it\n")
@@ -78,7 +78,7 @@ def test_chat_sends_an_attachment_once(desk: Path, server: Server):
     assert code == 0, err
     assert out.splitlines()[0] == "attached to your next message: notes.txt (text/plain, 13 bytes)"
     assert "attached to your next message: cat one.png (image/png, 16 bytes)\n" in out
-    assert "file('dog.png'): no such file or directory\n" in out
+    assert "/attach dog.png: no such file or directory\n" in out
     assert out.count("goes with your next message: notes.txt") == 2
     assert sent(server, 0) == [{"type": "text", "text": "?"}, NOTES, IMAGE]
     assert sent(server, 1) == "Really?"

@@ -52,6 +52,14 @@ FACTS: list[tuple[float, Fact]] = [
 ]
 
 
+def test_a_picture_makes_no_folder(folder: Path):
+    with pytest.raises(UsageError, match=r"agent\.svg: there is no folder "):
+        draw(str(folder / "sky.py"), lambda: "local", folder / "new" / "agent.svg")
+    assert not (folder / "new").exists()
+    draw(str(folder / "sky.py"), lambda: "local", folder / "agent.svg")
+    assert (folder / "agent.svg").exists()
+
+
 def test_a_run_as_a_sequence_diagram():
     assert format_mermaid(build_diagram([TimedFact(fact, at) for at, fact in FACTS])).splitlines() == [
         "sequenceDiagram",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -141,14 +142,46 @@ def test_tools_of_the_settings_are_those_of_the_present_settings(folder: Path, s
 
 
 def test_there_is_nothing_to_continue(folder: Path, server: Server):
-    done = toolspeak(folder, "run", "Why?", "-c")
-    assert done.returncode == 2
-    assert "there is no conversation to continue" in done.stderr
     server.plays(plays([says("One.")]))
+    ask(folder, server, "1?")
     ask(folder, server, "1?")
     done = toolspeak(folder, "run", "Why?", "--conversation", "zzz")
     assert done.returncode == 2
     assert "there is no conversation 'zzz'; toolspeak log lists them" in done.stderr
+    assert toolspeak(folder, "log", "delete", "--before", "2999-01-01", "--yes").returncode == 0
+    done = toolspeak(folder, "run", "Why?", "-c")
+    assert (done.returncode, done.stderr) == (2, "toolspeak: there is no conversation to continue: the log is empty\n")
+
+
+def test_a_conversation_that_is_open_elsewhere_is_not_continued(folder: Path, server: Server):
+    server.plays(plays([says("One."), says("Two.")]))
+    with terminal(folder, "chat", "--model", f"{server.url}/v1#scripted") as screen:
+        screen.reply("1?")
+        screen.wait_for("One.")
+        screen.wait_for_prompt("You:")
+        for command in (("run", "2?", "-c"), ("chat", "-c")):
+            done = toolspeak(folder, *command)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "(1?) is still open in another terminal: end it there, or continue another one with " in done.stderr
+        screen.signal(signal.SIGKILL)
+        screen.wait_for_exit()
+    assert toolspeak(folder, "run", "2?", "-c").stdout == "Two.\n"
+    assert len(listed(folder)) == 1
+
+
+def test_a_conversation_can_be_continued_by_one_process_at_a_time(folder: Path, server: Server):
+    server.plays(plays([says("One."), says("Two.")]))
+    ask(folder, server, "1?")
+    with terminal(folder, "chat", "-c") as screen:
+        screen.wait_for_prompt("You:")
+        assert "is still open in another terminal" in toolspeak(folder, "run", "2?", "-c").stderr
+        screen.reply("/clear")
+        screen.reply("1?")
+        screen.wait_for("One.")
+        screen.wait_for_prompt("You:")
+        old, new = sorted(listed(folder), key=lambda entry: entry["created"])
+        assert toolspeak(folder, "run", "2?", "--conversation", old["id"]).stdout == "Two.\n"
+        assert toolspeak(folder, "run", "2?", "--conversation", new["id"]).returncode == 2
 
 
 def test_a_chat_is_kept_and_continued_in_a_terminal(folder: Path, server: Server):
@@ -215,13 +248,26 @@ def test_the_list_fits_a_terminal(folder: Path, server: Server):
         assert line.endswith("…")
 
 
-def test_without_a_log_the_list_is_empty(folder: Path):
-    done = toolspeak(folder, "log")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    done = toolspeak(folder, "log", "show", "abc")
-    assert done.returncode == 2
-    assert "there is no log yet: " in done.stderr
-    assert not log_file(folder).exists()
+@pytest.mark.parametrize(
+    "command",
+    ["log", "log --json", "log search x", "log show", "log show abc", "log delete abc", "run Why? -c", "chat -c"],
+)
+def test_without_a_log_every_command_says_the_same(folder: Path, command: str):
+    done = toolspeak(folder, *command.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    where = log_file(folder)
+    assert done.stderr == (
+        f"toolspeak: there is no log yet; toolspeak run and chat write it to {where}, unless log = false\n"
+    )
+    assert not where.parent.exists()
+
+
+def test_a_turn_without_an_answer_is_not_counted(folder: Path, server: Server):
+    server.plays(answers(401, {"error": {"message": "no such key"}}))
+    assert toolspeak(folder, "run", "1?", "--model", f"{server.url}/v1#scripted").returncode == 3
+    server.plays(plays([says("One.")]))
+    assert toolspeak(folder, "run", "1?", "-c").returncode == 0
+    assert [(entry["prompts"], entry["turns"]) for entry in listed(folder)] == [(1, 1), (1, 0)]
 
 
 # One conversation

@@ -106,6 +106,7 @@ def test_why_prints_the_text_with_marks_that_need_no_colours():
         'malformed  │ {"name": "get_wether", "arguments": {}}',
         "           └ get_wether, after the token <tool_call> of hermes, qwen: there is no tool 'get_wether'",
         "           └ hint to the model: The tools are: get_weather, list_cities.",
+        "           └ did you mean get_weather?",
         "skipped    │ </tool_call>",
         "prose      │ Observation:",
         "made up    │  -3",
@@ -131,6 +132,25 @@ def test_why_prints_the_same_as_json():
         "calls": [{"place": 0, "name": "get_weather", "arguments": {"city": "Oslo"}}],
         "repairs": [{"repair": "syntax", "at": 19}],
     }
+
+
+def test_why_names_what_the_tools_do_not_take():
+    text = '{"name": "get_weather", "arguments": {"cty": "Oslo"}}\n{"name": "list_city", "arguments": {}}\n'
+    done = run("parse", "--why", "--tools", WEATHER, given=text)
+    assert [line.strip() for line in done.stdout.splitlines()] == [
+        'call       │ {"name": "get_weather", "arguments": {"cty": "Oslo"}}',
+        '└ get_weather(cty="Oslo"), at the beginning of a line',
+        "└ not valid: get_weather: city: missing; needs string",
+        "└ not valid: get_weather: cty: no such key; did you mean city?",
+        'prose      │ {"name": "list_city", "arguments": {}}',
+        "└ there is no tool 'list_city'",
+        "└ did you mean list_cities?",
+    ]
+    spans = json.loads(run("parse", "--why", "--json", "--tools", WEATHER, given=text).stdout)["spans"]
+    assert [span.get("problems") for span in spans if span["kind"] == "call"] == [
+        ["get_weather: city: missing; needs string", "get_weather: cty: no such key; did you mean city?"]
+    ]
+    assert [span["near_tools"] for span in spans if "near_tools" in span] == [["list_cities"]]
 
 
 def test_why_shows_no_control_characters():

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,8 +37,42 @@ def test_config_shows_each_setting_and_where_it_came_from(tmp_path: Path):
 
 
 def test_config_as_json(tmp_path: Path):
-    done = toolspeak(tmp_path, "config", "--json")
-    assert json.loads(done.stdout)["model"] == {"value": "local", "origin": "default"}
+    (tmp_path / "toolspeak.toml").write_text(
+        'tools = ["a.py"]\nlog = false\n[endpoints.work]\nbase_url = "http://h/v1"\nkey_env = "WORK_KEY"\n'
+    )
+    endpoint = {"base_url": "http://h/v1", "api": "openai", "key_env": "WORK_KEY", "dialect": None, "model": None}
+    expected: dict[str, Any] = {
+        "model": "local",
+        "dialect": None,
+        "tools": [],
+        "approve": "ask",
+        "log": True,
+        "limits.turns": 10,
+        "limits.calls": None,
+        "limits.tokens": None,
+        "limits.seconds": 2.5,
+        "limits.repeats": 3,
+        "limits.concurrent": 8,
+        "local.threads": None,
+        "local.context": 8192,
+        "local.slots": 1,
+        "local.keep_minutes": 5.0,
+    }
+    variables = {"TOOLSPEAK_LIMITS_SECONDS": "2.5", "WORK_KEY": "very secret"}
+    untrusted = json.loads(toolspeak(tmp_path, "config", "--json", **variables).stdout)
+    (ignored,) = untrusted.pop("ignored")
+    assert {name: setting["value"] for name, setting in untrusted.items()} == expected
+    assert untrusted["limits.seconds"]["origin"] == "environment variable TOOLSPEAK_LIMITS_SECONDS"
+    given = {
+        "tools": [str(tmp_path / "a.py")],
+        "log": False,
+        "endpoints.work": {**endpoint, "key_set": ignored["settings"]["endpoints.work"]["key_set"]},
+    }
+    assert ignored["settings"] == given
+    printed = toolspeak(tmp_path, "config", "--json", "--trust-project", **variables).stdout
+    trusted = {name: setting["value"] for name, setting in json.loads(printed).items()}
+    assert trusted == {**expected, **given, "endpoints.work": {**endpoint, "key_set": True}}
+    assert "very secret" not in printed
 
 
 def test_config_explains_a_model(tmp_path: Path):
@@ -54,6 +89,12 @@ def test_config_explains_a_model(tmp_path: Path):
         "key\tset\tthe environment variable WORK_KEY",
         f"dialect\ttypescript\tthe setting endpoints.work.dialect ({where})",
     ]
+    done = toolspeak(
+        tmp_path, "config", "--model", "work", "--json", "--trust-project", WORK_KEY="secret", TOOLSPEAK_DIALECT="json"
+    )
+    shown = json.loads(done.stdout)
+    assert shown["key"] == {"value": True, "origin": "the environment variable WORK_KEY"}
+    assert shown["dialect"]["value"] == "typescript"  # that of the endpoint is more specific
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,10 @@ def at(server: Server) -> list[str]:
 
 
 def run(
-    folder: Path, server: Server, *arguments: str, stdin: str | None = "", **variables: str
+    folder: Path, server: Server, *arguments: str, stdin: str | None = "", model: str = "", **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolspeak.cli", "run", *arguments, *at(server)]
+    chosen = ["--model", model] if model else at(server)
+    command = [sys.executable, "-m", "toolspeak.cli", "run", *arguments, *chosen]
     env = environment(folder, **variables)
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=25, input=stdin)
 
@@ -111,6 +112,32 @@ def test_the_first_line_names_the_dialect_that_the_server_supports(folder: Path,
     assert done.returncode == 0
     assert ":scripted · native dialect · 4 tools\n" in done.stderr
     assert len(server.posts[0].body["tools"]) == 4
+
+
+def test_a_guessed_dialect_is_named_as_one_only_where_it_matters(folder: Path, server: Server):
+    server.plays(plays([says("Cold.")]))
+    done = run(folder, server, "How is Oslo?")
+    assert ":scripted · python dialect · no tools\n" in done.stderr
+    done = run(folder, server, "How is Oslo?", "--tools", "sky.py")
+    assert (
+        "python dialect (a guess for an unknown model; --dialect or toolspeak calibrate settles it) · 4" in done.stderr
+    )
+
+
+def test_the_dialect_of_an_endpoint_wins_over_that_of_all_models(folder: Path, server: Server):
+    server.plays(plays([says("Cold.")]))
+    own = folder / ".config" / "toolspeak" / "config.toml"
+    own.parent.mkdir(parents=True)
+    endpoints = [f'[endpoints.{name}]\nbase_url = "{server.url}/v1"\n' for name in ("plain", "own")]
+    own.write_text('dialect = "json"\n' + endpoints[0] + endpoints[1] + 'dialect = "typescript"\n')
+    for model, arguments, dialect in (
+        ("plain:x", [], "json"),
+        ("own:x", [], "typescript"),
+        ("own:x", ["--dialect", "python"], "python"),
+        ("plain:x", ["--dialect", "auto"], "python"),
+    ):
+        done = run(folder, server, "How is Oslo?", *arguments, model=model)
+        assert f"{model} · {dialect} dialect · no tools\n" in done.stderr
 
 
 def test_options_that_are_left_out_come_from_the_settings(folder: Path, server: Server):
@@ -197,8 +224,9 @@ def failing(status: int) -> Act:
         (plays([calls(("weather", {"city": "Oslo"}))] * 9), [], 1, "stopped (loop)"),
         (failing(401), [], 3, "no such key"),
         (streams(BEGINNING, ending="close", framed=False), [], 3, "toolspeak: "),
-        (plays(LAUNCH), [], 4, "paused: launch needs approval"),
-        (plays(LAUNCH), ["--approve", "ask"], 4, "paused: launch needs approval"),
+        (plays(LAUNCH), [], 4, "paused: launch needs approval, and nobody can be asked here; to allow it, run this "
+         "again with --approve always; to decide in a terminal, go on with toolspeak chat -c\n"),
+        (plays(LAUNCH), ["--approve", "ask", "--no-log"], 4, "run this again with --approve always\n"),
         (plays(LAUNCH), ["--approve", "always"], 0, '→ V2 is flying'),
         (plays(LAUNCH), ["--approve", "never"], 0, "launch was refused: calls of this tool are refused here"),
     ],

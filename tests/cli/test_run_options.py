@@ -107,16 +107,19 @@ def test_a_template_brings_its_prompt_and_its_options(folder: Path, server: Serv
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-t", "absent"], "there is no template 'absent'; there are: needy, wrong"),
+        (["-t", "absent"], "there is no template 'absent'; there are: needy, open, wrong"),
         (["-t", "../config"], "there is no template '../config'"),
         (["-t", "needy"], "the template needy needs who; write -p who=…"),
         (["-t", "needy", "-p", "x=1"], "the template needy has no parameter 'x'; its parameters: who"),
         (["-t", "wrong"], "a template has no 'sistem'; did you mean system?"),
+        (["-t", "open"], "the template open needs input; give it as the prompt, or pipe it into the command"),
+        (["-t", "open", " "], "the template open needs input; "),
         (["-p", "x=1"], "-p is for a template; name it with -t"),
     ],
 )
 def test_wrong_templates_are_refused(folder: Path, server: Server, arguments: list[str], message: str):
     write_template(folder, "needy", 'prompt = "Greet $who."')
+    write_template(folder, "open", 'prompt = "Review this: $input"')
     write_template(folder, "wrong", 'sistem = "x"')
     done = run(folder, server, *arguments)
     assert done.returncode == 2

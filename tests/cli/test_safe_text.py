@@ -103,7 +103,7 @@ def test_nothing_that_is_drawn_is_unsafe(one: str, two: str):
     malformed = CallMalformed(call_id=one, name=one, reason=two, hint=one, raw=two)
     spec = ToolSpec(name="go", description=one, parameters={"properties": {"a": {"description": two, "default": one}}})
     rejected = IgnoredSettings(where=one, reason=two)
-    untrusted = IgnoredSettings(where=one, reason="it is not trusted", rows=((two, one),))
+    untrusted = IgnoredSettings(where=one, reason="it is not trusted", values={two: one})
     configured = Settings(model=one, tools=(two,), origins={"model": two}, ignored=(rejected, untrusted))
     box = Toolbox([], skipped=[Skipped(name=one, reason=two)])
     content = MessageContent(calls=(CallReady(call=call),), malformed=(malformed,), text=one, thinking=two)
@@ -111,7 +111,7 @@ def test_nothing_that_is_drawn_is_unsafe(one: str, two: str):
         tools.render_skipped(box),
         tools._render_tool(spec),  # pyright: ignore[reportPrivateUsage] (drawn by render_tools)
         parse.render_content(content),
-        config.render_table(configured),
+        config.SettingsReport(configured).render_table(),
         *why.explain_calls([TurnStarted(turn=1), CallReady(call=call), malformed]),
         one,
         f"[bold]{two}",
@@ -119,7 +119,7 @@ def test_nothing_that_is_drawn_is_unsafe(one: str, two: str):
     assert unsafe(shown) == []
     record = logging.LogRecord("x", logging.INFO, "", 0, "GET %s", (one,), None)
     lines = [
-        config.format_lines(configured),
+        config.SettingsReport(configured).format_lines(),
         format_arguments(call),
         format_call_line(call),
         format_result(ToolResult(call_id="a", output=one)),

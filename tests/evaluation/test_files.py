@@ -32,7 +32,7 @@ WHOLE = RecordedAnswer(
 )
 
 
-@pytest.mark.parametrize("name", ["prompts.jsonl", "new/prompts.jsonl.gz"])
+@pytest.mark.parametrize("name", ["prompts.jsonl", "prompts.jsonl.gz"])
 def test_prompts(tmp_path: Path, name: str):
     path = tmp_path / name
     assert write_prompts(path, make_trials(SUITE, ["python", "json"]), render_qwen) == 4
@@ -42,6 +42,13 @@ def test_prompts(tmp_path: Path, name: str):
         "own/single/python/é", "own/none/python/b", "own/single/json/é", "own/none/json/b",
     ]  # fmt: skip
     assert written[0] == {"id": TRIAL.id, "prompt": render_qwen(TRIAL.render()), "shown": TRIAL.prompt_hash()}
+
+
+def test_a_folder_is_not_made_unasked(tmp_path: Path):
+    path = tmp_path / "new" / "prompts.jsonl"
+    with pytest.raises(UsageError, match=r"prompts\.jsonl: there is no folder "):
+        write_prompts(path, make_trials(SUITE, ["python"]), render_qwen)
+    assert not path.parent.exists()
 
 
 def test_answers_made_elsewhere(tmp_path: Path):

@@ -69,13 +69,13 @@ def home(tmp_path: Path) -> Iterator[Path]:
         unnamed = '[endpoints.unnamed]\nbase_url = "http://127.0.0.1:9/v1"\n'
         own = tmp_path / ".config" / "toolspeak" / "config.toml"
         own.parent.mkdir(parents=True)
-        own.write_text(there + more + unnamed)
+        own.write_text('dialect = "json"\n' + there + more + unnamed)
         yield tmp_path
 
 
 def test_it_serves_what_is_configured_until_ctrl_c(home: Path):
     with serving(home) as (url, line, process):
-        assert line == f"{url}/v1 serves there (typescript), nowhere (native); Ctrl-C stops it\n"
+        assert line == f"{url}/v1 serves there (typescript), nowhere (json); Ctrl-C stops it\n"
         with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
             assert [each.id for each in client.models.list()] == ["there", "nowhere"]
             asks: dict[str, Any] = {"messages": [{"role": "user", "content": QUESTION}], "tools": OPENAI_TOOLS}

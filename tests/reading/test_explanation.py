@@ -61,8 +61,9 @@ def test_letter_by_letter_the_spans_are_the_same(record):
     for letter in text:
         reader.feed(letter)
     reader.close()
+    spans = [replace(span, repairs=()) for span in trace.spans(text)]
     whole = explain(text, specs).spans
-    assert [replace(span, repairs=()) for span in trace.spans(text)] == [replace(span, repairs=()) for span in whole]
+    assert spans == [replace(span, repairs=(), near_tools=(), problems=()) for span in whole]
 
 
 @settings(deadline=None, max_examples=200)
@@ -124,6 +125,15 @@ def test_a_refused_call_says_why_and_what_to_write():
         Refusal(name="get_wether", reason="there is no tool 'get_wether'", hint="The tools are: get_weather."),
     )
     assert span.unknown_tools == ("get_wether",)
+    assert span.near_tools == ("get_weather",)
+
+
+def test_arguments_that_the_tool_does_not_take_are_named():
+    [span] = explain('get_weather(cty="Oslo")', [WEATHER]).spans
+    assert (span.kind, span.problems) == (
+        "call",
+        ("get_weather: city: missing; needs string", "get_weather: cty: no such key; did you mean city?"),
+    )
 
 
 def test_an_object_that_names_no_tool_is_prose_that_says_so():

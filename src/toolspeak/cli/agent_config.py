@@ -42,6 +42,7 @@ class AgentConfig:
     """The configuration of an agent. Commands such as `/model` replace it by a changed copy.
 
     Attributes:
+        dialect: The dialect that the user named for this conversation; None to take that of the settings.
         targets: Where the tools come from, if the user named it; empty if the settings did.
     """
 
@@ -65,7 +66,7 @@ class AgentConfig:
         agent = Agent(
             find_model(self.model, configured=self.settings, keep_warm=True),
             self.toolbox,
-            dialect=self.dialect or "auto",
+            dialect=self._choose_dialect(),
             system=self.system,
             tool_choice=self.tool_choice,
             limits=self.limits,
@@ -76,6 +77,10 @@ class AgentConfig:
             portal.call(agent.choose_dialect())
         return agent
 
+    def _choose_dialect(self) -> str:
+        chosen = find_chosen_dialect(self.dialect, self.model, self.settings)
+        return chosen.name if chosen else "auto"
+
     @property
     def is_missing_weights(self) -> bool:
         """Whether the model is the embedded one and its weights are not on this machine."""
@@ -84,10 +89,10 @@ class AgentConfig:
 
 def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
     """Merge the options of a command with the settings."""
-    limits, dialect = settings.limits, find_chosen_dialect(options.dialect, settings)
+    limits = settings.limits
     return AgentConfig(
         model=options.model or settings.model,
-        dialect=dialect.name if dialect else None,
+        dialect=options.dialect,
         system=options.system,
         tool_choice=_parse_tool_choice(options.tool_choice),
         limits=limits if options.max_turns is None else replace(limits, turns=options.max_turns),
@@ -99,11 +104,16 @@ def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
     )
 
 
-def find_chosen_dialect(option: str | None, settings: Settings) -> DialectChoice | None:
-    """Return the dialect that the user chose, by the option or in the settings; None if it is left to the model."""
+def find_chosen_dialect(option: str | None, model: str, settings: Settings) -> DialectChoice | None:
+    """Return the dialect that the user chose; None if it is left to the model.
+
+    The more specific choice wins: the option, then the setting of the model's endpoint, which the model knows itself,
+    then the setting for all models.
+    """
     if option:
         return DialectChoice(name=option, reason="the option --dialect")
-    if settings.dialect:
+    endpoint = settings.endpoints.get(model.partition(":")[0])
+    if settings.dialect and not (endpoint and endpoint.dialect):
         return DialectChoice(name=settings.dialect, reason=f"the setting dialect ({settings.origin('dialect')})")
     return None
 

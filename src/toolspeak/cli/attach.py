@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from toolspeak.attachments import file
+from toolspeak.attachments import attach
 from toolspeak.cli.prompt import PipeReader
 from toolspeak.cli.safe_text import escape_line
 from toolspeak.messages import Media
@@ -13,12 +13,20 @@ STANDARD_INPUT = "-"
 
 def load_attachments(sources: Iterable[str]) -> tuple[Media, ...]:
     """Load attachments from paths and addresses, and from standard input for `-`."""
-    return tuple(file(PipeReader().read()) if each == STANDARD_INPUT else load_attachment(each) for each in sources)
+    return tuple(
+        attach(PipeReader().read(), label="-a -") if each == STANDARD_INPUT else load_attachment(each, f"-a {each}")
+        for each in sources
+    )
 
 
-def load_attachment(source: str) -> Media:
-    """Load an attachment from a path, in which `~` is the home folder, or from an address."""
-    return file(str(Path(source).expanduser()) if source.startswith("~") else source)
+def load_attachment(source: str, label: str) -> Media:
+    """Load an attachment from a path, in which `~` is the home folder, or from an address.
+
+    Args:
+        source: The path or the address.
+        label: How the user gave it, for errors.
+    """
+    return attach(str(Path(source).expanduser()) if source.startswith("~") else source, label=label)
 
 
 def describe_attachment(media: Media) -> str:

@@ -1,38 +1,76 @@
 """`toolspeak config`: the settings and their origins."""
 
 import json
+import sys
 from collections.abc import Iterable
+from typing import Protocol
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from toolspeak.cli.safe_text import escape_line
+from toolspeak.cli.safe_text import SafeConsole, escape_line, write_output
+from toolspeak.cli.user_files import log_path
 from toolspeak.settings import SettingRow, Settings, cache_folder, user_file
 from toolspeak.settings.values import UNTRUSTED
 
 
-def format_json(settings: Settings) -> str:
-    """Format the settings as a JSON object."""
-    rows: dict[str, object] = {row.setting: {"value": row.value, "origin": row.origin} for row in settings.rows()}
-    if settings.ignored:
-        rows["ignored"] = [
-            {"file": each.where, "reason": each.reason, "settings": dict(each.rows)} for each in settings.ignored
-        ]
-    return json.dumps(rows, indent=2, ensure_ascii=False)
+class ConfigReport(Protocol):
+    """What `toolspeak config` shows, in its three forms."""
+
+    def format_json(self) -> str:
+        """Format it as a JSON object."""
+        ...
+
+    def format_lines(self) -> str:
+        """Format it for a pipe: one line for each row, with tabs between the columns."""
+        ...
+
+    def render_table(self) -> RenderableType:
+        """Lay it out as a table for a terminal."""
+        ...
 
 
-def format_lines(settings: Settings) -> str:
-    """Format the settings for a pipe: one line each, with tabs between the columns."""
-    return "\n".join("\t".join(map(escape_line, row)) for row in (*settings.rows(), *ignored_rows(settings)))
+def print_report(report: ConfigReport, *, as_json: bool) -> None:
+    """Print a report: as JSON, as a table in a terminal, or as lines."""
+    console = SafeConsole()
+    if as_json:
+        write_output(report.format_json() + "\n")
+    elif console.is_terminal:
+        console.print(report.render_table())
+    else:
+        sys.stdout.write(report.format_lines() + "\n")
 
 
-def render_table(settings: Settings) -> RenderableType:
-    """Lay out the settings as a table for a terminal, followed by the folders."""
-    table = render_rows(settings.rows())
-    for row in ignored_rows(settings):
-        table.add_row(*(Text(escape_line(cell), "yellow") for cell in row))
-    return Group(table, Text(""), _describe_files())
+class SettingsReport:
+    """The settings and their origins."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def format_json(self) -> str:
+        """Format the settings as a JSON object, with values that a program can use: null for what is not set."""
+        settings = self._settings
+        data: dict[str, object] = {
+            name: {"value": value, "origin": settings.origin(name)} for name, value in settings.values()
+        }
+        if settings.ignored:
+            data["ignored"] = [
+                {"file": each.where, "reason": each.reason, "settings": dict(each.values)} for each in settings.ignored
+            ]
+        return json.dumps(data, indent=2, ensure_ascii=False)
+
+    def format_lines(self) -> str:
+        """Format the settings for a pipe: one line each, with tabs between the columns."""
+        rows = (*self._settings.rows(), *ignored_rows(self._settings))
+        return "\n".join("\t".join(map(escape_line, row)) for row in rows)
+
+    def render_table(self) -> RenderableType:
+        """Lay out the settings as a table for a terminal, followed by the folders."""
+        table = render_rows(self._settings.rows())
+        for row in ignored_rows(self._settings):
+            table.add_row(*(Text(escape_line(cell), "yellow") for cell in row))
+        return Group(table, Text(""), _describe_files())
 
 
 def render_rows(rows: Iterable[SettingRow]) -> Table:
@@ -62,5 +100,8 @@ def _describe_files() -> Text:
     path = user_file()
     note = "" if path.exists() else " (does not exist)"
     return Text(
-        f"your file: {escape_line(str(path))}{note}\nthe cache: {escape_line(str(cache_folder()))}", style="dim"
+        f"your file: {escape_line(str(path))}{note}\n"
+        f"the log: {escape_line(str(log_path()))}\n"
+        f"the cache: {escape_line(str(cache_folder()))}",
+        style="dim",
     )

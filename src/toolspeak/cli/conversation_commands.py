@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolspeak.cli.options import (
+    ApproveChoice,
     ApproveOption,
     AttachOption,
     ContinueOption,
@@ -26,6 +27,7 @@ from toolspeak.cli.options import (
 from toolspeak.errors import UsageError
 
 if TYPE_CHECKING:
+    from toolspeak.cli.agent_config import AgentOptions
     from toolspeak.cli.conversation_log import ContinuedConversation
     from toolspeak.cli.templates import PromptTemplate
     from toolspeak.settings import Settings
@@ -55,10 +57,8 @@ def chat_command(
     embedded one is used. In the chat, /help lists the commands. A conversation that is continued keeps its model, its
     tools and its system prompt, unless they are given anew.
     """
-    from toolspeak.cli.agent_config import AgentOptions
     from toolspeak.cli.attach import STANDARD_INPUT, load_attachments
     from toolspeak.cli.chat import chat
-    from toolspeak.cli.sampling_options import parse_sampling
     from toolspeak.cli.settings_loader import load_settings
 
     if debug:
@@ -69,20 +69,21 @@ def chat_command(
     if STANDARD_INPUT in (sources := attach or []):
         raise UsageError("standard input is the conversation here; attach a file instead")
     attachments = load_attachments(sources)
-    options = AgentOptions(
-        tools=tuple(tools or ()),
+    options = _build_options(
+        chosen,
+        tools=tools,
         model=model,
         dialect=dialect,
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
         approve=approve,
-        sampling=parse_sampling([*(chosen.options if chosen else ()), *(option or ())]),
+        option=option,
     )
     settings = load_settings(trust_project=trust_project)
     raise typer.Exit(
         chat(
-            chosen.apply_to(options) if chosen else options,
+            options,
             settings,
             attachments=attachments,
             log_path=_choose_log(settings, no_log=no_log),
@@ -131,11 +132,9 @@ def run_command(
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
     """
-    from toolspeak.cli.agent_config import AgentOptions
     from toolspeak.cli.attach import STANDARD_INPUT, load_attachments
     from toolspeak.cli.run import RunOutput
     from toolspeak.cli.run import run as run_once
-    from toolspeak.cli.sampling_options import parse_sampling
     from toolspeak.cli.settings_loader import load_settings
     from toolspeak.messages import user
 
@@ -144,15 +143,16 @@ def run_command(
     if debug:
         _print_log()
     chosen = _load_template(template, param)
-    options = AgentOptions(
-        tools=tuple(tools or ()),
+    options = _build_options(
+        chosen,
+        tools=tools,
         model=model,
         dialect=dialect,
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
         approve=approve,
-        sampling=parse_sampling([*(chosen.options if chosen else ()), *(option or ())]),
+        option=option,
     )
     sources = attach or []
     text = _compose_prompt(prompt, chosen, takes_input=STANDARD_INPUT not in sources)
@@ -162,7 +162,7 @@ def run_command(
     raise typer.Exit(
         run_once(
             user(text, *attachments) if attachments else text,
-            chosen.apply_to(options) if chosen else options,
+            options,
             settings,
             RunOutput(as_json=as_json, extract=extract, record=record, log=log),
             _find_continued(conversation, continue_last=continue_last),
@@ -186,6 +186,35 @@ def _load_template(name: str | None, parameters: list[str] | None) -> "PromptTem
     return load_template(name).fill(parameters or ())
 
 
+def _build_options(
+    template: "PromptTemplate | None",
+    *,
+    tools: list[str] | None,
+    model: str | None,
+    dialect: str | None,
+    system: str | None,
+    tool_choice: str | None,
+    max_turns: int | None,
+    approve: ApproveChoice | None,
+    option: list[str] | None,
+) -> "AgentOptions":
+    """Return the options of a command, with those of the template where the command has none."""
+    from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.sampling_options import parse_sampling
+
+    options = AgentOptions(
+        tools=tuple(tools or ()),
+        model=model,
+        dialect=dialect,
+        system=system,
+        tool_choice=tool_choice,
+        max_turns=max_turns,
+        approve=approve,
+        sampling=parse_sampling([*(template.options if template else ()), *(option or ())]),
+    )
+    return template.apply_to(options) if template else options
+
+
 def _compose_prompt(argument: str | None, template: "PromptTemplate | None", *, takes_input: bool) -> str:
     """Return the prompt: that of the user, put into the prompt of the template, or after it."""
     from toolspeak.cli.prompt import read_prompt
@@ -193,7 +222,7 @@ def _compose_prompt(argument: str | None, template: "PromptTemplate | None", *, 
     if template is None or template.prompt is None:
         return read_prompt(argument, takes_input=takes_input)
     if template.takes_input:
-        return template.render_prompt(read_prompt(argument, takes_input=takes_input))
+        return template.render_prompt(read_prompt(argument, takes_input=takes_input, template=template.name))
     own = template.render_prompt("")
     return read_prompt(own if argument is None else f"{own}\n\n{argument}", takes_input=takes_input)
 

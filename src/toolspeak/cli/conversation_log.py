@@ -1,7 +1,7 @@
 """Keeps the runs of `toolspeak run` and `toolspeak chat` in the log, and finds the conversation that `-c` continues.
 
 The log is written in a thread, so that no run waits for the disk or for another process. If writing fails, the run goes
-on without the log.
+on without the log. A conversation is locked while a command has it open, so that no other command continues it then.
 
 A run that begins with nothing but a prompt begins a conversation, and so does one that shares no message with the run
 before it, as after `/clear` and `/load`.
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import AgentConfig, AgentOptions
 from toolspeak.cli.remembered_tools import encode_tools, select_tools
-from toolspeak.cli.safe_text import print_error
-from toolspeak.cli.user_files import log_path
+from toolspeak.cli.safe_text import escape_line, print_error
+from toolspeak.cli.user_files import find_log
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact, RunStarted
 from toolspeak.loop import State, initial_state, reduce
@@ -28,7 +28,7 @@ from toolspeak.messages import Message
 from toolspeak.messages import system as system_message
 
 if TYPE_CHECKING:
-    from toolspeak.store import RunLink, RunStore
+    from toolspeak.store import ConversationEntry, ConversationLock, ConversationStore, RunLink, RunStore
 
 
 @frozen
@@ -41,6 +41,7 @@ class ContinuedConversation:
         run_id: Its last run.
         messages: Its messages, without a last prompt that got no answer.
         options: The options that were remembered with it, as `remember_options` returns them.
+        lock: The lock of this process on it.
     """
 
     id: str
@@ -48,6 +49,7 @@ class ContinuedConversation:
     run_id: str
     messages: tuple[Message, ...]
     options: dict[str, Any]
+    lock: "ConversationLock"
 
     def apply_to(self, options: AgentOptions) -> AgentOptions:
         """Return the options of a command with those of the conversation where the command has none.
@@ -74,31 +76,42 @@ def find_conversation(id_start: str | None) -> ContinuedConversation:
     """Return the conversation whose id begins so; without an id, the last one.
 
     Raises:
-        UsageError: There is no such conversation, or it cannot be read.
+        UsageError: There is no such conversation, another process has it open, or it cannot be read.
     """
-    from toolspeak.store import ConversationStore
+    from toolspeak.store import ConversationLock, ConversationStore
 
-    path = log_path()
-    if not path.exists():
-        raise UsageError(f"there is no conversation to continue: there is no log in {path}")
+    path = find_log()
     with ConversationStore(path) as store:
-        if id_start is not None:
-            entry = store.find(id_start)
-        else:
-            newest = store.list_newest(1)
-            if not newest:
-                raise UsageError("there is no conversation to continue: the log is empty")
-            entry = newest[0]
-        run_id, messages = store.load_conversation(entry.id)
+        entry = _find_entry(store, id_start)
+        lock = ConversationLock(path)
+        try:
+            if not lock.acquire(entry.id):  # before the messages are read: those of another process may follow them
+                raise UsageError(
+                    f"the conversation {entry.id[:8]} ({escape_line(entry.title)}) is still open in another terminal: "
+                    "end it there, or continue another one with --conversation ID (toolspeak log lists them)"
+                )
+            run_id, messages = store.load_conversation(entry.id)
+        except BaseException:
+            lock.close()
+            raise
     return ContinuedConversation(
-        id=entry.id, title=entry.title, run_id=run_id, messages=messages, options=entry.options
+        id=entry.id, title=entry.title, run_id=run_id, messages=messages, options=entry.options, lock=lock
     )
+
+
+def _find_entry(store: "ConversationStore", id_start: str | None) -> "ConversationEntry":
+    if id_start is not None:
+        return store.find(id_start)
+    newest = store.list_newest(1)
+    if not newest:
+        raise UsageError("there is no conversation to continue: the log is empty")
+    return newest[0]
 
 
 def remember_options(config: AgentConfig) -> dict[str, Any]:
     """Return what a conversation remembers of its configuration. Tools that the settings name are not remembered."""
     options: dict[str, Any] = {"model": config.model}
-    if config.dialect != config.settings.dialect:
+    if config.dialect is not None:
         options["dialect"] = config.dialect
     if config.targets:
         options["tools"] = encode_tools(config.targets)
@@ -124,6 +137,7 @@ class ConversationLog:
         self._conversation = continued.id if continued else ""
         self._run_id = continued.run_id if continued else ""
         self._messages = continued.messages if continued else ()
+        self._lock = continued.lock if continued else None
         self._state: State | None = None
         self._failure: str | None = None
         self._thread: threading.Thread | None = None
@@ -138,6 +152,8 @@ class ConversationLog:
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
+        if self._lock is not None:
+            self._lock.close()
         if self._failure is not None:
             print_error(f"the conversation is not in the log: {self._failure}")
 
@@ -170,7 +186,7 @@ class ConversationLog:
         from toolspeak.store import StoredFact
 
         if isinstance(fact, RunStarted):
-            store.start(fact, at, self._link(fact))
+            store.start(fact, at, self._link(store, fact))
             self._run_id, self._state = fact.run_id, initial_state(fact.tools)
         else:
             store.append(self._run_id, [StoredFact(fact, at)])
@@ -178,12 +194,20 @@ class ConversationLog:
             self._state = reduce(self._state, fact)
             self._messages = self._state.history
 
-    def _link(self, started: RunStarted) -> "RunLink":
+    def _link(self, store: "RunStore", started: RunStarted) -> "RunLink":
         from toolspeak.store import RunLink, count_shared
 
         options = {} if self._config is None else remember_options(self._config)
         is_prompt_alone = sum(message.role != "system" for message in started.messages) <= 1
         if is_prompt_alone or not count_shared(started.messages, self._messages):
             self._conversation = started.run_id
+            self._lock_new(store.path, started.run_id)
             return RunLink(conversation=started.run_id, options=options)
         return RunLink(conversation=self._conversation, parent=self._run_id, messages=self._messages, options=options)
+
+    def _lock_new(self, path: Path, conversation: str) -> None:
+        from toolspeak.store import ConversationLock
+
+        if self._lock is None:
+            self._lock = ConversationLock(path)
+        self._lock.acquire(conversation)

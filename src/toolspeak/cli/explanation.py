@@ -107,6 +107,9 @@ def _notes(span: MessageSpan) -> Iterator[str]:
         yield KIND_NOTES[span.kind]
     if not span.refusals:
         yield from (f"there is no tool {name!r}" for name in span.unknown_tools)
+    if span.near_tools:
+        yield f"did you mean {' or '.join(span.near_tools)}?"
+    yield from (f"not valid: {problem}" for problem in span.problems)
 
 
 def _describe_rule(span: MessageSpan) -> str:

@@ -80,5 +80,6 @@ def describe_agent(agent: Agent) -> str:
     count = len(agent.toolbox)
     tools = f"{count} tool{'' if count == 1 else 's'}" if count else "no tools"
     choice = agent.dialect_choice
-    guess = " (a guess for an unknown model; --dialect or toolspeak calibrate settles it)" if choice.is_guess else ""
+    is_guess = count and choice.is_guess  # without tools, it makes no difference
+    guess = " (a guess for an unknown model; --dialect or toolspeak calibrate settles it)" if is_guess else ""
     return f"{escape_controls(agent.model.name)} · {choice.name} dialect{guess} · {tools}"

@@ -4,14 +4,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from toolspeak.cli.files import read_text
+from toolspeak.cli.files import read_text, write_text
 from toolspeak.cli.record import read_record
 from toolspeak.cli.safe_text import escape_line
 from toolspeak.cli.sequence_diagram import SequenceDiagram, build_diagram
 from toolspeak.cli.svg import draw_agent, draw_run
 from toolspeak.cli.targets import discover_targets
 from toolspeak.run.graph import GraphStep, draw_flowchart
-from toolspeak.settings.files import write_atomically
 
 MERMAID_ARROWS = {"request": "->>", "response": "-->>"}
 
@@ -36,7 +35,7 @@ def draw(target: str, find_model_name: Callable[[], str], svg: Path | None) -> s
         text = draw_flowchart([GraphStep(shape="model", label=name, tools=tools)])
         picture = draw_agent(name, tools)
     if svg is not None:
-        write_atomically(svg, picture)
+        write_text(svg, picture)
     return text
 
 

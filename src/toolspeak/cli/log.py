@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from toolspeak.cli.safe_text import SafeConsole, escape_line, write_output
-from toolspeak.cli.user_files import log_path
+from toolspeak.cli.user_files import find_log
 from toolspeak.errors import UsageError
 from toolspeak.store import ConversationEntry, ConversationStore
 
@@ -25,17 +25,11 @@ def open_log() -> ConversationStore:
     Raises:
         UsageError: There is no log, or it cannot be used.
     """
-    path = log_path()
-    if not path.exists():
-        raise UsageError(f"there is no log yet: {path} does not exist")
-    return ConversationStore(path)
+    return ConversationStore(find_log())
 
 
 def print_conversations(count: int | None, words: Sequence[str], *, as_json: bool) -> None:
     """Print the newest conversations in which all words occur."""
-    if not words and not log_path().exists():  # nothing was asked yet, which is no mistake
-        write_output("[]\n" if as_json else "")
-        return
     with open_log() as store:
         entries = store.list_newest(count, words)
         titles = [store.find_excerpt(each.id, words[0], EXCERPT_CHARS) if words else each.title for each in entries]

@@ -27,8 +27,9 @@ class ModelExplanation:
 
     def __init__(self, name: str, settings: Settings) -> None:
         model = find_model(name, configured=settings)
-        self.choice = find_chosen_dialect(None, settings) or portal.call(choose_model_dialect(model))
+        self.choice = find_chosen_dialect(None, name, settings) or portal.call(choose_model_dialect(model))
         find_dialect(self.choice.name, model)  # a dialect of the settings may not exist
+        self._has_key = model.endpoint.key is not None if isinstance(model, HttpModel) else None
         self.rows = [
             SettingRow("model", model.name, "the option --model"),
             *_describe_endpoint(model),
@@ -36,11 +37,13 @@ class ModelExplanation:
         ]
 
     def format_json(self) -> str:
-        """Format it as a JSON object, in the form of `toolspeak config --json`."""
+        """Format it as a JSON object, as `toolspeak config --json`; the value of `key` is whether the key is set."""
         rows: dict[str, dict[str, object]] = {
             row.setting: {"value": row.value, "origin": row.origin} for row in self.rows
         }
         rows["dialect"]["is_guess"] = self.choice.is_guess
+        if self._has_key is not None:
+            rows["key"]["value"] = self._has_key
         return json.dumps(rows, indent=2, ensure_ascii=False)
 
     def format_lines(self) -> str:

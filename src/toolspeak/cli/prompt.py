@@ -18,12 +18,16 @@ FIRST_BYTE_SECONDS = 3.0
 CHUNK_BYTES = 65_536
 
 
-def read_prompt(argument: str | None, *, takes_input: bool = True) -> str:
+def read_prompt(argument: str | None, *, takes_input: bool = True, template: str | None = None) -> str:
     """Return the prompt: the argument, a blank line and the piped text; without an argument or with `-`, that text.
 
     Args:
         argument: The argument of the command.
         takes_input: Whether standard input belongs to the prompt. Otherwise it is an attachment.
+        template: The name of the template that the prompt is put into.
+
+    Raises:
+        UsageError: There is no prompt.
     """
     if not takes_input and argument in (None, "-"):
         raise UsageError("standard input is an attachment here, so give the prompt as an argument")
@@ -31,15 +35,21 @@ def read_prompt(argument: str | None, *, takes_input: bool = True) -> str:
     if argument is None or argument == "-":
         if argument is None and not is_piped:
             raise UsageError(
-                'there is no prompt; write toolspeak run "PROMPT", or - to read the prompt from standard input'
+                _explain_missing_input(template)
+                if template
+                else 'there is no prompt; write toolspeak run "PROMPT", or - to read the prompt from standard input'
             )
         parts = [_decode(PipeReader().read())]
     else:
         parts = [argument, _decode(_read_beside_prompt()) if is_piped else ""]
     prompt = "\n\n".join(part for part in parts if part.strip())
     if not prompt:
-        raise UsageError("the prompt is empty")
+        raise UsageError(_explain_missing_input(template) if template else "the prompt is empty")
     return prompt
+
+
+def _explain_missing_input(template: str) -> str:
+    return f"the template {template} needs input; give it as the prompt, or pipe it into the command"
 
 
 def _read_beside_prompt() -> bytes:

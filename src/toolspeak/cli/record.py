@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, cast
 
 from toolspeak import codec
+from toolspeak.cli.files import require_folder
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact
 from toolspeak.messages import Message
@@ -37,6 +38,7 @@ class RecordFile:
         self._path = path
         self._now = now
         self._started: float | None = None
+        require_folder(path)
         try:
             self._file = open(path, "w", encoding="utf-8", newline="\n", opener=_open_private)  # noqa: SIM115 (Path.open has no opener)
         except OSError as error:

@@ -88,7 +88,7 @@ def run(
             outcome = runner.run(prompt, messages, _record_with(log.record, record_file and record_file.record))
         except RunPaused as paused:
             names = ", ".join(dict.fromkeys(call.name for call in paused.calls))
-            print_error(f"paused: {names} needs approval; give it in a terminal, or with --approve always")
+            print_error(f"paused: {names} needs approval, and nobody can be asked here; {_explain_paused(output.log)}")
             return ExitCode.PAUSED
         except ModelError as error:
             print_error(str(error))
@@ -105,6 +105,12 @@ def _create_runner(config: AgentConfig, answer: TextIO, output: RunOutput) -> "_
     if output.as_json:
         return _JsonRunner(config, answer)
     return _ExtractingRunner(config, answer) if output.extract else _TranscriptRunner(config, answer)
+
+
+def _explain_paused(log: Path | None) -> str:
+    """Say how to go on after a run that waits for an approval."""
+    again = "to allow it, run this again with --approve always"
+    return again if log is None else f"{again}; to decide in a terminal, go on with toolspeak chat -c"
 
 
 class _Runner(Protocol):

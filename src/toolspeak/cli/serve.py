@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from toolspeak._frozen import frozen
+from toolspeak.cli.agent_config import find_chosen_dialect
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
@@ -77,7 +78,7 @@ def find_served_models(options: ServeOptions, settings: Settings) -> list[Served
         ServedModel(
             name=name,
             model=model,
-            dialect=dialect(options.dialect or _choose_dialect(name, model, settings)),
+            dialect=dialect(_choose_dialect(options, name, model, settings)),
             max_repairs=options.mends,
             thinks=options.thinks,
         )
@@ -85,9 +86,9 @@ def find_served_models(options: ServeOptions, settings: Settings) -> list[Served
     ]
 
 
-def _choose_dialect(name: str, model: Model, settings: Settings) -> str:
-    endpoint = settings.endpoints.get(name.partition(":")[0])
-    return (endpoint.dialect if endpoint else None) or settings.dialect or portal.call(choose_model_dialect(model)).name
+def _choose_dialect(options: ServeOptions, name: str, model: Model, settings: Settings) -> str:
+    chosen = find_chosen_dialect(options.dialect, name, settings)
+    return (chosen or portal.call(choose_model_dialect(model))).name
 
 
 def _read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:

@@ -1,6 +1,5 @@
 """The commands `trust` and `config`, with their options. Their work is imported when they are called."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,25 +59,9 @@ def config_command(
     With --model, shows which endpoint and dialect a model has, and why. If nothing is known of the model, its server is
     asked whether it supports tool calls.
     """
-    from toolspeak.cli import config
-    from toolspeak.cli.safe_text import SafeConsole, write_output
+    from toolspeak.cli.config import SettingsReport, print_report
+    from toolspeak.cli.model_explanation import ModelExplanation
     from toolspeak.cli.settings_loader import load_settings
 
-    console, loaded = SafeConsole(), load_settings(trust_project=trust_project, quiet=True)
-    if model is not None:
-        from toolspeak.cli.model_explanation import ModelExplanation
-
-        explanation = ModelExplanation(model, loaded)
-        if as_json:
-            write_output(explanation.format_json() + "\n")
-        elif console.is_terminal:
-            console.print(explanation.render_table())
-        else:
-            sys.stdout.write(explanation.format_lines() + "\n")
-        return
-    if as_json:
-        write_output(config.format_json(loaded) + "\n")
-    elif console.is_terminal:
-        console.print(config.render_table(loaded))
-    else:
-        sys.stdout.write(config.format_lines(loaded) + "\n")
+    loaded = load_settings(trust_project=trust_project, quiet=True)
+    print_report(SettingsReport(loaded) if model is None else ModelExplanation(model, loaded), as_json=as_json)

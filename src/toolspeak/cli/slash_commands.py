@@ -12,7 +12,7 @@ from rich.text import Text
 from toolspeak import codec
 from toolspeak.cli.agent_config import AgentConfig
 from toolspeak.cli.attach import describe_attachment, load_attachment
-from toolspeak.cli.files import read_text
+from toolspeak.cli.files import read_text, write_text
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.cli.tools import render_tools
 from toolspeak.cli.why import explain_calls
@@ -22,7 +22,6 @@ from toolspeak.events import Fact
 from toolspeak.messages import Media, Message
 from toolspeak.messages import system as system_message
 from toolspeak.run import Agent
-from toolspeak.settings.files import write_atomically
 from toolspeak.validation import nearest
 
 
@@ -117,7 +116,7 @@ def _model(chat: ChatState, name: str) -> None:
 
 def _dialect(chat: ChatState, name: str) -> None:
     if name:
-        chat.reconfigure(replace(chat.config, dialect=None if name == "auto" else name))
+        chat.reconfigure(replace(chat.config, dialect=name))
         chat.print_agent()
     else:
         dialects = ", ".join(DIALECTS)
@@ -142,7 +141,7 @@ def _clear(chat: ChatState, _: str) -> None:
 
 def _attach(chat: ChatState, source: str) -> None:
     if source:
-        chat.attach(load_attachment(source.strip("'\"")))
+        chat.attach(load_attachment(source.strip("'\""), f"/attach {source}"))
         return
     for media in chat.attachments:
         _print(chat, Text(f"goes with your next message: {describe_attachment(media)}"))
@@ -152,9 +151,7 @@ def _attach(chat: ChatState, source: str) -> None:
 
 def _save(chat: ChatState, file: str) -> None:
     path = _require_path(file, "/save")
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-    write_atomically(path, codec.dump_messages(chat.messages))
+    write_text(path, codec.dump_messages(chat.messages))
     _print(chat, Text(f"{_format_count(chat.messages)} saved in {escape_controls(str(path))}", "dim"))
 
 

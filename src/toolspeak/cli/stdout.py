@@ -13,7 +13,7 @@ def reserve_stdout() -> Generator[TextIO]:
     sys.stdout.flush()
     original = os.dup(1)
     os.dup2(2, 1)
-    answer = open(original, "w", encoding=sys.stdout.encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    answer = open(original, "w", encoding=sys.stdout.encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115 (closed below, where a reader that has gone away is no error)
     try:
         with redirect_stdout(sys.stderr):
             yield answer

@@ -13,6 +13,7 @@ from toolspeak.settings import Settings, load
 from toolspeak.settings.loader import load_with_project
 from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile, ProjectSearch, check_allowed, find_project
 from toolspeak.settings.trust import find_decision, list_decisions, remove_decision, save_decision
+from toolspeak.settings.values import format_setting
 
 QUESTION = "trust it? [y/N] "
 
@@ -95,7 +96,8 @@ def ask_trust(project: ProjectFile, own: Settings, file: TextIO) -> bool | None:
 def show_settings(project: ProjectFile, own: Settings, file: TextIO) -> None:
     """Print the settings of a project, and what they do if they are trusted."""
     console = SafeConsole(file=file, force_terminal=file.isatty(), soft_wrap=not file.isatty())
-    rows = load_with_project(ProjectSearch(file=project), trusted=True).values_of(project.values)
+    values = load_with_project(ProjectSearch(file=project), trusted=True).values(project.values)
+    rows = [(name, format_setting(name, value)) for name, value in values]
     width = max((len(name) for name, _ in rows), default=0)
     console.print(Text(f"{escape_line(project.where)} sets:", "bold"))
     for name, value in rows:

@@ -205,8 +205,9 @@ def _open(path: Path, mode: str) -> TextIO:
 
 
 def _open_for_writing(path: Path, *, append: bool = False) -> TextIO:
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         return _open(path, "at" if append else "wt")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None

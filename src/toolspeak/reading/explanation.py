@@ -1,14 +1,22 @@
 """Explains how a message is read: every part of it, with the rule that read it; and that as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from toolspeak._frozen import frozen
+from toolspeak.coercion import coerce_arguments
 from toolspeak.events import FinishReason
+from toolspeak.messages import ToolCall
 from toolspeak.reading.content import MessageContent, encode_value, fold
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.trace import MessageSpan, Trace
 from toolspeak.spec import ToolSpec
+from toolspeak.validation import find_problems, nearest
+
+MAX_PROBLEMS = 8
+"""Problems of a call that are named."""
 
 
 @frozen
@@ -46,7 +54,22 @@ def explain(
     trace = Trace()
     reader = Reader(specs, strict=strict, trace=trace)
     content = fold([*reader.feed(text), *reader.close(finish)])
-    return Explanation(text=text, spans=trace.spans(text), content=content)
+    by_name = {spec.name: spec for spec in specs}
+    spans = tuple(_check_span(span, by_name) for span in trace.spans(text))
+    return Explanation(text=text, spans=spans, content=content)
+
+
+def _check_span(span: MessageSpan, specs: Mapping[str, ToolSpec]) -> MessageSpan:
+    """Return a span with the tools that may have been meant, and with the problems of its arguments."""
+    near = dict.fromkeys(tool for name in span.unknown_tools if (tool := nearest(name, specs)))
+    problems = tuple(f"{call.name}: {line}" for call in span.calls for line in _check_arguments(call, specs[call.name]))
+    return replace(span, near_tools=tuple(near), problems=problems) if near or problems else span
+
+
+def _check_arguments(call: ToolCall, spec: ToolSpec) -> Iterator[str]:
+    schema = {"additionalProperties": False, **spec.parameters}  # a schema that does not say so allows any other key
+    arguments = coerce_arguments(dict(call.arguments), schema)  # as before the tool runs
+    return islice(find_problems(arguments, schema, schema), MAX_PROBLEMS)
 
 
 def encode_explanation(explanation: Explanation) -> dict[str, Any]:
@@ -68,6 +91,8 @@ def _encode_span(span: MessageSpan, places: dict[str, int]) -> dict[str, Any]:
         "refusals": [{"name": each.name, "reason": each.reason, "hint": each.hint} for each in span.refusals],
         "repairs": [{"repair": each.repair, "at": each.at} for each in span.repairs],
         "unknown_tools": list(span.unknown_tools),
+        "near_tools": list(span.near_tools),
+        "problems": list(span.problems),
     }
     kept = {key: value for key, value in fields.items() if value}
     return {"start": span.start, "end": span.end, "kind": span.kind, **kept}

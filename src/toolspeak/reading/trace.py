@@ -94,6 +94,8 @@ class MessageSpan:
         refusals: The calls that were read here and will not run.
         repairs: What was repaired in the calls, with its places.
         unknown_tools: Names that stand here like those of tools and are none.
+        near_tools: Tools whose names are like those of `unknown_tools`.
+        problems: Arguments of the calls that their tools do not take, each on a line as a model is told.
     """
 
     start: int
@@ -106,6 +108,8 @@ class MessageSpan:
     refusals: tuple[Refusal, ...] = ()
     repairs: tuple[RepairPlace, ...] = ()
     unknown_tools: tuple[str, ...] = ()
+    near_tools: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 @frozen

@@ -156,8 +156,8 @@ def _take_project(
         limits = Limits(**_section("limits", user.values if user is not None else {}))
         values = select_harmless(values, limits)
         if left_out := {name: value for name, value in project.values.items() if name not in values}:
-            rows = _build_settings(left_out, {}, {}).values_of(left_out)
-            ignored = [IgnoredSettings(where=project.where, reason=UNTRUSTED, rows=rows)]
+            settings = _build_settings(left_out, {}, {}).values(left_out)
+            ignored = [IgnoredSettings(where=project.where, reason=UNTRUSTED, values=dict(settings))]
     return _SettingsSource(values=values, origins=dict.fromkeys(values, project.where)), ignored
 
 

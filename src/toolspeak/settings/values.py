@@ -3,8 +3,8 @@
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import asdict, field
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from toolspeak._frozen import frozen
 from toolspeak.events import Limits
@@ -33,12 +33,17 @@ class IgnoredSettings:
     Attributes:
         where: The file.
         reason: Why they do not count.
-        rows: The settings and their values; empty if the file was not read at all.
+        values: The settings and their values as JSON data; empty if the file was not read at all.
     """
 
     where: str
     reason: str
-    rows: tuple[tuple[str, str], ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """The settings and their values in words."""
+        return tuple((name, format_setting(name, value)) for name, value in self.values.items())
 
 
 @frozen
@@ -119,48 +124,63 @@ class Settings:
 
     def rows(self) -> list[SettingRow]:
         """Return each setting with its value and origin. Of a key, the row has the variable and whether it is set."""
-        return [SettingRow(name, value, self.origin(name)) for name, value in self._formatted()]
+        return [SettingRow(name, format_setting(name, value), self.origin(name)) for name, value in self.values()]
 
-    def values_of(self, names: Collection[str]) -> tuple[tuple[str, str], ...]:
-        """Return some of the settings with their values as `rows` formats them."""
-        return tuple((name, value) for name, value in self._formatted() if name in names)
+    def values(self, names: Collection[str] | None = None) -> list[tuple[str, Any]]:
+        """Return the settings with their values as JSON data: all of them, or those of these names.
+
+        None stands for what is not set: no limit, the dialect that the model has. Passwords in addresses are hidden.
+        """
+        return [(name, value) for name, value in self._all_values() if names is None or name in names]
 
     def __repr__(self) -> str:
-        return f"Settings({', '.join(f'{name}={value}' for name, value in self._formatted())})"
+        return f"Settings({', '.join(f'{name}={format_setting(name, value)}' for name, value in self._all_values())})"
 
-    def _formatted(self) -> Iterator[tuple[str, str]]:
+    def _all_values(self) -> Iterator[tuple[str, Any]]:
         yield "model", _hide_password(self.model)
-        yield "dialect", self.dialect or "the model's best"
-        yield "tools", ", ".join(self.tools) or "none"
+        yield "dialect", self.dialect
+        yield "tools", list(self.tools)
         yield "approve", self.approve
-        yield "log", "true" if self.log else "false"
-        limits = self.limits
-        yield "limits.turns", _format_limit(limits.turns)
-        yield "limits.calls", _format_limit(limits.calls)
-        yield "limits.tokens", _format_limit(limits.tokens)
-        yield "limits.seconds", _format_limit(limits.seconds)
-        yield "limits.repeats", _format_limit(limits.repeats)
-        yield "limits.concurrent", _format_limit(limits.concurrent)
-        yield "local.threads", str(self.local.threads or "about one per core")
-        yield "local.context", str(self.local.context)
-        yield "local.slots", str(self.local.slots)
-        yield "local.keep_minutes", "none" if self.local.keep_minutes is None else f"{self.local.keep_minutes:g}"
+        yield "log", self.log
+        for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent"):
+            yield f"limits.{limit}", getattr(self.limits, limit)
+        for setting, value in asdict(self.local).items():
+            yield f"local.{setting}", value
         for name, endpoint in self.endpoints.items():
-            yield f"endpoints.{name}", _format_endpoint(endpoint)
+            values = asdict(endpoint)
+            del values["name"]
+            yield f"endpoints.{name}", values
 
 
-def _format_limit(value: float | None) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+NOT_SET = {"dialect": "the model's best", "local.threads": "about one per core"}
+"""What it means that a setting is not set, where that is not `none`."""
 
 
-def _format_endpoint(endpoint: EndpointSettings) -> str:
-    parts = [endpoint.base_url, endpoint.api]
-    if endpoint.key_env:
-        parts.append(f"key in {endpoint.key_env} ({'set' if endpoint.key_set else 'not set'})")
-    if endpoint.dialect:
-        parts.append(f"dialect {endpoint.dialect}")
-    if endpoint.model:
-        parts.append(f"model {endpoint.model}")
+def format_setting(name: str, value: Any) -> str:
+    """Return the value of a setting, as `Settings.values` has it, in words."""
+    match value:
+        case None:
+            return NOT_SET.get(name, "none")
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:g}"
+        case list():
+            return ", ".join(cast("list[str]", value)) or "none"
+        case dict():
+            return _format_endpoint(cast("dict[str, Any]", value))
+        case _:
+            return str(value)
+
+
+def _format_endpoint(endpoint: Mapping[str, Any]) -> str:
+    parts = [endpoint["base_url"], endpoint["api"]]
+    if endpoint["key_env"]:
+        parts.append(f"key in {endpoint['key_env']} ({'set' if endpoint['key_set'] else 'not set'})")
+    if endpoint["dialect"]:
+        parts.append(f"dialect {endpoint['dialect']}")
+    if endpoint["model"]:
+        parts.append(f"model {endpoint['model']}")
     return ", ".join(parts)
 
 

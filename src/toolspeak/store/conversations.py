@@ -1,8 +1,8 @@
 """Conversations: listed, searched, found by a part of their id, and deleted.
 
-A search looks at every prompt and answer for each word, wherever it stands in a longer word: this finds words in
-languages without spaces as well, needs no index that some builds of SQLite lack, and reads some hundred megabytes of
-text in a second.
+A search looks for each word in prompts and answers, wherever it stands in a longer word: this finds words in languages
+without spaces as well, needs no index that some builds of SQLite lack, and reads some hundred megabytes of text in a
+second. Conversations are read from the newest to the oldest, until as many were found as are wanted.
 """
 
 import json
@@ -22,6 +22,10 @@ _COLUMNS = """
     (SELECT total(turns) FROM ts_runs WHERE conversation = c.conversation)
 """
 
+# `ts_texts` has an index of runs only, so the texts of a conversation are found by runs; CROSS JOIN keeps this order.
+_TEXTS = "ts_runs r CROSS JOIN ts_texts t ON t.run_id = r.run_id"
+_OCCURS = f"EXISTS (SELECT 1 FROM {_TEXTS} WHERE r.conversation = c.conversation AND instr(t.folded, ?))"  # noqa: S608 (no text of users)
+
 
 @frozen
 class ConversationEntry:
@@ -35,7 +39,7 @@ class ConversationEntry:
         model: The model that answered last.
         options: The options that are remembered with it, as JSON data.
         runs: How many prompts it has.
-        turns: How many answers of the model it has, those with calls included.
+        turns: How many answers of the model it has, those with calls included and those that broke off not.
     """
 
     id: str
@@ -58,14 +62,11 @@ class ConversationStore(RunStore):
             count: How many at most; None for all.
             words: The words, each of which may be a part of a longer one. Upper and lower case are alike.
         """
-        found = " AND ".join(
-            ["c.conversation IN (SELECT conversation FROM ts_texts WHERE instr(folded, ?))"] * len(words)
-        )
-        limit = -1 if count is None else count
+        folded = sorted({fold_text(word) for word in words}, key=len, reverse=True)  # a long word is rarer than a short
         return self._select(
-            f"WHERE {found or 'TRUE'} ORDER BY c.updated DESC, c.rowid DESC LIMIT ?",
-            *(fold_text(word) for word in words),
-            limit,
+            f"WHERE {' AND '.join([_OCCURS] * len(folded)) or 'TRUE'} ORDER BY c.updated DESC, c.rowid DESC LIMIT ?",
+            *folded,
+            -1 if count is None else count,
         )
 
     def find(self, id_start: str) -> ConversationEntry:
@@ -89,8 +90,8 @@ class ConversationStore(RunStore):
         folded = fold_text(word)
         with name_errors(self.path):
             row = self._connection.execute(
-                "SELECT text, instr(folded, ?) FROM ts_texts t JOIN ts_runs USING (run_id)"
-                " WHERE t.conversation = ? AND instr(folded, ?) ORDER BY created LIMIT 1",
+                f"SELECT t.text, instr(t.folded, ?) FROM {_TEXTS}"  # noqa: S608 (no text of users)
+                " WHERE r.conversation = ? AND instr(t.folded, ?) ORDER BY r.created LIMIT 1",
                 (folded, conversation, folded),
             ).fetchone()
         if row is None:

@@ -140,9 +140,10 @@ class RunStore:
     def _note(self, run_id: str, fact: Fact) -> None:
         """Bring the columns by which runs are found up to date."""
         match fact:
-            case TurnEnded(message=message):
+            case TurnEnded(message=message, finish=finish):
                 text = "\n" + _storable(message.text)
-                self._connection.execute("UPDATE ts_runs SET turns = turns + 1 WHERE run_id = ?", (run_id,))
+                if message.parts and finish != "error":  # otherwise the model did not answer
+                    self._connection.execute("UPDATE ts_runs SET turns = turns + 1 WHERE run_id = ?", (run_id,))
                 self._connection.execute(
                     "UPDATE ts_texts SET folded = folded || ?, text = text || ? WHERE run_id = ?",
                     (fold_text(text), text, run_id),

@@ -91,7 +91,7 @@ def open_database(path: Path) -> sqlite3.Connection:
         UsageError: The file cannot be opened, is not a database, or was written by a newer toolspeak.
     """
     with name_errors(path):
-        _create_private(path)
+        create_private(path)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             _use_write_ahead_log(connection)
@@ -127,7 +127,8 @@ def name_errors(path: Path) -> Generator[None]:
         raise UsageError(f"the log in {path} cannot be used: {error.strerror}") from None
 
 
-def _create_private(path: Path) -> None:
+def create_private(path: Path) -> None:
+    """Create a file and its folder, if they do not exist. Only their owner may read them."""
     folder = path.parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "posix" and folder.stat().st_mode & 0o077:
