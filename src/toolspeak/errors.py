@@ -5,7 +5,9 @@
     ├── ModelError              the endpoint failed
     │   ├── RateLimited         it asked to slow down until no retries were left
     │   ├── ProviderError       it refused the request or failed to answer it
+    │   │   ├── ContextExceeded     the conversation does not fit into the context of the model
     │   │   └── EndpointDown    it could not be reached or failed by itself; another endpoint may answer
+    │   │       └── EndpointTimeout     it sent nothing in time
     │   └── StreamInterrupted   it stopped in the middle of a message
     ├── ToolError               a call of a tool failed
     │   └── InvalidArguments    the arguments do not fit the tool
@@ -17,7 +19,7 @@ No exception logs or prints anything. A call that a model wrote wrongly is not a
 (`CallMalformed`), and a limit of a run is not one but a stop reason.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from toolspeak.events import Fact, StopReason
@@ -40,7 +42,22 @@ class UsageError(ToolspeakError):
 
 
 class ModelError(ToolspeakError):
-    """The endpoint failed."""
+    """The endpoint failed.
+
+    Attributes:
+        status: The HTTP status that the endpoint answered with, or the one that suits the error in its answer; None if
+            it gave no answer, or one that could not be read.
+        retry_after: Seconds that the endpoint asks to wait before the next request; None if it does not say.
+    """
+
+    def __init__(self, message: str = "", *, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+    def with_message(self, message: str) -> Self:
+        """Return the same error with another message."""
+        return type(self)(message, status=self.status, retry_after=self.retry_after)
 
 
 class RateLimited(ModelError):
@@ -51,11 +68,19 @@ class ProviderError(ModelError):
     """The endpoint refused the request or failed to answer it."""
 
 
+class ContextExceeded(ProviderError):
+    """The conversation, with the tools and the answer, does not fit into the context of the model: shorten it."""
+
+
 class EndpointDown(ProviderError):
     """The endpoint could not be reached, sent nothing in time, or failed by itself (a status from 500 on).
 
     The request was not at fault, so another endpoint may answer it: an agent with several models asks the next one.
     """
+
+
+class EndpointTimeout(EndpointDown):
+    """The endpoint took a request, or was asked for a connection, and sent nothing in time."""
 
 
 class StreamInterrupted(ModelError):

@@ -98,16 +98,15 @@ def test_they_list_the_models(url: str):
 
 
 def test_they_are_told_what_is_wrong(url: str):
-    asks: dict[str, Any] = {"model": "script", "messages": [{"role": "user", "content": "Hi"}]}
+    asks: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}]}
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client:
-        with pytest.raises(openai.NotFoundError, match="did you mean scripted") as refused:
-            client.chat.completions.create(**asks)
+        with pytest.raises(openai.BadRequestError, match="only one answer") as refused:
+            client.chat.completions.create(**asks, n=2)
+        assert (refused.value.param, refused.value.code) == ("n", "unsupported_value")
         assert (refused.value.request_id or "").startswith("req_")
-        with pytest.raises(openai.BadRequestError, match="only one answer"):
-            client.chat.completions.create(**{**asks, "model": "scripted", "n": 2})
         with pytest.raises(openai.NotFoundError, match="/v1/chat/completions"):
-            client.responses.create(model="scripted", input="Hi")
+            client.embeddings.create(model="scripted", input="Hi")
     with anthropic.Anthropic(base_url=url, api_key="none") as other:
-        with pytest.raises(anthropic.NotFoundError, match="did you mean scripted") as missed:
-            other.messages.create(**asks, max_tokens=5)
-        assert (missed.value.request_id or "").startswith("req_")
+        with pytest.raises(anthropic.BadRequestError, match="temperature: must be from 0 to 1") as wrong:
+            other.messages.create(**asks, max_tokens=5, temperature=2)
+        assert (wrong.value.request_id or "").startswith("req_")

@@ -1,17 +1,20 @@
 """The ASGI app: every API of `toolspeak.wire` in front of any model.
 
-    POST /v1/chat/completions   OpenAI's API
-    POST /v1/messages           Anthropic's API
-    GET  /v1/models             the models that are served
-    GET  /health                whether the gateway runs
+    POST /v1/chat/completions           OpenAI's API
+    POST /v1/messages                   Anthropic's API
+    POST /v1/messages/count_tokens      the tokens of a request to Anthropic's API
+    GET  /v1/models, /v1/models/{id}    the models that are served
+    GET  /health, /                     whether the gateway runs; both without the key
 
 The gateway does not run tools, and stores nothing. Each request has an id, which is in its log line, in the header
-`x-request-id` and in its errors. Neither bodies nor keys are logged.
+`x-request-id` and in its errors. What was left out of a request is told in the header `x-toolspeak-notice`. Neither
+bodies nor keys are logged.
 """
 
+import math
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -21,13 +24,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from toolspeak.errors import ModelError, RateLimited, ToolspeakError, UsageError
+from toolspeak.errors import ModelError, ToolspeakError, UsageError
 from toolspeak.events import Event, TurnEnded
+from toolspeak.gateway.catalog import ModelCatalog
+from toolspeak.gateway.cross_origin import answer_preflight, let_origin_read
+from toolspeak.gateway.errors import report_error
 from toolspeak.gateway.exchange import ServedModel, answer_request
 from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, read_body
 from toolspeak.gateway.responses import StreamedAnswer, log, log_failure, run_while_connected
-from toolspeak.validation import nearest
 from toolspeak.wire.api import WIRES, ApiName, Wire
+from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import dump_compact
 
 Handler = Callable[[Request, str], Awaitable[Response]]
@@ -36,48 +42,42 @@ Handler = Callable[[Request, str], Awaitable[Response]]
 class Gateway:
     """The routes, and the models and access rules that they share."""
 
-    def __init__(self, served: Iterable[ServedModel], rules: AccessRules) -> None:
-        self._served: dict[str, ServedModel] = {}
-        for each in served:
-            if each.name in self._served:
-                raise UsageError(f"two models are served as {each.name!r}; give one of them another name")
-            self._served[each.name] = each
-        if not self._served:
-            raise UsageError("there is no model to serve")
+    def __init__(self, catalog: ModelCatalog, rules: AccessRules) -> None:
         if rules.key is not None and not rules.key.strip():
             raise UsageError("the key is empty, so that everybody would have it")
+        self._catalog = catalog
         self._rules = rules
 
-    def route(self, path: str, method: str, handler: Handler, wire: Wire) -> Route:
-        """Return a route that checks access, logs each request with an id, and writes errors in the form of its API."""
+    def route(
+        self, path: str, method: str, handler: Handler, wire: Wire | None = None, *, needs_key: bool = True
+    ) -> Route:
+        """Return a route that checks access, logs each request with an id, and writes errors in the form of its API.
+
+        Without `wire`, the form is that of the API whose client sends the request.
+        """
 
         async def endpoint(request: Request) -> Response:
-            request_id = f"req_{secrets.token_hex(8)}"
+            request_id = _make_request_id()
             start = time.monotonic()
             try:
-                check_access(request, self._rules)
-                response = await handler(request, request_id)
+                is_preflight = request.method == "OPTIONS"
+                check_access(request, self._rules, needs_key=needs_key and not is_preflight)
+                response = answer_preflight(request) if is_preflight else await handler(request, request_id)
             except ClientDisconnect:
                 response = Response(status_code=499)
-            except RequestRefused as refused:
-                response = _error_response(wire, refused.status, refused.message, request_id, refused.kind)
-                if refused.close:
-                    response.headers["connection"] = "close"
-            except UsageError as error:
-                response = _error_response(wire, 400, str(error), request_id)
-            except ToolspeakError as error:
-                response = _error_response(wire, _error_status(error), str(error), request_id)
             except Exception as error:
-                log_failure(request_id, error)
-                response = _error_response(
-                    wire, 500, f"the gateway failed; its log has the cause ({request_id})", request_id
-                )
+                if not isinstance(error, RequestRefused | ToolspeakError):
+                    log_failure(request_id, error)
+                response = _error_response(wire or find_wire(request), report_error(error), request_id)
+                if isinstance(error, RequestRefused) and error.close:
+                    response.headers["connection"] = "close"
             response.headers["x-request-id"] = response.headers["request-id"] = request_id
+            let_origin_read(request, response, self._rules.origins)
             took = (time.monotonic() - start) * 1e3
-            log.info("%s %s %s %d %.0f ms", request_id, method, path, response.status_code, took)
+            log.info("%s %s %s %d %.0f ms", request_id, request.method, path, response.status_code, took)
             return response
 
-        return Route(path, endpoint, methods=[method])
+        return Route(path, endpoint, methods=[method, "OPTIONS"])
 
     async def health(self, request: Request, request_id: str) -> Response:
         """Answer that the gateway runs."""
@@ -85,10 +85,11 @@ class Gateway:
 
     async def models(self, request: Request, request_id: str) -> Response:
         """List the models, with the fields of both APIs."""
-        openai_fields = {"object": "model", "created": 0, "owned_by": "toolspeak"}
-        anthropic_fields = {"type": "model", "created_at": "1970-01-01T00:00:00Z"}
-        data = [{"id": name, "display_name": name, **openai_fields, **anthropic_fields} for name in self._served]
-        return JsonResponse({"object": "list", "data": data, "has_more": False, "first_id": None, "last_id": None})
+        return JsonResponse(self._catalog.list_entries())
+
+    async def model(self, request: Request, request_id: str) -> Response:
+        """Return one model of the list."""
+        return JsonResponse(self._catalog.entry(request.path_params["name"]))
 
     def chat_handler(self, api: ApiName) -> Handler:
         """Return the handler of requests to a model, in one of the APIs."""
@@ -96,7 +97,7 @@ class Gateway:
 
         async def handler(request: Request, request_id: str) -> Response:
             chat_request = await read_body(request, wire.read_request)
-            served = self._find_model(chat_request.model)
+            served = self._catalog.find(chat_request.model)
             encoder = wire.Encoder(
                 chat_request.model,
                 id=f"{wire.ID_PREFIX}{request_id}",
@@ -113,25 +114,29 @@ class Gateway:
 
         return handler
 
-    def _find_model(self, name: str) -> ServedModel:
-        if name in self._served:
-            return self._served[name]
-        if len(self._served) == 1 and "default" in self._served:
-            return self._served["default"]
-        similar = nearest(name, tuple(self._served))
-        cure = f"did you mean {similar}?" if similar else f"the models are: {', '.join(self._served)}"
-        raise RequestRefused(404, f"there is no model {name[:80]!r}; {cure}", "not_found_error")
 
+def app(
+    served: Iterable[ServedModel],
+    rules: AccessRules = AccessRules(),  # noqa: B008 (it is frozen)
+    *,
+    aliases: Mapping[str, str] | None = None,
+) -> Starlette:
+    """Return the gateway as an ASGI app, to be served or to be mounted in another app.
 
-def app(served: Iterable[ServedModel], rules: AccessRules = AccessRules()) -> Starlette:  # noqa: B008 (it is frozen)
-    """Return the gateway as an ASGI app, to be served or to be mounted in another app."""
-    gateway = Gateway(served, rules)
+    Args:
+        served: The models.
+        rules: Who may send requests.
+        aliases: Further names for models, each with the name under which the model is served.
+    """
+    gateway = Gateway(ModelCatalog(served, aliases), rules)
     routes = [
         *(gateway.route(f"/v1{wire.PATH}", "POST", gateway.chat_handler(api), wire) for api, wire in WIRES.items()),
-        gateway.route("/v1/models", "GET", gateway.models, WIRES["openai"]),
-        gateway.route("/health", "GET", gateway.health, WIRES["openai"]),
+        gateway.route("/v1/models", "GET", gateway.models),
+        gateway.route("/v1/models/{name:path}", "GET", gateway.model),
+        gateway.route("/health", "GET", gateway.health, needs_key=False),
+        gateway.route("/", "GET", gateway.health, needs_key=False),
     ]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
+    return Starlette(routes=routes, exception_handlers={HTTPException: _answer_unknown_route})
 
 
 class JsonResponse(Response):
@@ -143,23 +148,33 @@ class JsonResponse(Response):
         return dump_compact(content).encode()
 
 
-async def _not_found(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
+def find_wire(request: Request) -> Wire:
+    """Return the API whose client sends a request: by its path, else by the header that Anthropic's clients send."""
+    path = request.url.path
+    found = (wire for wire in WIRES.values() if path == f"/v1{wire.PATH}" or path.startswith(f"/v1{wire.PATH}/"))
+    return next(found, WIRES["anthropic" if "anthropic-version" in request.headers else "openai"])
+
+
+async def _answer_unknown_route(request: Request, error: Exception) -> Response:
+    is_method = isinstance(error, HTTPException) and error.status_code == 405
     known = ", ".join(f"/v1{wire.PATH}" for wire in WIRES.values()) + " and /v1/models"
     message = f"{request.method} {request.url.path[:80]!r} is not served here; there are {known}"
-    return _error_response(WIRES["openai"], status, message, f"req_{secrets.token_hex(8)}")
+    report = ErrorReport(failure="method_wrong" if is_method else "route_unknown", message=message)
+    return _error_response(find_wire(request), report, _make_request_id())
 
 
-def _error_response(wire: Wire, status: int, message: str, request_id: str, kind: str = "") -> Response:
-    body = wire.error_body(status, message, kind)
-    response = JsonResponse({**body, "request_id": request_id}, status_code=status)
+def _make_request_id() -> str:
+    return f"req_{secrets.token_hex(8)}"
+
+
+def _error_response(wire: Wire, report: ErrorReport, request_id: str) -> Response:
+    status = report.form.status
+    response = JsonResponse({**wire.error_body(report), "request_id": request_id}, status_code=status)
     if status == 429 or status >= 500:  # the gateway has retried; clients would multiply that
         response.headers["x-should-retry"] = "false"
+    if report.retry_after is not None:
+        response.headers["retry-after"] = str(math.ceil(report.retry_after))
     return response
-
-
-def _error_status(error: ToolspeakError) -> int:
-    return 429 if isinstance(error, RateLimited) else 502 if isinstance(error, ModelError) else 500
 
 
 async def _read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:

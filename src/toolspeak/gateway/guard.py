@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from toolspeak._frozen import frozen
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.failures import FailureName
 
 MAX_BODY_BYTES = 10_000_000
 MAX_BODY_NESTING = 64
@@ -38,20 +39,18 @@ OWN_SITES = frozenset({"same-origin", "none"})
 
 
 class RequestRefused(Exception):
-    """A request is answered with an error status.
+    """A request is answered with an error.
 
     Attributes:
-        status: The HTTP status.
+        failure: How the error is reported.
         message: The message for the client.
-        kind: The type of the error in the API; empty to take the one of the status.
         close: Whether the connection must be closed, because the rest of the request is not read.
     """
 
-    def __init__(self, status: int, message: str, kind: str = "", *, close: bool = False) -> None:
+    def __init__(self, failure: FailureName, message: str, *, close: bool = False) -> None:
         super().__init__(message)
-        self.status = status
+        self.failure: FailureName = failure
         self.message = message
-        self.kind = kind
         self.close = close
 
 
@@ -71,24 +70,30 @@ class AccessRules:
     origins: frozenset[str] = frozenset()
 
 
-def check_access(request: Request, rules: AccessRules) -> None:
-    """Raise `RequestRefused` unless a request may be read."""
+def check_access(request: Request, rules: AccessRules, *, needs_key: bool = True) -> None:
+    """Raise `RequestRefused` unless a request may be read.
+
+    Args:
+        request: The request.
+        rules: Who may send requests.
+        needs_key: Whether the key is asked for, if there is one. All other checks are always made.
+    """
     headers = request.headers
     counts = Counter(name for name, _ in headers.raw if name in SINGLE_HEADERS)
     if any(count > 1 for count in counts.values()):
-        raise RequestRefused(400, "a header that may be given only once is given twice", close=True)
+        raise RequestRefused("bad_request", "a header that may be given only once is given twice", close=True)
     if counts[b"content-length"] and counts[b"transfer-encoding"]:
-        raise RequestRefused(400, "a body has a length or comes in chunks, not both", close=True)
+        raise RequestRefused("bad_request", "a body has a length or comes in chunks, not both", close=True)
     origin = headers.get("origin")
     if origin is not None and origin not in rules.origins:
-        raise RequestRefused(403, "this page may not use the gateway")
+        raise RequestRefused("access_refused", "this page may not use the gateway")
     if origin is None and headers.get("sec-fetch-site", "none") not in OWN_SITES:
-        raise RequestRefused(403, "a page of another site may not use the gateway")
+        raise RequestRefused("access_refused", "a page of another site may not use the gateway")
     if rules.key is None:
         if _host(headers.get("host", "")) not in rules.hosts:
-            raise RequestRefused(403, "the gateway is not served under this name")
-    elif not hmac.compare_digest(_key(headers).encode("latin-1"), rules.key.encode()):
-        raise RequestRefused(401, "the key is missing or wrong; send it as a bearer token or as x-api-key")
+            raise RequestRefused("access_refused", "the gateway is not served under this name")
+    elif needs_key and not _has_key(headers, rules.key):
+        raise RequestRefused("key_wrong", "the key is missing or wrong; send it as a bearer token or as x-api-key")
 
 
 def _host(header: str) -> str:
@@ -96,9 +101,15 @@ def _host(header: str) -> str:
     return (match[1] or match[2]).lower() if match else ""
 
 
-def _key(headers: Mapping[str, str]) -> str:
+def _has_key(headers: Mapping[str, str], key: str) -> bool:
+    """Whether one of the two headers for a key holds the right one: a client may have a bearer token of its own."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
+    return _is_key(bearer, key) | _is_key(headers.get("x-api-key", ""), key)
+
+
+def _is_key(given: str, key: str) -> bool:
+    return hmac.compare_digest(given.encode("latin-1"), key.encode())
 
 
 async def read_body(request: Request, read: Callable[[Any], ChatRequest]) -> ChatRequest:
@@ -115,7 +126,7 @@ async def read_body(request: Request, read: Callable[[Any], ChatRequest]) -> Cha
             data = await _read_bytes(request)
     except TimeoutError:
         raise RequestRefused(
-            408, f"the body did not come within {BODY_TIMEOUT_SECONDS:g} seconds", close=True
+            "body_slow", f"the body did not come within {BODY_TIMEOUT_SECONDS:g} seconds", close=True
         ) from None
     if len(data) <= LARGE_BODY_BYTES:
         return read(_parse(data))
@@ -128,9 +139,9 @@ def _parse(data: bytes) -> dict[str, Any]:
         check_size(text)
         body: Any = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise RequestRefused(400, f"the body is not JSON: {str(error)[:200]}") from None
+        raise RequestRefused("bad_request", f"the body is not JSON: {str(error)[:200]}") from None
     if not isinstance(body, dict):
-        raise RequestRefused(400, "the body is not a JSON object")
+        raise RequestRefused("bad_request", "the body is not a JSON object")
     return cast("dict[str, Any]", body)
 
 
@@ -139,7 +150,7 @@ def _refuse_constant(constant: str) -> None:
 
 
 async def _read_bytes(request: Request) -> bytes:
-    too_large = RequestRefused(413, f"the body is larger than {MAX_BODY_BYTES:,} bytes", close=True)
+    too_large = RequestRefused("body_too_large", f"the body is larger than {MAX_BODY_BYTES:,} bytes", close=True)
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:
         raise too_large
@@ -165,7 +176,7 @@ def check_size(text: str, max_nesting: int = MAX_BODY_NESTING, max_values: int =
         if sign in "[{":
             depth += 1
             if depth > max_nesting:
-                raise RequestRefused(400, f"the body is nested more than {max_nesting} deep")
+                raise RequestRefused("bad_request", f"the body is nested more than {max_nesting} deep")
         elif sign in "]}":
             depth -= 1
             continue
@@ -173,4 +184,4 @@ def check_size(text: str, max_nesting: int = MAX_BODY_NESTING, max_values: int =
             continue
         count += 1
         if count > max_values:
-            raise RequestRefused(400, f"the body holds more than {max_values:,} values")
+            raise RequestRefused("bad_request", f"the body holds more than {max_values:,} values")

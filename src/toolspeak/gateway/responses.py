@@ -5,6 +5,7 @@ import logging
 import traceback
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from toolspeak.errors import ToolspeakError
 from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta
+from toolspeak.gateway.errors import report_error
 from toolspeak.wire.api import AnswerEncoder
 
 log = logging.getLogger("toolspeak.gateway")
@@ -85,12 +87,13 @@ class StreamedAnswer(Response):
                 async for batch in self._events:
                     if data := self._encoder.feed(join_deltas(batch)):
                         await write(data)
-            except ToolspeakError as error:
-                log.warning("%s broke off with %s", self._request_id, type(error).__name__)
-                await write(self._encoder.error(f"{error} ({self._request_id})"))
             except Exception as error:
-                log_failure(self._request_id, error)
-                await write(self._encoder.error(f"the gateway failed ({self._request_id})"))
+                if isinstance(error, ToolspeakError):
+                    log.warning("%s broke off with %s", self._request_id, type(error).__name__)
+                else:
+                    log_failure(self._request_id, error)
+                report = report_error(error)
+                await write(self._encoder.error(replace(report, message=f"{report.message} ({self._request_id})")))
             await write(b"", more=False)
 
 

@@ -179,7 +179,7 @@ class HttpModel:
         """Return the exception for an error in the answer, without the original as its cause: that may hold the key."""
         from toolspeak.models import transport
 
-        named = type(error)(f"{self.endpoint.label}: {self.endpoint.redact(str(error))}")
+        named = error.with_message(f"{self.endpoint.label}: {self.endpoint.redact(str(error))}")
         return transport.RequestFailed(named) if isinstance(error, RateLimited) and not started else named
 
 

@@ -19,11 +19,19 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, StreamInterrupted
+from toolspeak.errors import (
+    ContextExceeded,
+    EndpointDown,
+    EndpointTimeout,
+    ModelError,
+    ProviderError,
+    RateLimited,
+    StreamInterrupted,
+)
 from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.wire.api import WIRES
-from toolspeak.wire.api_errors import read_error_body
+from toolspeak.wire.api_errors import is_context_overflow, read_error_body
 
 MAX_CONNECTIONS = 1000
 
@@ -46,6 +54,9 @@ STATUS_HINTS = {
     404: "is the address right, and the name of the model?",
     413: "the conversation is too long",
 }
+
+OVERFLOW_STATUSES = frozenset({400, 413, 422, 500})
+"""Statuses with which servers report that a conversation is too long; 500 is that of older servers of llama.cpp."""
 
 CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
 """What aiohttp raises when a connection fails or times out."""
@@ -125,7 +136,7 @@ class RetrySchedule:
         is_late = deadline is not None and asyncio.get_running_loop().time() + seconds >= deadline
         if not failure.can_retry or is_late or self._attempts >= self._policy.attempts:
             count = f" ({self._attempts} tries)" if self._attempts > 1 else ""
-            raise type(failure.error)(f"{failure.error}{count}") from failure.__cause__
+            raise failure.error.with_message(f"{failure.error}{count}") from failure.__cause__
         await asyncio.sleep(seconds)
 
     def _wait_seconds(self, asked: float | None) -> float:
@@ -145,7 +156,7 @@ async def post(
             response = await _send(endpoint, path, body)
     except TimeoutError as error:
         message = f"{endpoint.label} {_describe_timeout(endpoint)}"
-        raise RequestFailed(EndpointDown(message), can_retry=False) from error
+        raise RequestFailed(EndpointTimeout(message), can_retry=False) from error
     try:
         yield response
     finally:
@@ -243,7 +254,8 @@ def _build_connection_failure(endpoint: Endpoint, error: Exception) -> RequestFa
     """Build the failure of a request that got no response."""
     can_retry, policy = True, endpoint.retry
     # A request that cannot be sent, or must not be for lack of trust, is no outage.
-    error_class = ProviderError if isinstance(error, ValueError) else EndpointDown
+    is_timeout = isinstance(error, TimeoutError)
+    error_class = ProviderError if isinstance(error, ValueError) else EndpointTimeout if is_timeout else EndpointDown
     match error:
         case aiohttp.ConnectionTimeoutError():
             problem = f"gave no connection within {policy.connect_timeout:g} s"
@@ -293,7 +305,8 @@ async def _build_status_failure(endpoint: Endpoint, response: aiohttp.ClientResp
     status, hint = response.status, STATUS_HINTS.get(response.status, "")
     try:
         # The key is removed before a long cause is cut, and once more, because it may have been escaped in JSON.
-        cause = endpoint.redact(read_error_body(status, endpoint.redact(await _read_body(response))))
+        body = endpoint.redact(await _read_body(response))
+        cause = endpoint.redact(read_error_body(status, body))
     finally:
         _release(response)
     if status in (401, 403) and endpoint.key_variable:
@@ -301,8 +314,18 @@ async def _build_status_failure(endpoint: Endpoint, response: aiohttp.ClientResp
     if moved := response.headers.get("location"):
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
-    error_class = RateLimited if status in (429, 529) else EndpointDown if _is_outage(status) else ProviderError
-    return RequestFailed(error_class(text), _read_retry_after(response), can_retry=status in RETRYABLE_STATUSES)
+    wait = _read_retry_after(response)
+    is_overflow = status in OVERFLOW_STATUSES and is_context_overflow(body)
+    error = _choose_status_error(status, is_overflow=is_overflow)(text, status=status, retry_after=wait)
+    return RequestFailed(error, wait, can_retry=status in RETRYABLE_STATUSES and not is_overflow)
+
+
+def _choose_status_error(status: int, *, is_overflow: bool) -> type[ModelError]:
+    if is_overflow:
+        return ContextExceeded
+    if status in (429, 529):
+        return RateLimited
+    return EndpointDown if _is_outage(status) else ProviderError
 
 
 def _is_outage(status: int) -> bool:

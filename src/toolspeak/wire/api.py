@@ -12,6 +12,7 @@ from toolspeak.pieces import Answer, Piece
 from toolspeak.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
@@ -52,7 +53,7 @@ class AnswerEncoder(Protocol):
         """Return the part of a stream that represents `events`. `TurnEnded` ends the stream."""
         ...
 
-    def error(self, message: str) -> bytes:
+    def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
         ...
 
@@ -119,8 +120,8 @@ class Wire(Protocol):
         """Create the writer of an answer. `created` is its time in seconds since 1970, where the API has one."""
         ...
 
-    def error_body(self, status: int, message: str, kind: str = "") -> dict[str, Any]:
-        """Return the body of an answer with an error status. `kind` overrides the type that follows from `status`."""
+    def error_body(self, report: ErrorReport) -> dict[str, Any]:
+        """Return the body of an answer with an error status."""
         ...
 
 

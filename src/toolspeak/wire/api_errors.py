@@ -5,7 +5,7 @@ import re
 from http import HTTPStatus
 from typing import Any
 
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited
+from toolspeak.errors import ContextExceeded, EndpointDown, ModelError, ProviderError, RateLimited
 from toolspeak.wire.json_data import as_list, as_object, as_text
 
 MAX_CAUSE_CHARS = 500
@@ -20,6 +20,24 @@ _REQUEST_WORDS = tuple(
 )
 """Words in the type or code of an error that is due to the request, the key or the account."""
 
+_STATUS_WORDS = {401: "auth", 402: "billing quota", 403: "permission", 404: "not_found", 413: "too_large"}
+"""Words in the type or code of an error in an answer, for the status that the error would have had as a response."""
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|context_window_exceeded"  # codes: OpenAI and others, llama.cpp
+    r"|maximum (?:context|prompt|model) length|max(?:imum)? context length"  # OpenAI, vLLM, Mistral, xAI, Ollama
+    r"|(?:exceeds?|longer than|larger than|only|reached|overflow\w*)\b.{0,60}\bcontext (?:length|size|window|limit)"
+    r"|context (?:length|size|window|limit)\b.{0,60}\b(?:exceeded|is only|of only|not enough|reached)"  # LM Studio
+    r"|greater than the context length"  # LM Studio
+    r"|(?:prompt|input) (?:is )?too long"  # Anthropic, Bedrock, Ollama, Fireworks
+    r"|input token count\b.{0,40}\bexceeds"  # Gemini
+    r"|input tokens exceed the configured limit"  # OpenAI
+    r"|must have less than \d+ tokens|`max_new_tokens` must be <="  # text-generation-inference
+    r"|reduce the length of the (?:messages|prompt|input)",  # Groq, older servers of OpenAI's API
+    re.IGNORECASE | re.DOTALL,
+)
+"""The words in which servers report that a conversation does not fit into the context of the model."""
+
 _HTML_MARKUP = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -28,13 +46,31 @@ def build_error(error: Any) -> ModelError:
     fields = as_object(error)
     label = f"{fields.get('type')} {fields.get('code')}".lower()
     is_rate_limit = fields.get("code") in _RATE_LIMIT_CODES or any(word in label for word in _RATE_LIMIT_WORDS)
-    error_class = RateLimited if is_rate_limit else ProviderError if _is_refusal(label) else EndpointDown
-    return error_class(read_cause(error) or "the endpoint reported an error without a cause")
+    cause = read_cause(error) or "the endpoint reported an error without a cause"
+    if is_rate_limit:
+        return RateLimited(cause, status=529 if "overloaded" in label or "529" in label else 429)
+    if is_context_overflow(f"{label} {cause}"):
+        return ContextExceeded(cause, status=400)
+    status = _find_refusal_status(label)
+    return EndpointDown(cause) if status is None else ProviderError(cause, status=status)
 
 
-def _is_refusal(label: str) -> bool:
-    """Whether the type and code of an error blame the request. Any other error in an answer is the endpoint's own."""
-    return any(word in label for word in _REQUEST_WORDS) or re.search(r"\b4\d\d\b", label) is not None
+def is_context_overflow(text: str) -> bool:
+    """Whether the text of an error says that a conversation does not fit into the context of the model."""
+    return _OVERFLOW.search(text) is not None
+
+
+def _find_refusal_status(label: str) -> int | None:
+    """Return the status for the type and code of an error that blame the request; None if the fault is the endpoint's.
+
+    Any error in an answer that blames nothing is the endpoint's own.
+    """
+    if given := re.search(r"\b4\d\d\b", label):
+        return int(given[0])
+    if not any(word in label for word in _REQUEST_WORDS):
+        return None
+    by_word = (status for status, words in _STATUS_WORDS.items() if any(word in label for word in words.split()))
+    return next(by_word, 400)
 
 
 def read_cause(error: Any, depth: int = 4) -> str:

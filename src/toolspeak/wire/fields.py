@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from toolspeak.errors import UsageError
 from toolspeak.spec import ToolSpec
+from toolspeak.wire.failures import FailureName
 
 MAX_TOOLS = 1_000
 """The most tools of one request."""
@@ -31,12 +32,30 @@ _KIND_NAMES = {
 }
 
 
+class FieldError(UsageError):
+    """A field of a request is wrong.
+
+    Attributes:
+        param: The path of the field; "" for the whole request.
+        code: What is wrong with it, as OpenAI's API names it.
+        failure: How the error is reported.
+    """
+
+    def __init__(
+        self, param: str, problem: str, code: str = "invalid_value", failure: FailureName = "bad_request"
+    ) -> None:
+        super().__init__(f"{param or 'the request'}: {problem}")
+        self.param = param
+        self.code = code
+        self.failure: FailureName = failure
+
+
 class Fields:
     """A JSON object within a request, and its path."""
 
     def __init__(self, data: Any, path: str = "") -> None:
         self.path = path
-        self.data: dict[str, Any] = check_kind(data, dict, path or "the request")
+        self.data: dict[str, Any] = check_kind(data, dict, path)
 
     def path_of(self, name: str) -> str:
         """Return the path of a field."""
@@ -65,6 +84,8 @@ class Fields:
         value = self.value(name)
         if value is None:
             return None
+        if type(value) is float and value.is_integer():  # some clients write every number with a point
+            value = int(value)
         number: int = check_kind(value, int, self.path_of(name))
         if minimum is not None and number < minimum:
             raise self.error(name, f"must be at least {minimum}, not {number}")
@@ -105,9 +126,9 @@ class Fields:
         for index, item in enumerate(items):
             yield Fields(item, f"{self.path_of(name)}[{index}]")
 
-    def error(self, name: str, problem: str) -> UsageError:
-        """Return the error for a field."""
-        return UsageError(f"{self.path_of(name)}: {problem}")
+    def error(self, name: str, problem: str, code: str = "invalid_value") -> FieldError:
+        """Return the error for a field; `code` says what is wrong with it, as OpenAI's API names it."""
+        return FieldError(self.path_of(name), problem, code)
 
     def other_fields(self, known: Collection[str]) -> dict[str, Any]:
         """Return the fields whose names are not in `known`."""
@@ -116,15 +137,16 @@ class Fields:
     def _required(self, name: str) -> Any:
         value = self.value(name)
         if value is None:
-            raise self.error(name, "is missing")
+            raise self.error(name, "is missing", "missing_required_parameter")
         return value
 
 
 def check_kind(value: Any, kind: type[Any], path: str) -> Any:
-    """Return `value` if it has the type `kind`. Otherwise raise `UsageError` with the path."""
+    """Return `value` if it has the type `kind`. Otherwise raise `FieldError` with the path."""
     if type(value) is kind or (kind is float and type(value) is int):
         return value
-    raise UsageError(f"{path}: expected {_KIND_NAMES[kind]}, found {_KIND_NAMES.get(value.__class__, 'nothing')}")
+    found = _KIND_NAMES.get(value.__class__, "nothing")
+    raise FieldError(path, f"expected {_KIND_NAMES[kind]}, found {found}", "invalid_type")
 
 
 def read_tool(fields: Fields, schema_name: str) -> ToolSpec:
@@ -168,7 +190,7 @@ def check_unique_names(tools: Collection[ToolSpec]) -> None:
     seen: set[str] = set()
     for tool in tools:
         if tool.name in seen:
-            raise UsageError(f"tools: the name {tool.name[:MAX_QUOTED_CHARS]!r} is given twice")
+            raise FieldError("tools", f"the name {tool.name[:MAX_QUOTED_CHARS]!r} is given twice")
         seen.add(tool.name)
 
 
@@ -177,4 +199,4 @@ def check_known_names(names: Collection[str], tools: Collection[ToolSpec], path:
     known = {tool.name for tool in tools}
     for name in names:
         if name not in known:
-            raise UsageError(f"{path}: there is no tool {name[:MAX_QUOTED_CHARS]!r} in tools")
+            raise FieldError(path, f"there is no tool {name[:MAX_QUOTED_CHARS]!r} in tools")

@@ -22,21 +22,11 @@ from toolspeak.events import (
 )
 from toolspeak.messages import Call, Extra, Message, Opaque, Part, Text, Thinking
 from toolspeak.wire.anthropic_messages.names import VENDOR
+from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_object, as_text, dump_compact, encode_arguments, encode_references
 from toolspeak.wire.sse import encode_event
 
 _STOP_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "refusal"}
-
-_ERROR_TYPES = {
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    504: "timeout_error",
-    529: "overloaded_error",
-}
 
 
 class Encoder:
@@ -72,9 +62,9 @@ class Encoder:
         """
         return b"".join(map(self._encode, events))
 
-    def error(self, message: str, kind: str = "api_error") -> bytes:
+    def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
-        return _sse({"type": "error", "error": {"type": kind, "message": message}})
+        return _sse(error_body(report))
 
     def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
         """Return the body of a whole answer."""
@@ -153,10 +143,9 @@ class Encoder:
         return _sse({"type": "content_block_stop", "index": self._calls[call_id]})
 
 
-def error_body(status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """Return the body of an answer with an error status. `kind` overrides the type that follows from `status`."""
-    by_status = _ERROR_TYPES.get(status, "invalid_request_error" if 400 <= status < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind or by_status, "message": message}}
+def error_body(report: ErrorReport) -> dict[str, Any]:
+    """Return the body of an answer with an error status."""
+    return {"type": "error", "error": report.anthropic_error()}
 
 
 def _sse(data: dict[str, Any]) -> bytes:

@@ -19,18 +19,12 @@ from toolspeak.events import (
     Usage,
 )
 from toolspeak.messages import Call, Message, Text, Thinking
+from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_list, as_object, dump_compact, encode_arguments
 from toolspeak.wire.openai_chat.names import DONE, REASONING_DETAILS, REASONING_FIELDS, VENDOR
 from toolspeak.wire.sse import encode_event
 
 _FINISH_REASONS: dict[FinishReason, str] = {"length": "length", "refused": "content_filter"}
-
-_ERROR_TYPES = {
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
-}
 
 
 class Encoder:
@@ -56,9 +50,9 @@ class Encoder:
         """
         return b"".join(map(self._encode, events))
 
-    def error(self, message: str, kind: str = "server_error") -> bytes:
+    def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
-        return encode_event(dump_compact({"error": _error(message, kind)}))
+        return encode_event(dump_compact(error_body(report)))
 
     def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
         """Return the body of a whole answer."""
@@ -122,14 +116,9 @@ class Encoder:
         return encode_event(f'{self._head}{dump_compact(delta)},"logprobs":null,"finish_reason":{last}}}]}}')
 
 
-def error_body(status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """Return the body of an answer with an error status. `kind` overrides the type that follows from `status`."""
-    by_status = _ERROR_TYPES.get(status, "invalid_request_error" if 400 <= status < 500 else "server_error")
-    return {"error": _error(message, kind or by_status)}
-
-
-def _error(message: str, kind: str) -> dict[str, Any]:
-    return {"message": message, "type": kind, "param": None, "code": None}
+def error_body(report: ErrorReport) -> dict[str, Any]:
+    """Return the body of an answer with an error status."""
+    return {"error": report.openai_error()}
 
 
 def _encode_call(part: Call) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
 from toolspeak.spec import ToolSpec
@@ -13,6 +12,7 @@ from toolspeak.wire.answer_format import read_answer_format
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
+    FieldError,
     Fields,
     check_kind,
     check_known_names,
@@ -35,10 +35,10 @@ def read_request(body: Any) -> ChatRequest:
     """Read the body of a request. Raises `UsageError` that names the wrong field."""
     fields = Fields(body)
     if fields.integer("n") not in (None, 1):
-        raise fields.error("n", "only one answer can be asked for")
+        raise fields.error("n", "only one answer can be asked for", "unsupported_value")
     for legacy, now in (("functions", "tools"), ("function_call", "tool_choice")):
         if fields.value(legacy) is not None:
-            raise fields.error(legacy, f"is not supported; use {now}")
+            raise fields.error(legacy, f"is not supported; use {now}", "unsupported_parameter")
     tools, choice = _read_choice(fields, _read_tools(fields))
     options = fields.optional_object("stream_options")
     return ChatRequest(
@@ -197,7 +197,7 @@ def _read_url(url: str, path: str, extra: Extra | None) -> Media:
     if not url.startswith("data:"):
         return Media(mime=guess_image_type(url, "image/*"), url=url, extra=extra)
     if (decoded := decode_data_url(url)) is None:
-        raise UsageError(f"{path}: not a valid data URL")
+        raise FieldError(path, "not a valid data URL")
     mime, data = decoded
     return Media(mime=mime, data=data, extra=extra)
 

@@ -1,0 +1,73 @@
+"""Finds the row of `FAILURES` for an exception. What each API makes of a row is in `wire/failures.py`."""
+
+from toolspeak.errors import (
+    ContextExceeded,
+    EndpointDown,
+    EndpointTimeout,
+    ModelError,
+    ProviderError,
+    RateLimited,
+    StreamInterrupted,
+    ToolspeakError,
+    UsageError,
+)
+from toolspeak.gateway.exchange import CallNotRepaired
+from toolspeak.gateway.guard import RequestRefused
+from toolspeak.wire.failures import ErrorReport, FailureName
+from toolspeak.wire.fields import FieldError
+
+FAILURES_BY_STATUS: dict[int, FailureName] = {
+    401: "upstream_key_refused",
+    402: "upstream_unpaid",
+    403: "upstream_forbidden",
+    404: "upstream_model_unknown",
+    413: "upstream_too_large",
+    429: "upstream_busy",
+    529: "upstream_overloaded",
+}
+"""The failures for statuses of the endpoint that clients know. Any other 4xx is `upstream_refused`."""
+
+
+def report_error(error: Exception) -> ErrorReport:
+    """Return what a client is told of an exception. Nothing of an unexpected exception is shown: the log has it."""
+    match error:
+        case RequestRefused():
+            return ErrorReport(failure=error.failure, message=error.message)
+        case FieldError():
+            return ErrorReport(
+                failure=error.failure, message=str(error), param=error.param or None, code=_exact_code(error)
+            )
+        case UsageError():
+            return ErrorReport(failure="bad_request", message=str(error))
+        case ModelError():
+            return ErrorReport(failure=find_model_failure(error), message=str(error), retry_after=error.retry_after)
+        case ToolspeakError():
+            return ErrorReport(failure="gateway_failed", message=str(error))
+        case _:
+            return ErrorReport(failure="gateway_failed", message="the gateway failed; its log has the cause")
+
+
+def find_model_failure(error: ModelError) -> FailureName:
+    """Return the row for an error of a model or its endpoint: by its class first, then by the status."""
+    match error:
+        case CallNotRepaired():
+            return "call_not_repaired"
+        case ContextExceeded():
+            return "context_exceeded"
+        case EndpointTimeout():
+            return "upstream_timeout"
+        case EndpointDown():
+            return "upstream_unreachable" if error.status is None else "upstream_failed"
+        case StreamInterrupted():
+            return "upstream_interrupted"
+        case RateLimited():
+            return FAILURES_BY_STATUS.get(error.status or 429, "upstream_busy")
+        case ProviderError(status=int(status)) if 400 <= status < 500:
+            return FAILURES_BY_STATUS.get(status, "upstream_refused")
+        case _:
+            return "upstream_failed"
+
+
+def _exact_code(error: FieldError) -> str | None:
+    """Return the code of a wrong field; a failure with a row of its own has its code there."""
+    return error.code if error.failure == "bad_request" else None

@@ -1,0 +1,181 @@
+"""`FAILURES`: all that can go wrong for a client of the gateway, and how each API reports it. The one table of errors.
+
+A failure that is not in the table cannot be reported: the gateway finds the name of a row for each exception
+(`gateway/errors.py`), and the packages of the APIs write the row in their own form, as a body and in a stream.
+
+Three rules decide about a status. What a client can mend has the status that its SDK knows for it, also if the endpoint
+behind the gateway found the fault: a conversation that is too long must be shortened, a refused key must be replaced.
+What is the fault of the endpoint is a 5xx. A turn that the model could not manage is not: clients repeat a request
+after a 5xx, up to nine times, and the model has been asked again already.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from toolspeak._frozen import frozen
+
+FailureName: TypeAlias = Literal[
+    "bad_request",
+    "thread_unsupported",
+    "key_wrong",
+    "access_refused",
+    "route_unknown",
+    "model_unknown",
+    "method_wrong",
+    "body_slow",
+    "body_too_large",
+    "context_exceeded",
+    "call_not_repaired",
+    "upstream_refused",
+    "upstream_key_refused",
+    "upstream_unpaid",
+    "upstream_forbidden",
+    "upstream_model_unknown",
+    "upstream_too_large",
+    "upstream_busy",
+    "upstream_overloaded",
+    "upstream_failed",
+    "upstream_unreachable",
+    "upstream_timeout",
+    "upstream_interrupted",
+    "gateway_failed",
+]
+"""The names of the rows of `FAILURES`."""
+
+
+@frozen
+class FailureForm:
+    """How the APIs report a failure.
+
+    Attributes:
+        status: The HTTP status, in every API.
+        openai_type: `error.type` of OpenAI's APIs.
+        code: `error.code` of OpenAI's APIs, unless the failure itself has a more exact one.
+        anthropic_type: `error.type` of Anthropic's API.
+        responses_code: `response.error.code` in a stream of OpenAI's Responses API.
+        anthropic_words: Words at the beginning of the message by which clients of Anthropic's API know the failure.
+        anthropic_details: `error.details` of Anthropic's API.
+    """
+
+    status: int
+    openai_type: str
+    code: str
+    anthropic_type: str
+    responses_code: str = "server_error"
+    anthropic_words: str = ""
+    anthropic_details: Mapping[str, Any] | None = None
+
+
+def _request(status: int, code: str, anthropic_type: str = "invalid_request_error", **more: Any) -> FailureForm:
+    """Return the form of a failure that is due to the request."""
+    return FailureForm(
+        status=status,
+        openai_type="invalid_request_error",
+        code=code,
+        anthropic_type=anthropic_type,
+        responses_code=more.pop("responses_code", "invalid_prompt"),
+        **more,
+    )
+
+
+def _access(status: int, kind: str, code: str) -> FailureForm:
+    """Return the form of a failure that both vendors call by the same name."""
+    return FailureForm(status=status, openai_type=kind, code=code, anthropic_type=kind, responses_code="invalid_prompt")
+
+
+def _server(status: int, code: str, anthropic_type: str = "api_error") -> FailureForm:
+    """Return the form of a failure of the gateway or of the endpoint behind it."""
+    return FailureForm(status=status, openai_type="server_error", code=code, anthropic_type=anthropic_type)
+
+
+FAILURES: Mapping[FailureName, FailureForm] = {
+    # What the gateway finds wrong with a request
+    "bad_request": _request(400, "invalid_value"),
+    "thread_unsupported": _request(
+        400, "unsupported_parameter", anthropic_details={"error_code": "thread_unsupported_request"}
+    ),
+    "key_wrong": _access(401, "authentication_error", "invalid_api_key"),
+    "access_refused": _access(403, "permission_error", "access_refused"),
+    "route_unknown": _access(404, "not_found_error", "unknown_url"),
+    "model_unknown": _access(404, "not_found_error", "model_not_found"),
+    "method_wrong": _request(405, "method_not_allowed"),
+    "body_slow": _request(408, "request_timeout"),
+    "body_too_large": _request(413, "request_too_large", "request_too_large"),
+    # What the model could not do
+    "context_exceeded": _request(
+        400,
+        "context_length_exceeded",
+        anthropic_words="prompt is too long",
+        responses_code="context_length_exceeded",
+    ),
+    "call_not_repaired": _request(422, "tool_use_failed"),
+    # What the endpoint behind the gateway answered
+    "upstream_refused": _request(400, "upstream_refused"),
+    "upstream_key_refused": _access(401, "authentication_error", "invalid_api_key"),
+    "upstream_unpaid": FailureForm(
+        status=402,
+        openai_type="insufficient_quota",
+        code="insufficient_quota",
+        anthropic_type="billing_error",
+        responses_code="insufficient_quota",
+    ),
+    "upstream_forbidden": _access(403, "permission_error", "upstream_forbidden"),
+    "upstream_model_unknown": _access(404, "not_found_error", "model_not_found"),
+    "upstream_too_large": _request(413, "request_too_large", "request_too_large"),
+    "upstream_busy": FailureForm(
+        status=429,
+        openai_type="rate_limit_error",
+        code="rate_limit_exceeded",
+        anthropic_type="rate_limit_error",
+        responses_code="rate_limit_exceeded",
+    ),
+    "upstream_overloaded": _server(529, "server_is_overloaded", "overloaded_error"),
+    "upstream_failed": _server(502, "upstream_error"),
+    "upstream_unreachable": _server(502, "upstream_unreachable"),
+    "upstream_timeout": _server(504, "upstream_timeout", "timeout_error"),
+    "upstream_interrupted": _server(502, "upstream_interrupted"),
+    "gateway_failed": _server(500, "internal_error"),
+}
+
+
+@frozen
+class ErrorReport:
+    """A failure as a client is told of it.
+
+    Attributes:
+        failure: The row of `FAILURES`.
+        message: What was wrong, where, and what to do.
+        param: The path of the wrong field in the request, as in `messages[0].role`; None if it is no field.
+        code: A more exact code than that of the row; None for that of the row.
+        retry_after: Seconds after which the endpoint behind the gateway asks to be tried again.
+    """
+
+    failure: FailureName
+    message: str
+    param: str | None = None
+    code: str | None = None
+    retry_after: float | None = None
+
+    @property
+    def form(self) -> FailureForm:
+        """How the APIs report the failure."""
+        return FAILURES[self.failure]
+
+    def openai_error(self) -> dict[str, Any]:
+        """Return the object `error` of OpenAI's APIs."""
+        return {
+            "message": self.message,
+            "type": self.form.openai_type,
+            "param": self.param,
+            "code": self.code or self.form.code,
+        }
+
+    def anthropic_error(self) -> dict[str, Any]:
+        """Return the object `error` of Anthropic's API."""
+        words = self.form.anthropic_words
+        error: dict[str, Any] = {
+            "type": self.form.anthropic_type,
+            "message": f"{words}: {self.message}" if words else self.message,
+        }
+        details = self.form.anthropic_details
+        return {**error, "details": dict(details)} if details else error

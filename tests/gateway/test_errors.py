@@ -1,0 +1,205 @@
+"""What a client gets when a request cannot be answered: over HTTP, with the official SDKs, in each API's own form."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from toolspeak.dialects import TYPESCRIPT
+from toolspeak.errors import (
+    ContextExceeded,
+    EndpointDown,
+    EndpointTimeout,
+    ModelError,
+    ProviderError,
+    RateLimited,
+    StreamInterrupted,
+    ToolError,
+    UsageError,
+)
+from toolspeak.gateway import app
+from toolspeak.gateway.errors import report_error
+from toolspeak.gateway.exchange import CallNotRepaired
+from toolspeak.gateway.guard import RequestRefused
+from toolspeak.models import RetryPolicy
+from toolspeak.testing import ScriptedModel, says
+from toolspeak.wire.failures import FAILURES, FailureName
+from toolspeak.wire.fields import FieldError
+
+from .conversing import OPENAI_TOOLS, QUESTION
+from .hosting import ask, gateway, served
+from .upstream import Upstream, drips, sends, upstream
+
+ONCE = RetryPolicy(connect_timeout=0.5, read_timeout=0.3, total_timeout=5.0, attempts=1)
+BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9}
+TOO_LONG = "request (5021 tokens) exceeds the available context size (4096 tokens), try increasing it"
+
+ERRORS: list[tuple[Exception, FailureName]] = [
+    (RequestRefused("key_wrong", "no"), "key_wrong"),
+    (UsageError("no"), "bad_request"),
+    (FieldError("n", "no"), "bad_request"),
+    (FieldError("thread", "no", failure="thread_unsupported"), "thread_unsupported"),
+    (ContextExceeded("no", status=400), "context_exceeded"),
+    (ContextExceeded("no", status=500), "context_exceeded"),
+    (CallNotRepaired("no"), "call_not_repaired"),
+    (ProviderError("no", status=400), "upstream_refused"),
+    (ProviderError("no", status=401), "upstream_key_refused"),
+    (ProviderError("no", status=402), "upstream_unpaid"),
+    (ProviderError("no", status=403), "upstream_forbidden"),
+    (ProviderError("no", status=404), "upstream_model_unknown"),
+    (ProviderError("no", status=413), "upstream_too_large"),
+    (ProviderError("no", status=418), "upstream_refused"),
+    (ProviderError("no", status=302), "upstream_failed"),
+    (ProviderError("no"), "upstream_failed"),
+    (RateLimited("no"), "upstream_busy"),
+    (RateLimited("no", status=429), "upstream_busy"),
+    (RateLimited("no", status=529), "upstream_overloaded"),
+    (EndpointDown("no", status=503), "upstream_failed"),
+    (EndpointDown("no"), "upstream_unreachable"),
+    (EndpointTimeout("no"), "upstream_timeout"),
+    (StreamInterrupted("no"), "upstream_interrupted"),
+    (ModelError("no"), "upstream_failed"),
+    (ToolError("no"), "gateway_failed"),
+    (ZeroDivisionError("a secret"), "gateway_failed"),
+]
+
+
+@pytest.mark.parametrize(("error", "failure"), ERRORS, ids=lambda each: repr(each))
+def test_each_exception_has_its_row(error: Exception, failure: FailureName):
+    report = report_error(error)
+    assert report.failure == failure
+    assert ("secret" in report.message) is False
+
+
+def test_every_row_of_an_endpoint_is_found_by_some_exception():
+    found = {failure for _, failure in ERRORS}
+    assert {name for name in FAILURES if name.startswith(("upstream", "context", "call"))} <= found
+
+
+# An endpoint, over HTTP
+
+
+def answers(status: int, body: Any, *headers: str) -> Any:
+    data = json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} X", f"content-length: {len(data)}", *headers]
+    return sends("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
+
+
+@pytest.fixture
+def behind() -> Iterator[Upstream]:
+    with upstream() as made:
+        yield made
+
+
+UPSTREAM: dict[str, tuple[Any, type[openai.OpenAIError], str, type[anthropic.AnthropicError]]] = {
+    "400": (answers(400, {"error": {"message": "odd"}}), openai.BadRequestError, "upstream_refused", anthropic.BadRequestError),
+    "401": (answers(401, {"error": {"message": "no"}}), openai.AuthenticationError, "invalid_api_key", anthropic.AuthenticationError),
+    "402": (answers(402, {"error": {"message": "no"}}), openai.APIStatusError, "insufficient_quota", anthropic.APIStatusError),
+    "403": (answers(403, {"error": {"message": "no"}}), openai.PermissionDeniedError, "upstream_forbidden", anthropic.PermissionDeniedError),
+    "404": (answers(404, {"error": "model 'x' not found"}), openai.NotFoundError, "model_not_found", anthropic.NotFoundError),
+    "429": (answers(429, {"error": {"message": "slow"}}), openai.RateLimitError, "rate_limit_exceeded", anthropic.RateLimitError),
+    "500": (answers(500, {"error": {"message": "oh"}}), openai.InternalServerError, "upstream_error", anthropic.InternalServerError),
+    "503": (answers(503, {"error": {"message": "Loading model"}}), openai.InternalServerError, "upstream_error", anthropic.InternalServerError),
+    "529": (answers(529, {}), openai.InternalServerError, "server_is_overloaded", anthropic.InternalServerError),
+    "silence": (drips(b"", 0.1, b""), openai.InternalServerError, "upstream_timeout", anthropic.InternalServerError),
+    "hangs up": (sends(), openai.InternalServerError, "upstream_unreachable", anthropic.InternalServerError),
+    "too long": (answers(400, {"error": {"message": TOO_LONG}}), openai.BadRequestError, "context_length_exceeded", anthropic.BadRequestError),
+    "too long, 500": (answers(500, {"error": {"message": TOO_LONG}}), openai.BadRequestError, "context_length_exceeded", anthropic.BadRequestError),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UPSTREAM)
+def test_the_sdks_raise_what_the_endpoint_meant(behind: Upstream, name: str):
+    behind.plays, openai_error, code, anthropic_error = UPSTREAM[name]
+    with gateway(served(behind.model(ONCE), TYPESCRIPT)) as url:
+        with (
+            openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client,
+            pytest.raises(openai_error) as raised,
+        ):
+            client.chat.completions.create(**BODY)
+        assert isinstance(raised.value, openai.APIError)
+        assert raised.value.code == code
+        with (
+            anthropic.Anthropic(base_url=url, api_key="none") as other,
+            pytest.raises(anthropic_error) as missed,
+        ):
+            other.messages.create(**BODY)
+        assert isinstance(missed.value, anthropic.APIStatusError)
+        assert ("prompt is too long" in str(missed.value)) == ("too long" in name)
+    assert behind.asked == 2  # neither the gateway nor the clients have multiplied the requests
+
+
+def test_the_time_to_wait_is_passed_on(behind: Upstream):
+    behind.plays = answers(429, {"error": {"message": "slow"}}, "retry-after: 7.2")
+    reply = ask(app([served(behind.model(ONCE), TYPESCRIPT)]), BODY)
+    assert (reply.status, reply.headers["retry-after"]) == (429, "8")
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_an_error_within_a_stream_keeps_its_type(behind: Upstream, path: str):
+    start = b'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {"choices":[{"delta":{"content":"Once"}}]}\n\n'
+    error = {"error": {"type": "exceed_context_size_error", "message": TOO_LONG}}
+    behind.plays = sends(start, b"data: " + json.dumps(error).encode() + b"\n\n")
+    reply = ask(app([served(behind.model(ONCE), TYPESCRIPT)]), {**BODY, "stream": True}, path=path)
+    last = reply.chunks[-1]
+    assert reply.status == 200
+    assert TOO_LONG in last["error"]["message"]
+    if path == "/v1/messages":
+        assert (last["type"], last["error"]["type"]) == ("error", "invalid_request_error")
+    else:
+        assert (last["error"]["type"], last["error"]["code"]) == ("invalid_request_error", "context_length_exceeded")
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+def test_a_turn_that_was_not_mended_is_not_asked_for_again(streamed: bool):
+    model = ScriptedModel([says("```typescript\nget_weather({city: \n```")] * 3, dialect="typescript")
+    asks: dict[str, Any] = {"messages": [{"role": "user", "content": QUESTION}], "tools": OPENAI_TOOLS}
+    with (
+        gateway(served(model, TYPESCRIPT, max_repairs=1)) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=5) as client,
+        pytest.raises(openai.UnprocessableEntityError, match="did not manage a call") as raised,
+    ):
+        client.chat.completions.create(model="scripted", stream=streamed, tool_choice="required", **asks)
+    assert raised.value.code == "tool_use_failed"
+    assert len(model.requests) == 2  # once, and once again by the gateway
+
+
+# Requests that are wrong
+
+
+@pytest.mark.parametrize(
+    ("wrong", "param", "code"),
+    [
+        ({"messages": None}, "messages", "missing_required_parameter"),
+        ({"messages": [{"role": "bot"}]}, "messages[0].role", "invalid_value"),
+        ({"temperature": "hot"}, "temperature", "invalid_type"),
+        ({"n": 3}, "n", "unsupported_value"),
+        ({"functions": []}, "functions", "unsupported_parameter"),
+        (
+            {"tool_choice": {"type": "function", "function": {"name": "x"}}},
+            "tool_choice.function.name",
+            "invalid_value",
+        ),
+    ],
+)
+def test_a_wrong_field_is_named(wrong: dict[str, Any], param: str, code: str):
+    reply = ask(app([served(ScriptedModel([says("Hello.")]), TYPESCRIPT)]), {**BODY, **wrong})
+    error = reply.json["error"]
+    assert (reply.status, error["type"], error["param"], error["code"]) == (400, "invalid_request_error", param, code)
+
+
+def test_what_anthropic_clients_look_for_in_vain_is_told_in_their_form():
+    application = app([served(ScriptedModel([says("Hello.")]), TYPESCRIPT)])
+    version = [("anthropic-version", "2023-06-01")]
+    for path, headers in (("/v1/messages/batches", []), ("/v1/files", version)):
+        reply = ask(application, b"", path=path, headers=headers)
+        assert (reply.status, reply.json["type"], reply.json["error"]["type"]) == (404, "error", "not_found_error")
+    reply = ask(application, b"", path="/v1/models/x", method="GET", headers=version)
+    assert (reply.status, reply.json["type"]) == (404, "error")
+    reply = ask(application, b"", path="/v1/messages", method="GET")
+    assert (reply.status, reply.json["error"]["type"]) == (405, "invalid_request_error")
+    reply = ask(application, b"", path="/v1/files")
+    assert reply.json["error"]["code"] == "unknown_url"
