@@ -2,6 +2,7 @@
 
     ToolspeakError
     ├── UsageError              a wrong argument, a function that cannot be a tool, a file that does not import
+    │   └── ReplayMiss          a recording holds no answer to what a replayed run asks
     ├── ModelError              the endpoint failed
     │   ├── RateLimited         it asked to slow down until no retries were left
     │   ├── ProviderError       it refused the request or failed to answer it
@@ -39,6 +40,10 @@ class ToolspeakError(Exception):
 
 class UsageError(ToolspeakError):
     """An argument or a file cannot be used; the message says which, why, and how to mend it."""
+
+
+class ReplayMiss(UsageError):
+    """A recording holds no answer to what is asked; the message shows the difference to the nearest that it has."""
 
 
 class ModelError(ToolspeakError):

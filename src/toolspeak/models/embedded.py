@@ -14,6 +14,7 @@ from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, get_shared_server
 from toolspeak.models.model import Request
 from toolspeak.models.profiles import SERVERS, choose_dialect
+from toolspeak.models.sender import Sender
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
 from toolspeak.pieces import Piece
 from toolspeak.wire.media import explain_text_only
@@ -39,6 +40,7 @@ class EmbeddedModel:
         context: int = CONTEXT_TOKENS,
         slots: int = SLOTS,
         warm: WarmOptions | None = None,
+        sender: Sender | None = None,
     ) -> None:
         self.weights = weights
         self._name = name or f"local:{weights.name}"
@@ -49,6 +51,7 @@ class EmbeddedModel:
         self._context = context
         self._slots = slots
         self._warm = warm
+        self._sender = sender
         self._server: LocalServer | WarmServer | None = None
 
     @property
@@ -108,19 +111,28 @@ class EmbeddedModel:
         """Return 0: what runs on this machine has no price."""
         return 0.0
 
+    async def find_endpoint(self) -> Endpoint:
+        """Return the endpoint of the process, which is started unless it runs."""
+        server = self._server if self.is_ready and self._server else await asyncio.to_thread(self.load)
+        return make_endpoint(server.base_url, server.key)
+
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
-        server = self._server if self.is_ready and self._server else await asyncio.to_thread(self.load)
-        endpoint = Endpoint(
-            name="local",
-            base_url=server.base_url,
-            key=server.key,
-            quirks=SERVERS["llamacpp"].quirks,
-            reads_control_tokens=True,
-            vendor="local",
-        )
+        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=self._sender)
         if request.sampling.temperature is None:  # small models call tools best without randomness
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))
-        async with aclosing(HttpModel(endpoint, self.weights.stem).ask(request)) as answer:
+        async with aclosing(model.ask(request)) as answer:
             async for pieces in answer:
                 yield pieces
+
+
+def make_endpoint(base_url: str, key: str | None) -> Endpoint:
+    """Return the endpoint of a server that runs an embedded model."""
+    return Endpoint(
+        name="local",
+        base_url=base_url,
+        key=key,
+        quirks=SERVERS["llamacpp"].quirks,
+        reads_control_tokens=True,
+        vendor="local",
+    )

@@ -5,7 +5,6 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING
 
 from toolspeak.errors import ModelError, RateLimited
 from toolspeak.events import Usage
@@ -16,14 +15,12 @@ from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request
 from toolspeak.models.profiles import is_text_only
+from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.media import explain_text_only
-
-if TYPE_CHECKING:
-    import aiohttp
 
 TRAILER_TIMEOUT_SECONDS = 2.0
 """How long to wait, after the end of an answer, for its token counts and for the end of the response."""
@@ -38,8 +35,24 @@ class HttpModel:
         skipped: The number of events in all streams so far that were not JSON objects, and so were skipped.
     """
 
-    def __init__(self, endpoint: Endpoint, model: str, dialect: str | DialectChoice = "native") -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        dialect: str | DialectChoice = "native",
+        *,
+        sender: Sender | None = None,
+    ) -> None:
+        """Prepare the model. Nothing is sent.
+
+        Args:
+            endpoint: The endpoint.
+            model: The model's name there.
+            dialect: The dialect to use for `"auto"`.
+            sender: What sends the requests; by default they are sent over the network.
+        """
         self.endpoint = endpoint
+        self._sender = sender
         self.skipped = 0
         self.model = model
         self._choice = (
@@ -69,6 +82,11 @@ class HttpModel:
             name="native" if support.is_supported else self._choice.name,
             reason=f"asked the server: it lists {listed} for the model ({support.source})",
         )
+
+    @property
+    def own_dialect_choice(self) -> DialectChoice:
+        """The dialect that the model was made with, whatever its server says."""
+        return self._choice
 
     async def choose_dialect(self) -> DialectChoice:
         """Return the dialect and why it was chosen, after asking the server once if the dialect would be a guess."""
@@ -103,7 +121,7 @@ class HttpModel:
         while True:
             try:
                 async with (
-                    transport.post(self.endpoint, self._wire.PATH, body, deadline) as response,
+                    transport.post(self.endpoint, self._wire.PATH, body, deadline, self._sender) as response,
                     aclosing(self._read_answer(response, deadline, PieceRestorer() if is_broken else None)) as answer,
                 ):
                     async for pieces in answer:
@@ -142,7 +160,7 @@ class HttpModel:
         return json.dumps(body).encode(), is_broken
 
     async def _read_answer(
-        self, response: "aiohttp.ClientResponse", deadline: float | None, restorer: PieceRestorer | None
+        self, response: HttpResponse, deadline: float | None, restorer: PieceRestorer | None
     ) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer. Raises `ModelError`, or `RequestFailed` if nothing of it has arrived."""
         from toolspeak.models import transport

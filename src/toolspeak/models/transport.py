@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
 from functools import cache
+from typing import cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -30,6 +31,7 @@ from toolspeak.errors import (
 )
 from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.api_errors import is_context_overflow, read_error_body
 
@@ -148,12 +150,22 @@ class RetrySchedule:
 
 @asynccontextmanager
 async def post(
-    endpoint: Endpoint, path: str, body: bytes, deadline: float | None = None
-) -> AsyncGenerator[aiohttp.ClientResponse]:
-    """Send a request and yield its response, once headers with a good status have arrived. Raises `RequestFailed`."""
+    endpoint: Endpoint, path: str, body: bytes, deadline: float | None = None, sender: Sender | None = None
+) -> AsyncGenerator[HttpResponse]:
+    """Send a request and yield its response, once headers with a good status have arrived. Raises `RequestFailed`.
+
+    Args:
+        endpoint: The endpoint.
+        path: The path of the request behind the base address.
+        body: What is posted.
+        deadline: The time of the event loop until which the response must begin.
+        sender: What sends the request; by default it is sent over the network.
+    """
     try:
         async with asyncio.timeout_at(deadline):
-            response = await _send(endpoint, path, body)
+            response = await (sender or send_request)(endpoint, path, body)
+            if not 200 <= response.status < 300:
+                raise await _build_status_failure(endpoint, response)
     except TimeoutError as error:
         message = f"{endpoint.label} {_describe_timeout(endpoint)}"
         raise RequestFailed(EndpointTimeout(message), can_retry=False) from error
@@ -163,7 +175,8 @@ async def post(
         _release(response)
 
 
-async def _send(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientResponse:
+async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpResponse:
+    """Send a request over the network, and return its response, whatever its status. Raises `RequestFailed`."""
     session = await _get_pool().session()
     policy = endpoint.retry
     started = time.perf_counter()
@@ -182,9 +195,7 @@ async def _send(endpoint: Endpoint, path: str, body: bytes) -> aiohttp.ClientRes
         _log_request("POST", endpoint.base_url + path, started, "no response")
     else:
         _log_request("POST", endpoint.base_url + path, started, response.status)
-        if 200 <= response.status < 300:
-            return response
-        failure = await _build_status_failure(endpoint, response)
+        return cast("HttpResponse", response)  # the type of its headers is a descriptor, which is no `Mapping`
     raise failure  # outside of the except block, so that aiohttp's exception is not kept
 
 
@@ -239,7 +250,7 @@ def _log_request(method: str, address: str, started: float, status: int | str) -
         LOG.debug("%s %s: %s after %.3f s", method, address, status, time.perf_counter() - started)
 
 
-def _release(response: aiohttp.ClientResponse) -> None:
+def _release(response: HttpResponse) -> None:
     if response.content.at_eof():
         response.release()
     else:  # the rest is not waited for; closing the connection makes the endpoint stop
@@ -300,7 +311,7 @@ def _build_headers(endpoint: Endpoint) -> dict[str, str]:
     }
 
 
-async def _build_status_failure(endpoint: Endpoint, response: aiohttp.ClientResponse) -> RequestFailed:
+async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> RequestFailed:
     """Build the failure of a request that got an error status."""
     status, hint = response.status, STATUS_HINTS.get(response.status, "")
     try:
@@ -333,7 +344,7 @@ def _is_outage(status: int) -> bool:
     return status == 408 or status >= 500
 
 
-async def _read_body(response: aiohttp.ClientResponse) -> str:
+async def _read_body(response: HttpResponse) -> str:
     """Read the body of an error response, as much of it as arrives in time."""
     body = b""
     with suppress(*CONNECTION_ERRORS):
@@ -343,7 +354,7 @@ async def _read_body(response: aiohttp.ClientResponse) -> str:
     return body.decode("utf-8", "replace")
 
 
-def _read_retry_after(response: aiohttp.ClientResponse) -> float | None:
+def _read_retry_after(response: HttpResponse) -> float | None:
     """Return the seconds of the header `retry-after`, which is a number or a date; None without it."""
     header = response.headers.get("retry-after", "").strip()
     seconds = math.nan

@@ -7,6 +7,7 @@
 and stores of your own. None of it needs pytest.
 """
 
+from toolspeak.testing.cassettes import CassetteMode, cassette
 from toolspeak.testing.clock import FakeClock
 from toolspeak.testing.dialect_contract import DialectContract
 from toolspeak.testing.model_contract import ModelContract
@@ -14,6 +15,7 @@ from toolspeak.testing.scripted import ScriptedModel, ScriptedReply, breaks, cal
 from toolspeak.testing.store_contract import FactStore, StoreContract
 
 __all__ = [
+    "CassetteMode",
     "DialectContract",
     "FactStore",
     "FakeClock",
@@ -23,6 +25,7 @@ __all__ = [
     "StoreContract",
     "breaks",
     "calls",
+    "cassette",
     "gives",
     "says",
 ]

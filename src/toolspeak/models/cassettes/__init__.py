@@ -1,0 +1,15 @@
+"""Cassettes: the exchanges with an endpoint, recorded in a file and replayed without the endpoint.
+
+- `exchange.py`: `Exchange`, one request with its response, and its form as a line of JSON.
+- `redaction.py`: removes keys, and the bytes of attachments, from what is written.
+- `canonical.py`: the form in which requests are compared, and how the difference of two is shown.
+- `tape.py`: `TapeWriter` appends exchanges to a file, `TapePlayer` finds the one that answers a request.
+- `senders.py`: `RecordingSender` and `ReplayingSender`, in the place of the network.
+- `models.py`: a model that records, and one that replays.
+"""
+
+from toolspeak.models.cassettes.exchange import Exchange
+from toolspeak.models.cassettes.models import record_model, replay_embedded_model, replay_model
+from toolspeak.models.cassettes.tape import TapePlayer, TapeWriter
+
+__all__ = ["Exchange", "TapePlayer", "TapeWriter", "record_model", "replay_embedded_model", "replay_model"]

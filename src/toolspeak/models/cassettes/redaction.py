@@ -1,0 +1,189 @@
+"""Removes keys from what is recorded, wherever a server or a model repeats them.
+
+A key is searched for in texts as it is and as JSON escapes it. In a streamed answer it may be spread over several
+events, so the texts at the same place of all events are joined for the search.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple, cast
+
+from toolspeak.models.endpoint import MIN_KEY_CHARS, Endpoint
+
+PLACEHOLDER = "<key>"
+"""What is written in the place of a key."""
+
+KEY_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+"""How the names of environment variables end that hold a key."""
+
+MIN_VARIABLE_CHARS = 8
+"""A shorter value of such a variable is not treated as a key."""
+
+PLAIN_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
+"""Headers whose values are no secrets."""
+
+MIN_ATTACHMENT_CHARS = 1_000
+"""From this length on, base64 in a request is the content of an attachment, of which only a digest is written."""
+
+BASE64 = re.compile(r"(data:[\w.+/-]*;base64,)?([A-Za-z0-9+/_-]+={0,2})")
+
+INDEX_KEYS = ("index", "output_index", "content_index", "item_id")
+"""Fields of an event that say to which part of a message its text belongs."""
+
+
+def collect_secrets(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> set[str]:
+    """Return the strings that must not be written: keys of the endpoint, and of the environment."""
+    environ = os.environ if environ is None else environ
+    headers = [value for name, value in endpoint.headers.items() if name.lower() not in PLAIN_HEADERS]
+    words = {word for value in (endpoint.key or "", *headers) for word in (value.strip(), *value.split())}
+    variables = {value.strip() for name, value in environ.items() if KEY_VARIABLE.search(name)}
+    return {word for word in words if len(word) >= MIN_KEY_CHARS} | {
+        value for value in variables if len(value) >= MIN_VARIABLE_CHARS
+    }
+
+
+class _Edit(NamedTuple):
+    """A part of a text, by its place, and what stands there instead."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Redactor:
+    """Removes secrets from texts, JSON data and the chunks of a response."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        forms = sorted({form for secret in secrets for form in _list_forms(secret)}, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
+
+    def redact(self, text: str) -> str:
+        """Return a text without secrets."""
+        return text if self._pattern is None else self._pattern.sub(PLACEHOLDER, text)
+
+    def redact_body(self, body: Any) -> Any:
+        """Return the JSON of a request without secrets, and with a digest in the place of each attachment."""
+        if isinstance(body, dict):
+            pairs = cast("dict[str, Any]", body).items()
+            return {self.redact(key): self.redact_body(value) for key, value in pairs}
+        if isinstance(body, list):
+            return [self.redact_body(each) for each in cast("list[Any]", body)]
+        return self.redact(_shorten_attachment(body)) if isinstance(body, str) else body
+
+    def redact_chunks(self, chunks: Sequence[tuple[float, bytes]]) -> tuple[tuple[float, bytes], ...]:
+        """Return the chunks of a response without secrets. What replaces one stands in the chunk where it began."""
+        if self._pattern is None:
+            return tuple(chunks)
+        # In Latin-1 a character is a byte, so that places in the text are places in the body.
+        body = b"".join(chunk for _, chunk in chunks).decode("latin-1")
+        edits = _find_edits(body, self._pattern)
+        ends = accumulate(len(chunk) for _, chunk in chunks)
+        cut = [
+            (seconds, _cut(body, edits, end - len(chunk), end).encode("latin-1"))
+            for (seconds, chunk), end in zip(chunks, ends, strict=True)
+        ]
+        return tuple((seconds, chunk) for seconds, chunk in cut if chunk)  # an empty chunk would be the end
+
+
+def _list_forms(secret: str) -> set[str]:
+    """Return a secret as it is, as UTF-8 bytes, in JSON, and in JSON within JSON."""
+    escaped = json.dumps(secret)[1:-1]
+    forms = {secret, secret.encode().decode("latin-1"), escaped, json.dumps(escaped)[1:-1]}
+    return forms | {form.replace("/", "\\/") for form in forms}
+
+
+def _find_edits(body: str, pattern: re.Pattern[str]) -> list[_Edit]:
+    """Return what has to change in a body: JSON whose texts hold a secret, and secrets in other text."""
+    payloads = list(_find_payloads(body))
+    texts: dict[object, list[str]] = {}
+
+    def collect(place: object, text: str) -> str:
+        texts.setdefault(place, []).append(text)
+        return text
+
+    for _, _, data in payloads:
+        _map_strings(data, collect, _find_part(data))
+    replaced = {place: iter(_replace_in_joined(parts, pattern)) for place, parts in texts.items()}
+    edits: list[_Edit] = []
+    for start, end, data in payloads:
+        new = _map_strings(data, lambda place, _: next(replaced[place]), _find_part(data))
+        if new != data:
+            edits.append(_Edit(start, end, pattern.sub(PLACEHOLDER, json.dumps(new))))
+    changed = [(edit.start, edit.end) for edit in edits]
+    edits += [
+        _Edit(*found.span(), PLACEHOLDER)
+        for found in pattern.finditer(body)
+        if not any(start < found.end() and found.start() < end for start, end in changed)
+    ]
+    return sorted(edits)
+
+
+def _shorten_attachment(text: str) -> str:
+    if len(text) < MIN_ATTACHMENT_CHARS or not (found := BASE64.fullmatch(text)):
+        return text
+    return f"{found[1] or ''}sha256:{hashlib.sha256(found[2].encode()).hexdigest()}"
+
+
+def _find_payloads(body: str) -> Iterator[tuple[int, int, Any]]:
+    """Yield the JSON of a body with its place: the whole body, or the data of each event."""
+    stripped = body.strip()
+    if stripped.startswith(("{", "[")) and (data := _read_json(stripped)) is not None:
+        start = body.index(stripped)
+        yield start, start + len(stripped), data
+        return
+    for line in re.finditer(r"^data:[ ]?(.*?)\r?$", body, re.MULTILINE):
+        if (data := _read_json(line[1])) is not None:
+            yield *line.span(1), data
+
+
+def _read_json(text: str) -> Any:
+    try:
+        data: Any = json.loads(text.encode("latin-1"))
+    except (ValueError, RecursionError):
+        return None
+    return cast("Any", data) if isinstance(data, dict | list) else None
+
+
+def _find_part(data: Any) -> tuple[str, ...]:
+    """Return what an event or an item of a list says about the part of the message that it belongs to."""
+    if not isinstance(data, dict):
+        return ()
+    fields = cast("dict[str, Any]", data)
+    return tuple(f"{key} {fields[key]}" for key in INDEX_KEYS if key in fields)
+
+
+def _map_strings(value: Any, change: Callable[[tuple[Any, ...], str], str], place: tuple[Any, ...]) -> Any:
+    """Return JSON data with each text replaced by what `change` returns for its place and the text."""
+    if isinstance(value, str):
+        return change(place, value)
+    if isinstance(value, dict):
+        pairs = cast("dict[str, Any]", value).items()
+        return {key: _map_strings(each, change, (*place, key)) for key, each in pairs}
+    if isinstance(value, list):
+        items = enumerate(cast("list[Any]", value))
+        return [_map_strings(each, change, (*place, _find_part(each) or number)) for number, each in items]
+    return value
+
+
+def _replace_in_joined(parts: list[str], pattern: re.Pattern[str]) -> list[str]:
+    """Return texts without the secrets that they hold when they are joined."""
+    joined = "".join(parts)
+    edits = [_Edit(*found.span(), PLACEHOLDER) for found in pattern.finditer(joined)]
+    ends = accumulate(map(len, parts))
+    return [_cut(joined, edits, end - len(part), end) for part, end in zip(parts, ends, strict=True)]
+
+
+def _cut(text: str, edits: Sequence[_Edit], start: int, end: int) -> str:
+    """Return the part of a text from `start` to `end`, with those edits that begin there."""
+    result, place = "", start
+    for edit in edits:
+        if edit.end <= place or edit.start >= end:
+            continue
+        result += text[place : max(edit.start, place)]
+        result += edit.new if edit.start >= start else ""
+        place = min(edit.end, end)
+    return result + text[place:end]

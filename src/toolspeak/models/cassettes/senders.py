@@ -1,0 +1,233 @@
+"""Senders in the place of the network: one records what the network does, the other replays it."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from toolspeak import errors
+from toolspeak.models.cassettes.exchange import Exchange, RecordedFailure
+from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
+from toolspeak.models.cassettes.tape import TapePlayer, TapeWriter
+from toolspeak.models.endpoint import Endpoint
+from toolspeak.models.sender import HttpResponse
+from toolspeak.models.transport import CONNECTION_ERRORS, RequestFailed, send_request
+
+KEPT_HEADERS = ("content-type", "retry-after", "location")
+"""The headers of a response that have an effect. Others may hold ids, cookies and the like."""
+
+
+class RecordingSender:
+    """Sends requests over the network, and records them with their responses."""
+
+    def __init__(self, writer: TapeWriter, secrets: frozenset[str] = frozenset()) -> None:
+        """Prepare the sender.
+
+        Args:
+            writer: Writes the exchanges.
+            secrets: Strings that must not be written, besides the keys of the endpoint and of the environment.
+        """
+        self._writer = writer
+        self._secrets = secrets
+
+    async def __call__(self, endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
+        """Send a request and record it."""
+        redactor = Redactor(collect_secrets(endpoint) | self._secrets)
+        request: dict[str, Any] = {"at": _now(), "path": path, "body": redactor.redact_body(json.loads(body))}
+        start = asyncio.get_running_loop().time()
+        try:
+            response = await send_request(endpoint, path, body)
+        except RequestFailed as failed:
+            error = failed.error
+            problem = redactor.redact(str(error).removeprefix(f"{endpoint.label} "))
+            failure = RecordedFailure(error=type(error).__name__, problem=problem, can_retry=failed.can_retry)
+            self._writer.add_exchange(Exchange(**request, failure=failure))
+            raise
+        return _RecordingResponse(response, request, start, redactor, self._writer)
+
+
+class _RecordingResponse:
+    """A response of the network that is recorded while it is read."""
+
+    def __init__(
+        self, response: HttpResponse, request: dict[str, Any], start: float, redactor: Redactor, writer: TapeWriter
+    ) -> None:
+        self._response = response
+        self._request = request
+        self._start = start
+        self._redactor = redactor
+        self._writer: TapeWriter | None = writer
+        self._head_seconds = self._find_seconds()
+        self._chunks: list[tuple[float, bytes]] = []
+        self._ending = "closed"
+        self._timed_out = False
+
+    @property
+    def status(self) -> int:
+        return self._response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self._response.headers
+
+    @property
+    def content_type(self) -> str:
+        return self._response.content_type
+
+    @property
+    def content(self) -> "_RecordingResponse":
+        return self
+
+    async def readany(self) -> bytes:
+        try:
+            chunk = await self._response.content.readany()
+        except CONNECTION_ERRORS as error:
+            self._ending, self._timed_out = type(error).__name__, isinstance(error, TimeoutError)
+            raise
+        if chunk:
+            self._chunks.append((self._find_seconds(), chunk))
+        else:
+            self._ending = "end"
+        return chunk
+
+    def at_eof(self) -> bool:
+        return self._response.content.at_eof()
+
+    def close(self) -> None:
+        self._response.close()
+        self._write()
+
+    def release(self) -> None:
+        self._response.release()
+        self._ending = "end"  # a whole body, though its end was not asked for
+        self._write()
+
+    def _write(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        writer.add_exchange(
+            Exchange(
+                **self._request,
+                status=self.status,
+                headers=tuple(self._list_headers()),
+                head_seconds=self._head_seconds,
+                chunks=self._redactor.redact_chunks(self._chunks),
+                ending=self._ending,
+                timed_out=self._timed_out,
+            )
+        )
+
+    def _list_headers(self) -> list[tuple[str, str]]:
+        kept = [(name, self.headers[name]) for name in KEPT_HEADERS if name in self.headers]
+        return [
+            (name, self._redactor.redact(_drop_query(value) if name == "location" else value)) for name, value in kept
+        ]
+
+    def _find_seconds(self) -> float:
+        return asyncio.get_running_loop().time() - self._start
+
+
+class ReplayingSender:
+    """Answers requests from a recording."""
+
+    def __init__(self, player: TapePlayer, *, realtime: bool = False, secrets: frozenset[str] = frozenset()) -> None:
+        """Prepare the sender.
+
+        Args:
+            player: Finds the answers.
+            realtime: Whether chunks arrive at the recorded times, by the clock of the event loop.
+            secrets: Strings that were not written, besides the keys of the endpoint and of the environment.
+        """
+        self._player = player
+        self._realtime = realtime
+        self._secrets = secrets
+
+    async def __call__(self, endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
+        """Return the recorded response. Raises `ReplayMiss` if there is none."""
+        redactor = Redactor(collect_secrets(endpoint) | self._secrets)
+        start = asyncio.get_running_loop().time()
+        exchange = self._player.take(path, redactor.redact_body(json.loads(body)))
+        if (failure := exchange.failure) is not None:
+            error_class: type[errors.ModelError] = getattr(errors, failure.error, errors.EndpointDown)
+            error = error_class(f"{endpoint.label} {failure.problem}")
+            raise RequestFailed(error, can_retry=failure.can_retry)
+        if self._realtime:
+            await asyncio.sleep(exchange.head_seconds)
+        return _ReplayedResponse(exchange, start if self._realtime else None)
+
+
+class _ReplayedResponse:
+    """A response from a recording. `start` is the time of its request if chunks arrive at the recorded times."""
+
+    def __init__(self, exchange: Exchange, start: float | None) -> None:
+        self.status = exchange.status
+        self.headers: Mapping[str, str] = dict(exchange.headers)
+        self.content_type = (
+            self.headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower()
+        )
+        self._exchange = exchange
+        self._start = start
+        self._chunks = iter(exchange.chunks)
+        self._closed = asyncio.Event()
+        self._at_eof = False
+
+    @property
+    def content(self) -> "_ReplayedResponse":
+        return self
+
+    async def readany(self) -> bytes:
+        seconds, chunk = next(self._chunks, (0.0, b""))
+        await self._wait_until(seconds)
+        if chunk:
+            return chunk
+        if self._exchange.ending != "end":
+            raise _make_error(self._exchange)
+        self._at_eof = True
+        return b""
+
+    async def _wait_until(self, seconds: float) -> None:
+        """Wait for the time of a chunk. Raises `ConnectionError` if the response is closed meanwhile."""
+        if self._start is None:
+            await asyncio.sleep(0)
+        else:
+            loop = asyncio.get_running_loop()
+            try:
+                async with asyncio.timeout(max(self._start + seconds - loop.time(), 0)):
+                    await self._closed.wait()
+            except TimeoutError:
+                pass
+        if self._closed.is_set():
+            raise ConnectionError("the response was closed")
+
+    def at_eof(self) -> bool:
+        return self._at_eof
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def release(self) -> None:
+        self._closed.set()
+
+
+class RecordingEnded(ConnectionError):
+    """Whoever read a recorded response stopped here, and more of it is read now."""
+
+
+def _make_error(exchange: Exchange) -> OSError:
+    """Make the error with which a recorded response broke off: one of the recorded name, which error texts show."""
+    if exchange.ending == "closed":
+        return RecordingEnded("the recorded response was closed here")
+    base: type[OSError] = TimeoutError if exchange.timed_out else ConnectionError
+    return cast("OSError", type(exchange.ending, (base,), {})())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).astimezone()
+
+
+def _drop_query(address: str) -> str:
+    parts = urlsplit(address)
+    return parts._replace(query="", fragment="", netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,0 +1,173 @@
+"""The file of a cassette: `TapeWriter` appends to it, `TapePlayer` finds in it the answer to a request.
+
+A file is JSON Lines. A line is appended with one write when its exchange has ended, so that a crash leaves all lines
+before it whole. Requests may overlap; the time at which each was sent gives their order.
+"""
+
+import os
+import threading
+import warnings
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from toolspeak.codec import IncompleteLineWarning, drop_incomplete_line
+from toolspeak.errors import ReplayMiss, UsageError
+from toolspeak.models.cassettes.canonical import canonicalize, describe_difference, find_nearest
+from toolspeak.models.cassettes.exchange import Exchange, RecordedModel, TapeEntry, dump_entry, load_entry
+
+FILE_MODE = 0o600
+"""Only the user may read a recording: it holds conversations."""
+
+
+class TapeWriter:
+    """Appends entries to a file, which is made with the first exchange that is worth keeping.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path, *, appends: bool = False, keeps_failures: bool = True) -> None:
+        """Prepare the writer. Nothing is written.
+
+        Args:
+            path: The file.
+            appends: Whether the entries of an existing file are kept.
+            keeps_failures: Whether exchanges that failed are written at once; if not, they are written once another
+                one has succeeded, and a recording of failures alone leaves no file.
+        """
+        self.path = path
+        self._appends = appends
+        self._keeps_failures = keeps_failures
+        self._is_open = False
+        self._held: list[TapeEntry] = []
+        self._models: set[RecordedModel] = set()
+        self._lock = threading.Lock()
+
+    def add_model(self, model: RecordedModel) -> None:
+        """Add what is known of a model, unless it was added before. It is written with the next exchange."""
+        with self._lock:
+            if model not in self._models:
+                self._models.add(model)
+                self._held.append(model)
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Add an exchange that has ended."""
+        with self._lock:
+            self._held.append(exchange)
+            if self._keeps_failures or 200 <= exchange.status < 300:
+                self._write("".join(map(dump_entry, self._held)))
+                self._held.clear()
+                self._keeps_failures = True
+
+    def _write(self, lines: str) -> None:
+        try:
+            if not self._is_open:
+                self._prepare_file()
+                self._is_open = True
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+            try:
+                rest = lines.encode()
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise UsageError(f"the cassette {self.path} cannot be written: {error.strerror or error}") from None
+
+    def _prepare_file(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._appends:
+            self.path.unlink(missing_ok=True)
+        elif self.path.exists():
+            os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)  # a crash may have cut the last line
+
+
+def load_tape(path: Path) -> list[TapeEntry]:
+    """Read the entries of a file. A last line that was cut is left out, with an `IncompleteLineWarning`.
+
+    Raises:
+        UsageError: There is no such file, or a line cannot be read. The error names the line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"the cassette {path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not a cassette: it is no text") from None
+    complete = drop_incomplete_line(text)
+    if len(complete) < len(text):
+        number = complete.count("\n") + 1
+        warnings.warn(f"{path}: line {number} was cut and is left out", IncompleteLineWarning, stacklevel=2)
+    entries: list[TapeEntry] = []
+    for number, line in enumerate(complete.split("\n"), 1):
+        try:
+            entries += [load_entry(line)] if line.strip() else []
+        except UsageError as error:
+            raise UsageError(f"{path}, line {number}: {error}") from None
+    return entries
+
+
+class TapePlayer:
+    """Finds the recorded exchange that answers a request.
+
+    Each exchange is used once. Equal requests get their answers in the order in which they were recorded.
+
+    Attributes:
+        models: The recorded models, by name.
+    """
+
+    def __init__(self, entries: Iterable[TapeEntry], source: str, *, repeats: bool = False, cure: str = "") -> None:
+        """Prepare the player.
+
+        Args:
+            entries: The recording.
+            source: Its name in errors.
+            repeats: Whether exchanges are used again, from the first on, when all equal ones were used.
+            cure: What an error tells the user to do about a request that was not recorded.
+        """
+        known = list(entries)
+        self.models = {entry.name: entry for entry in known if isinstance(entry, RecordedModel)}
+        self._exchanges = sorted((entry for entry in known if isinstance(entry, Exchange)), key=lambda each: each.at)
+        self._requests = [canonicalize(each.path, each.body, each.at) for each in self._exchanges]
+        self._use_counts = [0] * len(self._exchanges)
+        self._source = source
+        self._repeats = repeats
+        self._cure = cure
+        self._lock = threading.Lock()
+
+    def take(self, path: str, body: Any, at: datetime | None = None) -> Exchange:
+        """Return the exchange that answers a request.
+
+        Raises:
+            ReplayMiss: There is none. The error shows the difference to the nearest request.
+        """
+        sought = canonicalize(path, body, at or datetime.now(UTC).astimezone())
+        with self._lock:
+            equal = [number for number, request in enumerate(self._requests) if request == sought]
+            unused = [number for number in equal if self._repeats or not self._use_counts[number]]
+            if unused:
+                # What is not compared may still tell two recordings apart: those of two days, for example.
+                found = min(unused, key=lambda each: (self._use_counts[each], self._exchanges[each].body != body))
+                self._use_counts[found] += 1
+                return self._exchanges[found]
+            raise ReplayMiss(self._explain_miss(sought, len(equal)))
+
+    def _explain_miss(self, sought: str, equal: int) -> str:
+        cure = f"; {self._cure}" if self._cure else ""
+        if equal:
+            times = "once" if equal == 1 else f"{equal} times"
+            return f"{self._source}: this request was recorded {times}, and is sent once more{cure}"
+        if not self._requests:
+            return f"{self._source} holds no recorded request{cure}"
+        unused = [number for number, count in enumerate(self._use_counts) if not count]
+        candidates = unused or list(range(len(self._requests)))
+        nearest = find_nearest(sought, [self._requests[number] for number in candidates]) or 0
+        number = candidates[nearest]
+        difference = describe_difference(self._requests[number], sought)
+        state = f"{len(self._requests)} recorded, {len(unused)} not yet used"
+        return (
+            f"{self._source} has no request like this one ({state}){cure}. "
+            f"The nearest is request {number + 1}:\n{difference}"
+        )
