@@ -33,8 +33,8 @@ class ChatRequest:
         stop: Texts that end the answer.
         json_schema: A schema that a server may hold the answer to. Only clients set it.
         grammar: A GBNF grammar that the answer must match. Only clients set it.
-        answer_format: The form that the client wants the answer in; None for any text. Only servers set it. The field of
-            the API that asks for it is in `extra` as well, for an endpoint that knows the field.
+        answer_format: The form that the client wants the answer in; None for any text. Only servers set it. The field
+            of the API that asks for it is in `extra` as well, for an endpoint that knows the field.
         extra: All other fields of the body, unchanged. `tools` in it are the vendor's own tools, which its servers run.
     """
 
