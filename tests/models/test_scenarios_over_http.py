@@ -1,6 +1,7 @@
 """The scenarios of the loop, over HTTP: every API and every dialect, streamed and plain, comes to what a script does."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from tests.run.playing import essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
 from toolspeak.codec import dump_messages
 from toolspeak.dialects import DIALECTS
+from toolspeak.messages import Opaque, Part
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel
 
@@ -16,8 +18,13 @@ from .server import APIS, Api, Server, plays
 
 
 def histories(outcome: Outcome) -> list[str]:
-    """The history as each dialect shows it."""
-    return [dump_messages(dialect.render(TOOLS.specs, outcome.messages).messages) for dialect in DIALECTS.values()]
+    """The history as each dialect shows it, without the ids that an API gives to its items."""
+    messages = [replace(each, parts=tuple(map(without_extra, each.parts))) for each in outcome.messages]
+    return [dump_messages(dialect.render(TOOLS.specs, messages).messages) for dialect in DIALECTS.values()]
+
+
+def without_extra(part: Part) -> Part:
+    return part if isinstance(part, Opaque) else replace(part, extra=None)
 
 
 @pytest.mark.parametrize("manner", ["streamed", "plain"])
@@ -67,5 +74,6 @@ def test_what_is_sent(server: Server, api: Api):
     named = {
         "openai": {"type": "function", "function": {"name": "convert"}},
         "anthropic": {"type": "tool", "name": "convert"},
+        "openai-responses": {"type": "function", "name": "convert"},
     }
     assert [post.body.get("tool_choice") for post in server.posts] == [named[api], named[api], None]

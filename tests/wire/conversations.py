@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -40,6 +41,18 @@ NOW = ToolSpec(
     parameters={"type": "object", "properties": {}, "additionalProperties": False},
 )
 TOOLS = (WEATHER, NOW)
+PATCH = ToolSpec(
+    name="apply_patch",
+    description="Changes files.",
+    parameters={"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]},
+    raw="input",
+)
+
+
+def tools_of(vendor: str) -> tuple[ToolSpec, ...]:
+    """The tools of a conversation. Only one API has tools that take a raw text."""
+    return (*TOOLS, PATCH) if vendor == "openai-responses" else TOOLS
+
 
 PNG = Media(mime="image/png", data=b"\x89PNG")
 PHOTO = Media(mime="image/jpeg", url="https://example.org/photo.jpg")
@@ -137,16 +150,48 @@ def answers(draw: st.DrawFn, vendor: str, first_id: int = 0) -> Message:
     """An assistant message as a wire gives it back."""
     parts: list[Part] = []
     if draw(st.booleans()):
-        data = {"signature": draw(TEXTS)} if vendor == "anthropic" else {"field": "reasoning_content"}
-        parts.append(Thinking(text=draw(TEXTS), extra=Extra(vendor=vendor, data=data)))
+        text = draw(TEXTS)
+        parts.append(Thinking(text=text, extra=Extra(vendor=vendor, data=draw(reasoning_data(vendor, text)))))
     count = draw(st.integers(0, 3))
     if draw(st.booleans()) or not count:
-        parts.append(Text(text=draw(TEXTS)))
-    for number in range(count):
-        name = draw(st.sampled_from([tool.name for tool in TOOLS]))
-        called = ToolCall(id=f"call_{first_id + number}", name=name, arguments=draw(ARGUMENTS))
-        parts.append(Call(call=called))
+        parts.append(Text(text=draw(TEXTS), extra=item_id(vendor, f"msg_{first_id}")))
+    for number in range(first_id, first_id + count):
+        name = draw(st.sampled_from([tool.name for tool in tools_of(vendor)]))
+        is_raw = name == PATCH.name
+        arguments = {"input": draw(st.text(st.characters(exclude_categories=["Cs"])))} if is_raw else draw(ARGUMENTS)
+        more = {"type": "custom_tool_call"} if is_raw else {}
+        called = ToolCall(id=f"call_{number}", name=name, arguments=arguments)
+        parts.append(Call(call=called, extra=item_id(vendor, f"{'ctc' if is_raw else 'fc'}_{number}", **more)))
     return Message(role="assistant", parts=tuple(parts))
+
+
+def reasoning_data(vendor: str, text: str) -> st.SearchStrategy[dict[str, Any]]:
+    """What a vendor puts on reasoning."""
+    match vendor:
+        case "anthropic":
+            return TEXTS.map(lambda signature: {"signature": signature})
+        case "openai-responses":
+            content = [{"type": "reasoning_text", "text": text}]
+            item = {"id": "rs_1", "summary": [], "content": content}
+            return st.sampled_from([item, {**item, "encrypted_content": "ZW5j"}])
+        case _:
+            return st.just({"field": "reasoning_content"})
+
+
+def item_id(vendor: str, own: str, **more: str) -> Extra | None:
+    """Every item of an answer has an id in one of the APIs."""
+    return Extra(vendor=vendor, data={"id": own, **more}) if vendor == "openai-responses" else None
+
+
+def without_ids(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts without the ids of their items, which a stream gives before the vendor's ids are known."""
+    changed: list[Part] = []
+    for part in parts:
+        if isinstance(part, Text | Thinking | Call) and part.extra is not None:
+            data = {key: value for key, value in part.extra.data.items() if key != "id"}
+            part = replace(part, extra=replace(part.extra, data=data) if data else None)
+        changed.append(part)
+    return tuple(changed)
 
 
 @st.composite

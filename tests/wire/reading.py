@@ -58,6 +58,13 @@ ODDITIES = [
     '{"type":"message_start","message":7}',
     '{"type":"message_delta","delta":7}',
     '{"type":"something_new","data":1}',
+    '{"type":"response.output_item.added"}',
+    '{"type":"response.output_item.added","output_index":90,"item":7}',
+    '{"type":"response.output_item.added","output_index":90,"item":{"type":null}}',
+    '{"type":"response.output_item.done","output_index":"x","item":{"type":"message"}}',
+    '{"type":"response.output_text.delta","output_index":91,"delta":"lost"}',
+    '{"type":"response.output_text.delta","output_index":[],"delta":7}',
+    '{"type":"response.something_new","output_index":92}',
 ]
 """Objects that say nothing that counts."""
 

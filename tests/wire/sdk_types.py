@@ -5,11 +5,14 @@ from typing import Any
 
 from anthropic.types import message_create_params
 from openai.types.chat import completion_create_params
+from openai.types.responses import response_create_params
 from pydantic import BaseModel, TypeAdapter
 
 ADAPTERS = {
     ("openai", False): TypeAdapter(completion_create_params.CompletionCreateParamsNonStreaming),
     ("openai", True): TypeAdapter(completion_create_params.CompletionCreateParamsStreaming),
+    ("openai-responses", False): TypeAdapter(response_create_params.ResponseCreateParamsNonStreaming),
+    ("openai-responses", True): TypeAdapter(response_create_params.ResponseCreateParamsStreaming),
     ("anthropic", False): TypeAdapter(message_create_params.MessageCreateParamsNonStreaming),
     ("anthropic", True): TypeAdapter(message_create_params.MessageCreateParamsStreaming),
 }

@@ -12,7 +12,11 @@ from toolspeak.messages import Text, Thinking
 from toolspeak.pieces import ApiCall
 from toolspeak.wire.sse import encode_event
 
-ENDS = {"openai": b'"finish_reason":"tool_calls"}]}', "anthropic": b'"stop_reason":"tool_use"'}
+ENDS = {
+    "openai": b'"finish_reason":"tool_calls"}]}',
+    "anthropic": b'"stop_reason":"tool_use"',
+    "openai-responses": b'data: {"type":"response.completed"',
+}
 """What a stream holds once its message is over."""
 
 
@@ -92,7 +96,8 @@ JSON = st.recursive(
             st.sampled_from(
                 "choices delta message content tool_calls function name arguments index id usage finish_reason type text "
                 "content_block input partial_json thinking signature stop_reason reasoning_details prompt_tokens_details "
-                "citations citation refusal function_call annotations".split()
+                "citations citation refusal function_call annotations item output response status call_id summary part "
+                "namespace encrypted_content".split()
             ),
             inner,
             max_size=4,
@@ -100,6 +105,14 @@ JSON = st.recursive(
     ),
     max_leaves=20,
 )
+
+
+RESPONSES_EVENTS = (
+    "output_item.added content_part.added output_text.delta output_text.done reasoning_text.delta "
+    "reasoning_summary_text.delta function_call_arguments.delta function_call_arguments.done "
+    "custom_tool_call_input.delta custom_tool_call_input.done refusal.delta output_item.done"
+).split()
+RESPONSES_ITEMS = ("message", "reasoning", "function_call", "custom_tool_call")
 
 
 @given(st.lists(JSON, max_size=6), st.sampled_from(sorted(WIRES)))
@@ -110,6 +123,10 @@ def test_nothing_that_is_json_breaks_a_decoder(values: list[Any], name: str):
         for sort in ("content_block_start", "content_block_delta", "content_block_stop", "message_delta"):
             block = {"type": sort, "index": index, "delta": value, "content_block": value, "usage": value}
             pieces += decoder.feed(json.dumps(block))
+        for sort in RESPONSES_EVENTS:
+            event = {"output_index": index, "delta": value, "text": value, "part": value, "input": value}
+            event |= {"item": {"type": RESPONSES_ITEMS[index % 4], **value} if isinstance(value, dict) else value}
+            pieces += decoder.feed(json.dumps({**event, "type": f"response.{sort}"}))
         pieces += decoder.feed(json.dumps({"choices": [{"delta": value, "finish_reason": value}], "usage": value}))
     pieces += decoder.feed("[DONE]")
     assert_told(pieces, decoder.close())

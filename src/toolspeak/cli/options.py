@@ -12,6 +12,7 @@ class Form(StrEnum):
     """The forms in which `toolspeak tools` prints tools."""
 
     openai = "openai"
+    openai_responses = "openai-responses"
     anthropic = "anthropic"
     typescript = "typescript"
     python = "python"

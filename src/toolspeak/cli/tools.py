@@ -13,7 +13,7 @@ from toolspeak.dialects import dialect
 from toolspeak.spec import ToolSpec, strict_schema
 from toolspeak.tools import Toolbox
 from toolspeak.validation import describe
-from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire import anthropic_messages, openai_chat, openai_responses
 
 
 def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
@@ -21,6 +21,8 @@ def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
     match form:
         case Form.openai:
             return _json(openai_chat.tool_definitions(box.specs, strict=strict))
+        case Form.openai_responses:
+            return _json(openai_responses.tool_definitions(box.specs, strict=strict))
         case Form.anthropic:
             return _json(anthropic_messages.tool_definitions(box.specs, strict=strict))
         case Form.typescript | Form.python | Form.json:

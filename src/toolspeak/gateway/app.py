@@ -2,6 +2,7 @@
 
     POST /v1/chat/completions           OpenAI's API
     POST /v1/messages                   Anthropic's API
+    POST /v1/responses                  OpenAI's responses API
     POST /v1/messages/count_tokens      the tokens of a request to Anthropic's API
     GET  /v1/models, /v1/models/{id}    the models that are served
     GET  /health, /                     whether the gateway runs; both without the key
@@ -91,6 +92,16 @@ class Gateway:
         """Return one model of the list."""
         return JsonResponse(self._catalog.entry(request.path_params["name"]))
 
+    async def stored_response(self, request: Request, request_id: str) -> Response:
+        """Refuse what asks for an answer that was stored: none is."""
+        path = request.path_params["path"]
+        if path == "compact":
+            raise RequestRefused("route_unknown", "nothing is compacted here; let the client shorten the conversation")
+        raise RequestRefused(
+            "route_unknown",
+            f"there is no response {path[:80]!r}: nothing is kept here; send the whole conversation each time",
+        )
+
     def chat_handler(self, api: ApiName) -> Handler:
         """Return the handler of requests to a model, in one of the APIs."""
         wire = WIRES[api]
@@ -103,6 +114,7 @@ class Gateway:
                 id=f"{wire.ID_PREFIX}{request_id}",
                 created=int(time.time()),
                 include_usage=chat_request.include_usage,
+                request=chat_request,
             )
             events = answer_request(served, chat_request, f"call_{secrets.token_hex(4)}", api)
             if chat_request.stream:
@@ -131,6 +143,10 @@ def app(
     gateway = Gateway(ModelCatalog(served, aliases), rules)
     routes = [
         *(gateway.route(f"/v1{wire.PATH}", "POST", gateway.chat_handler(api), wire) for api, wire in WIRES.items()),
+        *(
+            gateway.route("/v1/responses/{path:path}", method, gateway.stored_response, WIRES["openai-responses"])
+            for method in ("GET", "POST", "DELETE")
+        ),
         gateway.route("/v1/models", "GET", gateway.models),
         gateway.route("/v1/models/{name:path}", "GET", gateway.model),
         gateway.route("/health", "GET", gateway.health, needs_key=False),

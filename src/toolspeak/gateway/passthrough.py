@@ -15,11 +15,13 @@ from toolspeak.messages import Message, Opaque, Part, Result
 from toolspeak.models import HttpModel, Model
 from toolspeak.wire.api import WIRES, ApiName
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.json_data import as_object
 
 IGNORABLE_FIELDS = frozenset(
     "user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention "
     "reasoning_effort verbosity moderation thinking cache_control inference_geo user_profile_id workspace_id "
-    "diagnostics speed betas context_management output_config".split()
+    "diagnostics speed betas context_management output_config reasoning include truncation max_tool_calls "
+    "client_metadata".split()
 )
 """Fields about the client's account, its caches, and the effort: an answer is right without them."""
 
@@ -49,6 +51,9 @@ class Passthrough:
         given = dict(request.extra or {})
         if self._same_api:
             return given
+        if form := as_object(as_object(given.pop("text", None)).get("format")):  # as the chat API names it
+            inner = {key: value for key, value in form.items() if key != "type"}
+            given["response_format"] = {"type": form.get("type"), **({"json_schema": inner} if inner else {})}
         forwarded: dict[str, Any] = {}
         for name, value in given.items():
             if name in self._sampling_fields or (name == "response_format" and not request.tools):

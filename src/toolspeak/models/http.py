@@ -122,7 +122,7 @@ class HttpModel:
             try:
                 async with (
                     transport.post(self.endpoint, self._wire.PATH, body, deadline, self._sender) as response,
-                    aclosing(self._read_answer(response, deadline, PieceRestorer() if is_broken else None)) as answer,
+                    aclosing(self._read_answer(response, request, deadline, is_broken=is_broken)) as answer,
                 ):
                     async for pieces in answer:
                         yield pieces
@@ -154,19 +154,22 @@ class HttpModel:
         body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
         is_broken = False
         if endpoint.reads_control_tokens:
-            messages = break_in_messages(body["messages"])
-            is_broken = messages != body["messages"]
-            body["messages"] = messages
+            field = "messages" if "messages" in body else "input"
+            messages = break_in_messages(body[field])
+            is_broken = messages != body[field]
+            body[field] = messages
         return json.dumps(body).encode(), is_broken
 
     async def _read_answer(
-        self, response: HttpResponse, deadline: float | None, restorer: PieceRestorer | None
+        self, response: HttpResponse, request: Request, deadline: float | None, *, is_broken: bool
     ) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer. Raises `ModelError`, or `RequestFailed` if nothing of it has arrived."""
         from toolspeak.models import transport
 
-        decoder = self._wire.Decoder(self._vendor)
-        read_response = partial(self._wire.read_response, vendor=self._vendor)
+        tools = request.shown.tools
+        decoder = self._wire.Decoder(self._vendor, tools)
+        read_response = partial(self._wire.read_response, vendor=self._vendor, tools=tools)
+        restorer = PieceRestorer() if is_broken else None
         reader = AnswerReader(decoder, read_response, streamed=response.content_type == "text/event-stream")
         loop = asyncio.get_running_loop()
         timer = None if deadline is None else loop.call_at(deadline, response.close)

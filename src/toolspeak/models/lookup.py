@@ -15,7 +15,8 @@ from toolspeak.validation import nearest
 from toolspeak.wire.api import ApiName
 
 NAME_FORMS = (
-    "openai:NAME, anthropic:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, vllm:NAME, https://…/v1#NAME, or local"
+    "openai:NAME, openai-responses:NAME, anthropic:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, vllm:NAME, "
+    "https://…/v1#NAME, or local"
 )
 
 ENDPOINT_LIKENESS = 0.7

@@ -72,6 +72,14 @@ SERVERS: dict[str, ServerProfile] = {
         leaks_calls=False,
         quirks=Quirks(max_completion_tokens=True, developer_role=True),
     ),
+    "openai-responses": ServerProfile(
+        base_url="https://api.openai.com/v1",
+        url_variable="OPENAI_BASE_URL",
+        key_variable="OPENAI_API_KEY",
+        api="openai-responses",
+        leaks_calls=False,
+        quirks=Quirks(developer_role=True),
+    ),
     "anthropic": ServerProfile(
         base_url="https://api.anthropic.com/v1",
         url_variable="ANTHROPIC_BASE_URL",

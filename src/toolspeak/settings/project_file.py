@@ -27,7 +27,8 @@ PYPROJECT_FILE = "pyproject.toml"
 PROJECT_FILES = (TOOLSPEAK_FILE, PYPROJECT_FILE)
 
 BUILT_IN_ENDPOINTS = frozenset(
-    "openai anthropic openrouter groq mistral deepseek gemini xai together ollama lmstudio llamacpp vllm".split()
+    "openai openai-responses anthropic openrouter groq mistral deepseek gemini xai together ollama lmstudio llamacpp "
+    "vllm".split()
 )
 """The names of endpoints that models know without settings."""
 

@@ -140,7 +140,7 @@ SECTIONS = ("limits", "local", "endpoints")
 
 ENDPOINT_SETTINGS: Mapping[str, SettingType] = {
     "base_url": BASE_URL,
-    "api": _one_of("openai", "anthropic"),
+    "api": _one_of("openai", "anthropic", "openai-responses"),
     "key_env": VARIABLE_NAME,
     "dialect": TEXT,
     "model": TEXT,

@@ -62,7 +62,7 @@ class EndpointSettings:
 
     name: str
     base_url: str
-    api: Literal["openai", "anthropic"] = "openai"
+    api: Literal["openai", "anthropic", "openai-responses"] = "openai"
     key_env: str | None = None
     key_set: bool = False
     dialect: str | None = None

@@ -10,13 +10,13 @@ from toolspeak.events import Event, FinishReason, Usage
 from toolspeak.messages import Media, Message
 from toolspeak.pieces import Answer, Piece
 from toolspeak.spec import ToolSpec
-from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire import anthropic_messages, openai_chat, openai_responses
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
-ApiName: TypeAlias = Literal["openai", "anthropic"]
+ApiName: TypeAlias = Literal["openai", "anthropic", "openai-responses"]
 """The names of the APIs, as endpoints and settings use them."""
 
 
@@ -100,11 +100,11 @@ class Wire(Protocol):
         """Return the `tools` field of a request."""
         ...
 
-    def Decoder(self, vendor: str = ...) -> AnswerDecoder:  # noqa: N802 (a class)
-        """Create the reader of a streamed answer."""
+    def Decoder(self, vendor: str = ..., tools: Iterable[ToolSpec] = ...) -> AnswerDecoder:  # noqa: N802 (a class)
+        """Create the reader of a streamed answer. `tools` are those of its request."""
         ...
 
-    def read_response(self, body: Any, vendor: str = ...) -> Answer:
+    def read_response(self, body: Any, vendor: str = ..., tools: Iterable[ToolSpec] = ...) -> Answer:
         """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
         ...
 
@@ -115,9 +115,12 @@ class Wire(Protocol):
         ...
 
     def Encoder(  # noqa: N802 (a class)
-        self, model: str, *, id: str, created: int, include_usage: bool = ...
+        self, model: str, *, id: str, created: int, include_usage: bool = ..., request: ChatRequest | None = ...
     ) -> AnswerEncoder:
-        """Create the writer of an answer. `created` is its time in seconds since 1970, where the API has one."""
+        """Create the writer of an answer to a request.
+
+        `created` is the time of the answer in seconds since 1970, where the API has one.
+        """
         ...
 
     def error_body(self, report: ErrorReport) -> dict[str, Any]:
@@ -125,4 +128,8 @@ class Wire(Protocol):
         ...
 
 
-WIRES: Mapping[ApiName, Wire] = {"openai": openai_chat, "anthropic": anthropic_messages}
+WIRES: Mapping[ApiName, Wire] = {
+    "openai": openai_chat,
+    "anthropic": anthropic_messages,
+    "openai-responses": openai_responses,
+}

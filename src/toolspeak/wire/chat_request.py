@@ -15,6 +15,21 @@ from toolspeak.wire.answer_format import AnswerFormat
 
 
 @frozen
+class ToolNamespace:
+    """A group of tools in a request, where the API has groups (OpenAI's responses).
+
+    Attributes:
+        name: Its name, with which the names of its tools begin.
+        description: What its tools are for.
+        tools: The names of its tools, as they are in `ChatRequest.tools`.
+    """
+
+    name: str
+    description: str
+    tools: tuple[str, ...]
+
+
+@frozen
 class ChatRequest:
     """One request to a model. A setting that is None or empty is left to the server.
 
@@ -22,6 +37,7 @@ class ChatRequest:
         model: The model's name, as the server knows it.
         messages: The conversation.
         tools: The tools that the model may call. The client runs them, not the server.
+        namespaces: The groups that some of the tools belong to.
         choice: Which tools may or must be called.
         parallel: Whether one answer may hold several calls.
         stream: Whether the answer is streamed while it is generated.
@@ -54,3 +70,4 @@ class ChatRequest:
     grammar: str | None = None
     answer_format: AnswerFormat | None = None
     extra: Mapping[str, Any] | None = None
+    namespaces: tuple[ToolNamespace, ...] = ()

@@ -14,6 +14,7 @@ class Quirks:
         allowed_tools: A choice among several named tools (OpenAI); otherwise a call of any tool is required.
         parallel_tool_calls: A request for at most one call in an answer.
         parallel_always_sent: Parallel calls are off unless a request turns them on, so that it always says (OpenAI).
+        custom_tools: Tools that take one raw text; otherwise they are sent as functions (OpenAI's responses).
         response_format: An answer constrained by a JSON schema.
         grammar: An answer constrained by a GBNF grammar, as in llama.cpp (OpenAI).
         stream_options: Token counts at the end of a stream, on request (OpenAI).
@@ -29,6 +30,7 @@ class Quirks:
     allowed_tools: bool = True
     parallel_tool_calls: bool = True
     parallel_always_sent: bool = False
+    custom_tools: bool = True
     response_format: bool = True
     grammar: bool = False
     stream_options: bool = True

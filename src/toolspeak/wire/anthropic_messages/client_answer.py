@@ -4,12 +4,14 @@ Text, reasoning and calls are read. Every other block (of the API's own tools, o
 `Opaque` part in its place.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from toolspeak.errors import ProviderError
 from toolspeak.events import FinishReason, Usage
 from toolspeak.messages import Extra, Opaque, Part, Text, Thinking
 from toolspeak.pieces import Answer, ApiCall, Piece
+from toolspeak.spec import ToolSpec
 from toolspeak.wire.anthropic_messages.names import FINISH_REASONS, VENDOR
 from toolspeak.wire.api_errors import build_error
 from toolspeak.wire.json_data import as_count, as_list, as_object, as_text, encode_arguments, parse_object
@@ -37,7 +39,7 @@ class _AnswerBlock:
 
 
 class Decoder:
-    """Reads one streamed answer.
+    """Reads one streamed answer. `tools` are not needed: the arguments of every call are JSON.
 
     Attributes:
         ended: Whether the API has marked the end of the message. Otherwise the stream was cut.
@@ -46,7 +48,7 @@ class Decoder:
         skipped: The number of events that were not JSON objects, and so were skipped.
     """
 
-    def __init__(self, vendor: str = VENDOR) -> None:
+    def __init__(self, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> None:
         self.ended = False
         self.reason = ""
         self.skipped = 0
@@ -191,7 +193,7 @@ class Decoder:
         return finish
 
 
-def read_response(body: Any, vendor: str = VENDOR) -> Answer:
+def read_response(body: Any, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> Answer:
     """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
     message = as_object(body)
     if error := message.get("error"):

@@ -22,6 +22,7 @@ from toolspeak.events import (
 )
 from toolspeak.messages import Call, Extra, Message, Opaque, Part, Text, Thinking
 from toolspeak.wire.anthropic_messages.names import VENDOR
+from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_object, as_text, dump_compact, encode_arguments, encode_references
 from toolspeak.wire.sse import encode_event
@@ -32,10 +33,13 @@ _STOP_REASONS: dict[FinishReason, str] = {"length": "max_tokens", "refused": "re
 class Encoder:
     """Writes one answer, streamed or whole.
 
-    `created` and `include_usage` are not used: this API has no times, and always sends token counts.
+    `created`, `include_usage` and `request` are not used: this API has no times, always sends token counts, and repeats
+    nothing of a request.
     """
 
-    def __init__(self, model: str, *, id: str, created: int = 0, include_usage: bool = True) -> None:
+    def __init__(
+        self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
+    ) -> None:
         self._whole: dict[str, Any] = {"id": id, "type": "message", "role": "assistant", "model": model}
         self._blocks = 0
         self._open: tuple[int, Literal["text", "thinking", ""]] = (0, "")

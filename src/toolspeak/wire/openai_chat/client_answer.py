@@ -5,12 +5,14 @@ parts of an answer are always reasoning, text, refusal, calls. Servers differ mo
 for that are in `PartialCalls`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from toolspeak.errors import ProviderError
 from toolspeak.events import FinishReason, Usage
 from toolspeak.messages import Extra, Part, Text, Thinking
 from toolspeak.pieces import Answer, ApiCall, Piece
+from toolspeak.spec import ToolSpec
 from toolspeak.wire.api_errors import build_error
 from toolspeak.wire.json_data import as_count, as_list, as_object, as_text, parse_object
 from toolspeak.wire.openai_chat.names import DONE, FINISH_REASONS, REASONING_DETAILS, REASONING_FIELDS, VENDOR
@@ -22,7 +24,7 @@ _TEXT_EXTRA_FIELDS = ("annotations", "extra_content")
 
 
 class Decoder:
-    """Reads one streamed answer.
+    """Reads one streamed answer. `tools` are not needed: the arguments of every call are JSON.
 
     Attributes:
         ended: Whether the API has marked the end of the message. Otherwise the stream was cut.
@@ -30,7 +32,7 @@ class Decoder:
         skipped: The number of events that were not JSON objects, and so were skipped.
     """
 
-    def __init__(self, vendor: str = VENDOR) -> None:
+    def __init__(self, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> None:
         self.ended = False
         self.reason = ""
         self.skipped = 0
@@ -191,7 +193,7 @@ class Decoder:
         return "tool_calls" if has_calls else "stop"  # some servers give the same reason for both
 
 
-def read_response(body: Any, vendor: str = VENDOR) -> Answer:
+def read_response(body: Any, vendor: str = VENDOR, tools: Iterable[ToolSpec] = ()) -> Answer:
     """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
     decoder = Decoder(vendor)
     decoder.read_body(as_object(body))

@@ -19,6 +19,7 @@ from toolspeak.events import (
     Usage,
 )
 from toolspeak.messages import Call, Message, Text, Thinking
+from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_list, as_object, dump_compact, encode_arguments
 from toolspeak.wire.openai_chat.names import DONE, REASONING_DETAILS, REASONING_FIELDS, VENDOR
@@ -28,9 +29,11 @@ _FINISH_REASONS: dict[FinishReason, str] = {"length": "length", "refused": "cont
 
 
 class Encoder:
-    """Writes one answer, streamed or whole."""
+    """Writes one answer, streamed or whole. `request` is not used: an answer repeats nothing of it."""
 
-    def __init__(self, model: str, *, id: str, created: int, include_usage: bool = False) -> None:
+    def __init__(
+        self, model: str, *, id: str, created: int, include_usage: bool = False, request: ChatRequest | None = None
+    ) -> None:
         self._whole = {"id": id, "object": "chat.completion", "created": created, "model": model}
         self._include_usage = include_usage
         self._chunk_head: dict[str, Any] = {**self._whole, "object": "chat.completion.chunk"}

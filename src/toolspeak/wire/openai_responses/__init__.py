@@ -1,0 +1,29 @@
+"""OpenAI's responses API, also that of servers that are compatible with it."""
+
+from toolspeak.wire.openai_responses.client_answer import Decoder, read_response
+from toolspeak.wire.openai_responses.client_request import (
+    PATH,
+    explain_unsupported,
+    request_body,
+    request_headers,
+    tool_definitions,
+)
+from toolspeak.wire.openai_responses.names import ID_PREFIX, SAMPLING_FIELDS, VENDOR
+from toolspeak.wire.openai_responses.server_answer import Encoder, error_body
+from toolspeak.wire.openai_responses.server_request import read_request
+
+__all__ = [
+    "ID_PREFIX",
+    "PATH",
+    "SAMPLING_FIELDS",
+    "VENDOR",
+    "Decoder",
+    "Encoder",
+    "error_body",
+    "explain_unsupported",
+    "read_request",
+    "read_response",
+    "request_body",
+    "request_headers",
+    "tool_definitions",
+]
