@@ -16,7 +16,6 @@ from uuid import UUID
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from toolspeak.errors import UsageError
 from toolspeak.spec import (
     NULLABLE_KEYWORDS,
     SUBSCHEMA_LISTS,
@@ -38,6 +37,7 @@ from toolspeak.validation import (
     get_item_schema,
     is_of_type,
 )
+from toolspeak.wire.fields import FieldError
 
 ANSWER = "answer"
 """How a problem names the whole answer."""
@@ -96,10 +96,10 @@ class AnswerSchema:
             path: The field of the request that holds it, for errors.
 
         Raises:
-            UsageError: The schema cannot be checked.
+            FieldError: The schema cannot be checked.
         """
         if count_nodes(root) > MAX_SCHEMA_VALUES:
-            raise UsageError(f"{path}: holds more than {MAX_SCHEMA_VALUES:,} values")
+            raise FieldError(path, f"holds more than {MAX_SCHEMA_VALUES:,} values")
         self.root = _drop_nulls(root)
         self.patterns: dict[str, SchemaValidator] = {}
         self._targets: dict[str, Schema] = {}
@@ -133,14 +133,14 @@ class AnswerSchema:
     def _prepare(self, schema: Any, path: str) -> None:
         if not isinstance(schema, Mapping):
             if not isinstance(schema, bool):
-                raise UsageError(f"{path}: is no schema")
+                raise FieldError(path, "is no schema")
             return
         given = cast("Schema", schema)
         if unknown := UNCHECKABLE & given.keys():
-            raise UsageError(f"{path}.{min(unknown)}: cannot be checked; describe the answer without it")
+            raise FieldError(f"{path}.{min(unknown)}", "cannot be checked; describe the answer without it")
         for keyword in KEYWORD_TYPES.keys() & given.keys():
             if not isinstance(given[keyword], KEYWORD_TYPES[keyword]):
-                raise UsageError(f"{path}.{keyword}: {format_value(given[keyword])} is no value of this keyword")
+                raise FieldError(f"{path}.{keyword}", f"{format_value(given[keyword])} is no value of this keyword")
         if "$ref" in given:
             self._check_reference(given, path)
         for pattern in (given.get("pattern"), *cast("Mapping[str, Any]", given.get("patternProperties") or {})):
@@ -161,14 +161,14 @@ class AnswerSchema:
         target: Any = resolve_reference({"$ref": reference}, self.root)
         is_known = isinstance(reference, str) and reference.startswith("#") and (target or reference == "#")
         if not is_known or "$ref" in target:
-            raise UsageError(f"{path}.$ref: {format_value(reference)} is not a definition within the schema")
+            raise FieldError(f"{path}.$ref", f"{format_value(reference)} is not a definition within the schema")
 
     def _add_pattern(self, pattern: Any, path: str) -> None:
         try:  # the engine of pydantic takes linear time, whatever the pattern and the text
             self.patterns[pattern] = SchemaValidator(core_schema.str_schema(pattern=pattern))
         except (SchemaError, TypeError):
-            raise UsageError(
-                f"{path}.pattern: {format_value(pattern)} cannot be checked; write it without look-around"
+            raise FieldError(
+                f"{path}.pattern", f"{format_value(pattern)} cannot be checked; write it without look-around"
             ) from None
 
 
@@ -180,7 +180,7 @@ def _drop_nulls(schema: Schema) -> Schema:
 
 def _expect(value: Any, kind: Any, path: str) -> Any:
     if not isinstance(value, kind):
-        raise UsageError(f"{path}: is no schema")
+        raise FieldError(path, "is no schema")
     return value
 
 

@@ -1,8 +1,7 @@
 """Answers one request: asks the model in its dialect, reads the answer, and asks again if a call has a problem.
 
 The call may be malformed, missing though it was demanded, or quoted; or the answer is not in the format that the client
-asked for. A model that quotes a call from a result is asked
-again once. If it quotes a call again, the call is dropped.
+asked for. A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
 """
 
 from collections.abc import AsyncGenerator

@@ -61,7 +61,7 @@ def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoic
         knows_field: Whether the model's own API has a field for the format, which is forwarded.
 
     Raises:
-        UsageError: The schema cannot be checked.
+        FieldError: The schema cannot be checked.
     """
     shown = AnswerSchema(form.schema or ANY_OBJECT, form.path)
     schema = shown if form.is_strict else AnswerSchema(ANY_OBJECT, form.path)

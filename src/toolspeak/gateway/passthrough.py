@@ -33,8 +33,13 @@ NEUTRAL_VALUES: Mapping[str, Any] = {
 }
 """Values of fields that are the default, and so have no effect."""
 
-FORMAT_FIELDS: Mapping[str, str] = {"response_format": "", "output_format": "", "output_config": "format"}
-"""Fields that ask for an answer in a format; behind a name, the inner field that does so, if it is not all of it."""
+FORMAT_FIELDS: Mapping[str, str] = {
+    "response_format": "",
+    "output_format": "",
+    "output_config": "format",
+    "text": "format",
+}
+"""Fields that ask for an answer in a format, and the inner field that does so; empty if the whole field does."""
 
 AnyPart = TypeVar("AnyPart", bound=Part)
 
@@ -51,8 +56,8 @@ class Passthrough:
     def __init__(self, model: Model, dialect: Dialect, api: ApiName) -> None:
         endpoint = model.endpoint if isinstance(model, HttpModel) else None
         self._same_api = endpoint is not None and endpoint.api == api and not dialect.in_text
-        self.knows_format = self._same_api and endpoint is not None and endpoint.quirks.response_format
-        self.knows_format = self.knows_format and not (endpoint is None or endpoint.leaks_calls)
+        is_vendor = endpoint is not None and endpoint.quirks.response_format and not endpoint.leaks_calls
+        self.knows_format = is_vendor and self._same_api
         self.can_constrain = endpoint is None or endpoint.api == "openai"
         self._sampling_fields = WIRES[endpoint.api if endpoint else "openai"].SAMPLING_FIELDS
         self._client_vendor = WIRES[api].VENDOR
