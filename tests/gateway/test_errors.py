@@ -22,7 +22,7 @@ from toolspeak.errors import (
 )
 from toolspeak.gateway import app
 from toolspeak.gateway.errors import report_error
-from toolspeak.gateway.exchange import CallNotRepaired
+from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
 from toolspeak.gateway.guard import RequestRefused
 from toolspeak.models import RetryPolicy
 from toolspeak.testing import ScriptedModel, says
@@ -45,6 +45,7 @@ ERRORS: list[tuple[Exception, FailureName]] = [
     (ContextExceeded("no", status=400), "context_exceeded"),
     (ContextExceeded("no", status=500), "context_exceeded"),
     (CallNotRepaired("no"), "call_not_repaired"),
+    (AnswerNotRepaired("no"), "answer_not_repaired"),
     (ProviderError("no", status=400), "upstream_refused"),
     (ProviderError("no", status=401), "upstream_key_refused"),
     (ProviderError("no", status=402), "upstream_unpaid"),

@@ -66,6 +66,7 @@ ROWS: dict[FailureName, tuple[int, str, str, str, str]] = {
     "body_too_large": (413, "invalid_request_error", "request_too_large", "request_too_large", "invalid_prompt"),
     "context_exceeded": (400, "invalid_request_error", "context_length_exceeded", "invalid_request_error", "context_length_exceeded"),
     "call_not_repaired": (422, "invalid_request_error", "tool_use_failed", "invalid_request_error", "invalid_prompt"),
+    "answer_not_repaired": (422, "invalid_request_error", "json_validate_failed", "invalid_request_error", "invalid_prompt"),
     "upstream_refused": (400, "invalid_request_error", "upstream_refused", "invalid_request_error", "invalid_prompt"),
     "upstream_key_refused": (401, "authentication_error", "invalid_api_key", "authentication_error", "invalid_prompt"),
     "upstream_unpaid": (402, "insufficient_quota", "insufficient_quota", "billing_error", "insufficient_quota"),

@@ -30,12 +30,12 @@ def format_tools(specs: Sequence[ToolSpec]) -> str:
 
 def _format_signature(spec: ToolSpec) -> str:
     types = "".join(
-        f"type {name} = {_format_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items()
+        f"type {name} = {format_type(schema)}\n" for name, schema in spec.parameters.get("$defs", {}).items()
     )
     about = _format_comment(spec.description)
     head = f"{types}{about}\n{identifier(spec.name)}(" if about else f"{types}{identifier(spec.name)}("
     fields = _format_fields(spec.parameters)
-    returns = f": {_format_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
+    returns = f": {format_type(spec.returns)}" if spec.returns and spec.returns.get("properties") else ""
     return f"{head}{{\n{fields}}}){returns}" if fields else f"{head}){returns}"
 
 
@@ -50,7 +50,7 @@ def _format_fields(schema: Schema, indent: str = "  ") -> str:
         optional = is_optional(schema, name)
         about = note(sub)
         default = default_of(sub)
-        type_ = _format_type(without_null(sub) if optional else sub, indent)
+        type_ = format_type(without_null(sub) if optional else sub, indent)
         field = f"{_format_key(name)}{'?' if optional else ''}: {type_}"
         lines.append(
             f"{indent}{field}{f' = {default}' if default is not None else ''};{f' // {about}' if about else ''}\n"
@@ -62,7 +62,8 @@ def _format_key(name: str) -> str:
     return name if KEY.fullmatch(name) else literal(name)
 
 
-def _format_type(schema: Any, indent: str = "") -> str:
+def format_type(schema: Any, indent: str = "") -> str:
+    """Write a schema as a type."""
     if not isinstance(schema, dict):
         return "any"
     given = cast("dict[str, Any]", schema)
@@ -73,12 +74,12 @@ def _format_type(schema: Any, indent: str = "") -> str:
     if "enum" in given:
         return " | ".join(map(literal, given["enum"]))
     if options := given.get("anyOf") or given.get("oneOf"):
-        return " | ".join(dict.fromkeys(_format_type(option, indent) for option in options))
+        return " | ".join(dict.fromkeys(format_type(option, indent) for option in options))
     if given.get("allOf"):
-        return " & ".join(_format_type(part, indent) for part in given["allOf"])
+        return " & ".join(format_type(part, indent) for part in given["allOf"])
     kind = given.get("type")
     if isinstance(kind, list):
-        return " | ".join(_format_type({**given, "type": each}, indent) for each in cast("list[str]", kind))
+        return " | ".join(format_type({**given, "type": each}, indent) for each in cast("list[str]", kind))
     if kind == "array":
         return _format_array(given, indent)
     if kind == "object" or "properties" in given:
@@ -88,8 +89,8 @@ def _format_type(schema: Any, indent: str = "") -> str:
 
 def _format_array(schema: dict[str, Any], indent: str) -> str:
     if "prefixItems" in schema:
-        return f"[{', '.join(_format_type(item, indent) for item in schema['prefixItems'])}]"
-    item = _format_type(schema.get("items"), indent)
+        return f"[{', '.join(format_type(item, indent) for item in schema['prefixItems'])}]"
+    item = format_type(schema.get("items"), indent)
     return f"({item})[]" if " | " in item or " & " in item else f"{item}[]"
 
 
@@ -97,7 +98,7 @@ def _format_object(schema: dict[str, Any], indent: str) -> str:
     if schema.get("properties"):
         return f"{{\n{_format_fields(schema, indent + '  ')}{indent}}}"
     rest = schema.get("additionalProperties")
-    return f"Record<string, {_format_type(rest, indent)}>" if isinstance(rest, dict) and rest else "object"
+    return f"Record<string, {format_type(rest, indent)}>" if isinstance(rest, dict) and rest else "object"
 
 
 # Calls

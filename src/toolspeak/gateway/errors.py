@@ -11,7 +11,7 @@ from toolspeak.errors import (
     ToolspeakError,
     UsageError,
 )
-from toolspeak.gateway.exchange import CallNotRepaired
+from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
 from toolspeak.gateway.guard import RequestRefused
 from toolspeak.wire.failures import ErrorReport, FailureName
 from toolspeak.wire.fields import FieldError
@@ -50,6 +50,8 @@ def report_error(error: Exception) -> ErrorReport:
 def find_model_failure(error: ModelError) -> FailureName:
     """Return the row for an error of a model or its endpoint: by its class first, then by the status."""
     match error:
+        case AnswerNotRepaired():
+            return "answer_not_repaired"
         case CallNotRepaired():
             return "call_not_repaired"
         case ContextExceeded():

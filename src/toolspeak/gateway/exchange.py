@@ -1,24 +1,26 @@
 """Answers one request: asks the model in its dialect, reads the answer, and asks again if a call has a problem.
 
-The call may be malformed, missing though it was demanded, or quoted. A model that quotes a call from a result is asked
-again once. If it quotes a call again, the call is dropped.
+The call may be malformed, missing though it was demanded, or quoted; or the answer is not in the format that the client
+asked for. A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
 """
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 
 from toolspeak._frozen import frozen
-from toolspeak.dialects import Dialect
-from toolspeak.errors import ProviderError, StreamInterrupted
-from toolspeak.events import AUTO, CallMalformed, Event, ToolChoice, TurnEnded, Usage
-from toolspeak.gateway.gate import Gate
+from toolspeak.dialects import Constraint, Dialect, Shown
+from toolspeak.errors import ProviderError
+from toolspeak.events import AUTO, Event, ToolChoice, TurnEnded, Usage
+from toolspeak.gateway.attempt import Attempt
+from toolspeak.gateway.held_format import HeldFormat, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
+from toolspeak.gateway.sent_text import SentText
 from toolspeak.gateway.verbatim import VERBATIM
-from toolspeak.loop import words
 from toolspeak.messages import Message, Result, Text, assistant, user
 from toolspeak.models import Model, Request, Sampling, match_dialect
 from toolspeak.spec import ToolSpec
-from toolspeak.turns import QuotationFinder, TurnReader
+from toolspeak.turns import QuotationFinder
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.chat_request import ChatRequest
 
@@ -31,7 +33,8 @@ class ServedModel:
         name: Its name for clients.
         model: The model.
         dialect: The dialect in which it is asked.
-        max_repairs: How often it is asked again after a malformed, missing or quoted call.
+        max_repairs: How often it is asked again after a malformed, missing or quoted call, or an answer that is not in
+            the format of the request.
         thinks: Whether its messages may begin in the middle of reasoning.
     """
 
@@ -46,6 +49,10 @@ class CallNotRepaired(ProviderError):
     """The model wrote no valid call, also when it was asked again."""
 
 
+class AnswerNotRepaired(CallNotRepaired):
+    """The model gave neither a call nor an answer in the format of the request, also when it was asked again."""
+
+
 async def answer_request(
     served: ServedModel, request: ChatRequest, prefix: str, api: ApiName = "openai"
 ) -> AsyncGenerator[list[Event]]:
@@ -58,60 +65,57 @@ async def answer_request(
         api: The API of the client.
     """
     passthrough = Passthrough(served.model, served.dialect, api)
+    extra = passthrough.forwarded_fields(request)
     choice = request.choice if request.tools else AUTO
-    history, extra = passthrough.to_model(request.messages), passthrough.forwarded_fields(request)
     tools = _allowed_tools(request.tools, choice)
+    held = None
+    if request.answer_format is not None:
+        held = hold_format(request.answer_format, tools, choice, knows_field=passthrough.knows_format)
+        tools = (*tools, held.tool) if held.tool is not None else tools
+    history = passthrough.to_model(request.messages)
+    history = history if held is None else add_instruction(held, history)
     dialect = match_dialect(served.dialect, served.model) if tools else VERBATIM
     quotations = QuotationFinder(tools, dialect)
     quotations.follow(request.messages)
     has_quoted = False
+    sent = SentText()
     usage = Usage()
     for repairs_left in range(served.max_repairs, -1, -1):
-        gate = Gate(
-            {tool.name for tool in tools},
-            single=not request.parallel,
-            hold_text=choice.mode in ("required", "named"),
-            hold_all=bool(tools) and (served.thinks or not request.stream),
-            may_be_quoted=quotations.is_named,
+        sent = sent if request.stream else SentText()
+        sent.start_message()
+        attempt = Attempt(
+            request,
+            choice,
+            tools,
+            dialect,
+            quotations,
+            sent=sent,
+            prefix=prefix,
+            held=held,
+            thinks=served.thinks,
             ends_at_quotation=not has_quoted and repairs_left > 0,
         )
-        reader = TurnReader(
-            dialect,
-            tools,
-            single=not request.parallel,
-            prefix=prefix,
-            taken=_call_ids(request.messages),
-            quotations=quotations,
-        )
-        model_request = _build_model_request(served, request, history, choice, extra)
-        async with aclosing(served.model.ask(model_request)) as answer:
+        shown = _show(served.dialect, request, history, choice, held, can_constrain=passthrough.can_constrain)
+        async with aclosing(served.model.ask(_build_model_request(served, request, shown, extra))) as answer:
             async for pieces in answer:
-                if passed := gate.admit(reader.feed(pieces)):
+                if passed := attempt.feed(pieces):
                     yield passed
-                if gate.is_done or gate.has_sent_reasoning:
+                if attempt.is_over:
                     break
-        passed = [*gate.admit(reader.close("closed")), *gate.release_held()]
-        if gate.has_sent_reasoning:
-            raise StreamInterrupted(
-                f"text of the model {served.name} was sent and turned out to be reasoning; start the gateway with "
-                "toolspeak serve --thinks"
-            )
-        usage += gate.usage
-        has_quoted = has_quoted or gate.quoted is not None
-        problem = _find_problem(gate, choice)
-        if problem is None:
-            passed += gate.release_text()
-            yield [
-                *passed,
-                TurnEnded(message=passthrough.to_client(gate.build_message()), finish=gate.finish, usage=usage),
-            ]
+        passed = attempt.close(served.name)
+        usage += attempt.usage
+        has_quoted = has_quoted or attempt.has_quoted
+        if attempt.problem is None:
+            message = passthrough.to_client(attempt.build_message())
+            yield [*passed, TurnEnded(message=message, finish=attempt.finish, usage=usage)]
             return
         if passed:
             yield passed
-        if (gate.has_sent_call and request.stream) or repairs_left == 0:
-            raise CallNotRepaired(f"the model {served.name} did not manage a call: {problem}")
-        message = gate.ended.message if gate.ended else None
-        history = _add_problem(history, message, problem)
+        if (attempt.has_sent_call and request.stream) or repairs_left == 0:
+            if held is not None:
+                raise AnswerNotRepaired(f"the model {served.name} did not answer as asked: {attempt.problem}")
+            raise CallNotRepaired(f"the model {served.name} did not manage a call: {attempt.problem}")
+        history = _add_problem(history, attempt.original, attempt.problem)
 
 
 def _allowed_tools(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:
@@ -125,25 +129,6 @@ def _allowed_tools(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[Too
             return tools
 
 
-def _find_problem(gate: Gate, choice: ToolChoice) -> str | None:
-    """Return why the answer is not acceptable, in words for the model; None if it is."""
-    if gate.finish in ("length", "refused"):
-        return None
-    if gate.malformed is not None:
-        return _describe(gate.malformed)
-    if gate.quoted is not None:
-        return f"{words.describe_quotation(gate.quoted)}."
-    if choice.mode == "required" and not gate.called_tools:
-        return "a call is needed, and none was made"
-    if choice.mode == "named" and (missing := [name for name in choice.names if name not in gate.called_tools]):
-        return f"{' and '.join(missing)} must be called, and was not"
-    return None
-
-
-def _describe(malformed: CallMalformed) -> str:
-    return " ".join(filter(None, (malformed.reason + ".", malformed.hint)))
-
-
 def _add_problem(history: tuple[Message, ...], message: Message | None, problem: str) -> tuple[Message, ...]:
     """Return the conversation with the faulty answer and its problem. Only the model sees them; the client does not."""
     note = f"That did not work: {problem}"
@@ -155,17 +140,28 @@ def _add_problem(history: tuple[Message, ...], message: Message | None, problem:
     return (*history, *faulty, user(note))
 
 
-def _call_ids(messages: tuple[Message, ...]) -> set[str]:
-    return {call.id for message in messages for call in message.calls}
-
-
-def _build_model_request(
-    served: ServedModel,
+def _show(
+    dialect: Dialect,
     request: ChatRequest,
     history: tuple[Message, ...],
     choice: ToolChoice,
-    extra: dict[str, object],
-) -> Request:
+    held: HeldFormat | None,
+    *,
+    can_constrain: bool,
+) -> Shown:
+    """Return what the model is shown: the tools of the client, and how it gives an answer in a format."""
+    tools = request.tools
+    if held is not None and held.tool is not None:
+        tools, choice = (*tools, held.tool), ToolChoice(mode="required")
+    elif held is not None and held.asking == "words" and dialect.in_text:
+        tools = ()  # a text dialect would say that no tool may be called, and ask for plain words
+    shown = dialect.render(tools, history, choice=choice, parallel=request.parallel)
+    if held is None or held.asking != "words" or not can_constrain:
+        return shown
+    return replace(shown, constraint=Constraint(json_schema=held.shown))
+
+
+def _build_model_request(served: ServedModel, request: ChatRequest, shown: Shown, extra: dict[str, object]) -> Request:
     sampling = Sampling(
         max_tokens=request.max_tokens,
         temperature=request.temperature,
@@ -174,5 +170,4 @@ def _build_model_request(
         stop=request.stop,
         extra=extra or None,
     )
-    shown = served.dialect.render(request.tools, history, choice=choice, parallel=request.parallel)
     return Request(shown=shown, dialect=served.dialect.name, stream=request.stream, sampling=sampling)

@@ -5,6 +5,12 @@ of an earlier one, which only the client will know; so it is held until it is co
 ends before it, and the model writes it again when it has the result. Text that may still turn out to be reasoning is
 held, and blank lines around calls are dropped. A call of a tool that a result names is held as well: it may turn out to
 be quoted from the result, and is dropped then.
+
+If an earlier message to the same request was sent in part, its text is not sent again. The words of both messages are
+compared: as long as they are equal, nothing is sent, and what goes on behind them is. If the words differ, they are
+held. A call ends the doubt: the client keeps the words that it has, and those of the new message, which say the same or
+excuse a fault that the client has not seen, are dropped. In a message without a call they are the answer, and follow as
+a paragraph of their own.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -23,6 +29,7 @@ from toolspeak.events import (
     TurnEnded,
     Usage,
 )
+from toolspeak.gateway.sent_text import SentText
 from toolspeak.loop import find_references
 from toolspeak.messages import Call, Message, Part, Text, Thinking
 
@@ -48,6 +55,7 @@ class Gate:
         hold_all: bool = False,
         may_be_quoted: Callable[[str], bool] = lambda tool: False,
         ends_at_quotation: bool = True,
+        sent: SentText | None = None,
     ) -> None:
         """Create a gate.
 
@@ -58,6 +66,7 @@ class Gate:
             hold_all: Whether text may turn out to be reasoning, so that it is held until that is known.
             may_be_quoted: Whether a call of a tool may be quoted, so that it is held until that is known.
             ends_at_quotation: Whether a quoted call before all others ends the message; if not, it is only dropped.
+            sent: The text that was sent of earlier messages to the same request.
         """
         self.has_sent_call = False
         self.is_done = False
@@ -76,7 +85,9 @@ class Gate:
         self._waiting: dict[str, list[Event]] = {}  # events of later calls, until they are complete
         self._live = ""  # the id of the call that is sent as it arrives
         self._calls: list[CallReady] = []
-        self._text: list[str] = []  # what was sent, as the next
+        self._sent = SentText() if sent is None else sent
+        self._text: list[str] = []  # of this message, whether it was sent or repeats what was sent
+        self._differs = False  # whether the text of this message is not the text that was sent before it
         self._thoughts: list[str] = []
         self._blank = ""  # white space that is sent with the next word
 
@@ -101,16 +112,24 @@ class Gate:
     def release_text(self) -> list[Event]:
         """Return, at the end of an acceptable message, the text that was held until a call."""
         passed = self._release()
+        if self._differs:
+            passed.append(self._add_paragraph())
         if self._blank and not self._calls:
-            self._text.append(self._blank)
-            passed.append(TextDelta(text=self._blank))
+            passed += self._send_text(self._blank)
         return passed
+
+    def _add_paragraph(self) -> Event:
+        """Send the text of this message after that of an earlier one."""
+        self._differs = False
+        paragraph = "\n\n" + "".join(self._text)
+        self._sent.append(paragraph)
+        return TextDelta(text=paragraph)
 
     def build_message(self) -> Message:
         """Return what was sent, as a message. Reasoning and calls keep the data of their vendor."""
         original = self.ended.message.parts if self.ended else ()
         calls = {part.call.id: part for part in original if isinstance(part, Call)}
-        thinking, text = "".join(self._thoughts), "".join(self._text)
+        thinking, text = "".join(self._thoughts), str(self._sent)
         thoughts: list[Part] = [part for part in original if isinstance(part, Thinking)]
         if "".join(part.text for part in thoughts if isinstance(part, Thinking)) != thinking:
             thoughts = [Thinking(text=thinking)] if thinking else []
@@ -170,8 +189,18 @@ class Gate:
             return []
         if self._blank:
             event, self._blank = TextDelta(text=self._blank + event.text), ""
-        self._text.append(event.text)
-        return [event]
+        return self._send_text(event.text)
+
+    def _send_text(self, text: str) -> list[Event]:
+        """Return the text to send: all of it, unless it repeats what was sent before, or differs from that."""
+        if not self._text and not self._sent.is_repeated:
+            text = text.lstrip()
+        self._text.append(text)
+        if self._differs:
+            return []
+        new = self._sent.extend(text)
+        self._differs = new is None
+        return [TextDelta(text=new)] if new else []
 
     def _reject(self, event: CallMalformed) -> list[Event]:
         self._waiting.pop(event.call_id, None)
@@ -222,6 +251,9 @@ class Gate:
         self.has_sent_call = True
         released = self._release()
         self._blank = ""
+        if self._differs or not self._sent.is_repeated:  # the client has other words already, or more of them
+            self._differs = False
+            self._sent.stop_comparing()
         return released
 
     def _release(self) -> list[Event]:

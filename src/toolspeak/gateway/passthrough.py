@@ -2,7 +2,9 @@
 
 If the model is asked in the native dialect and in the API of the client, everything is forwarded: unknown fields, and
 the data that a vendor puts on reasoning and calls and needs back. Otherwise fields that control sampling are forwarded,
-fields without effect on the answer are ignored, and a request with any other field is refused.
+fields without effect on the answer are ignored, and a request with any other field is refused. A field that asks for an
+answer in a format is forwarded only to vendors who are known to keep it; for all others the gateway does
+(`held_format.py`).
 """
 
 from collections.abc import Mapping
@@ -33,15 +35,32 @@ NEUTRAL_VALUES: Mapping[str, Any] = {
 }
 """Values of fields that are the default, and so have no effect."""
 
+FORMAT_FIELDS: Mapping[str, str] = {
+    "response_format": "",
+    "output_format": "",
+    "output_config": "format",
+    "text": "format",
+}
+"""Fields that ask for an answer in a format, and the inner field that does so; empty if the whole field does."""
+
 AnyPart = TypeVar("AnyPart", bound=Part)
 
 
 class Passthrough:
-    """Forwards fields and vendor data between a client of `api` and a model."""
+    """Forwards fields and vendor data between a client of `api` and a model.
+
+    Attributes:
+        knows_format: Whether the model's API has the field of the client for an answer in a format, with or without
+            tools. That is known of vendors who serve only their own models.
+        can_constrain: Whether the API takes any schema to hold an answer to.
+    """
 
     def __init__(self, model: Model, dialect: Dialect, api: ApiName) -> None:
         endpoint = model.endpoint if isinstance(model, HttpModel) else None
         self._same_api = endpoint is not None and endpoint.api == api and not dialect.in_text
+        is_vendor = endpoint is not None and endpoint.quirks.response_format and not endpoint.leaks_calls
+        self.knows_format = is_vendor and self._same_api
+        self.can_constrain = endpoint is None or endpoint.api == "openai"
         self._sampling_fields = WIRES[endpoint.api if endpoint else "openai"].SAMPLING_FIELDS
         self._client_vendor = WIRES[api].VENDOR
         self._model_vendor = (endpoint.vendor if endpoint else None) or self._client_vendor
@@ -49,6 +68,8 @@ class Passthrough:
     def forwarded_fields(self, request: ChatRequest) -> dict[str, Any]:
         """Return the fields to forward to the model. Raises `UsageError` for a field that cannot be ignored."""
         given = dict(request.extra or {})
+        if request.answer_format is not None and not self.knows_format:
+            given = _remove_format(given)
         if self._same_api:
             return given
         if form := as_object(as_object(given.pop("text", None)).get("format")):  # as the chat API names it
@@ -56,12 +77,10 @@ class Passthrough:
             given["response_format"] = {"type": form.get("type"), **({"json_schema": inner} if inner else {})}
         forwarded: dict[str, Any] = {}
         for name, value in given.items():
-            if name in self._sampling_fields or (name == "response_format" and not request.tools):
+            if name in self._sampling_fields:
                 forwarded[name] = value
             elif name == "tools":
                 raise UsageError("tools: this model supports only tools that the client runs")
-            elif name == "output_config" and "format" in value:
-                raise UsageError("output_config.format: this model does not support it")
             elif name not in IGNORABLE_FIELDS and NEUTRAL_VALUES.get(name, ...) != value:
                 raise UsageError(f"{name}: is not a field of this API, or not one that this model supports")
         return forwarded
@@ -77,6 +96,17 @@ class Passthrough:
         if not self._same_api or self._client_vendor == self._model_vendor:
             return message
         return _change_vendor(message, self._model_vendor, self._client_vendor)
+
+
+def _remove_format(fields: Mapping[str, Any]) -> dict[str, Any]:
+    remaining: dict[str, Any] = {}
+    for name, value in fields.items():
+        inner = FORMAT_FIELDS.get(name)
+        if inner is None:
+            remaining[name] = value
+        elif inner and (rest := {key: each for key, each in value.items() if key != inner}):
+            remaining[name] = rest
+    return remaining
 
 
 def _change_vendor(message: Message, before: str, after: str) -> Message:

@@ -5,32 +5,19 @@ The text is read strictly: at the first thing that is not JSON, or that may mean
 complete when the character after it has arrived. Each character is read once.
 """
 
-import json
-import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any, Literal, NoReturn, TypeAlias, cast
+from typing import Any, Literal
 
 from toolspeak._frozen import frozen
-
-SPACE = re.compile(r"[ \t\r\n]*")
-WORD = re.compile(r"[^\s,\]}]*")
-MARKS = re.compile(r'["{}\[\]]')
-MARKS_IN_STRING = re.compile(r'["\\]')
+from toolspeak.reading.strict_json import ReadingStopped, Receiving, StrictJsonReader, decode
 
 REFERENCE_MARK = '"$'
 """Stands in the JSON of an argument that refers to the result of another call."""
 
-Reading: TypeAlias = Generator[None, str, None]
-ReadingText: TypeAlias = Generator[None, str, str]
-
 
 class LeftOut(Exception):
     """A value stands for one that was not given. It is not part of the answer."""
-
-
-class _Stop(Exception):
-    """The rest of the text cannot be read with certainty."""
 
 
 @frozen
@@ -70,11 +57,11 @@ class Growth:
         """Return the slot for a key."""
         slot = self.item or self.slots.get(key)
         if slot is None:
-            raise _Stop
+            raise ReadingStopped
         return slot
 
 
-class ArgumentReader:
+class ArgumentReader(StrictJsonReader):
     """Reads the arguments of one call.
 
     Attributes:
@@ -89,83 +76,52 @@ class ArgumentReader:
             waits_for_delimiter: Whether a text, an object or a list counts as complete only when a comma or a closing
                 bracket follows it. Otherwise its own end is enough.
         """
+        super().__init__()
         self.values: dict[str, Any] = {}
         self._waits_for_delimiter = waits_for_delimiter
-        self._text = ""
-        self._place = 0
         self._grew = False
-        self._reading: Reading | None = self._read_object(growth, self.values)
-        next(self._reading)
+        self.start(self._read_object(growth, self.values))
 
     def feed(self, text: str) -> bool:
         """Read more of the arguments; whether `values` has grown."""
         self._grew = False
-        if self._reading is not None and text:
-            try:
-                self._reading.send(text)
-            except (StopIteration, _Stop):
-                self._reading = None
+        self.send(text)
         return self._grew
 
-    # The methods below are generators that yield when they need more text.
-
-    def _peek(self) -> ReadingText:
-        while self._place >= len(self._text):
-            self._text = yield
-            self._place = 0
-        return self._text[self._place]
-
-    def _peek_past_space(self) -> ReadingText:
-        while True:
-            yield from self._peek()
-            self._place = cast("re.Match[str]", SPACE.match(self._text, self._place)).end()
-            if self._place < len(self._text):
-                return self._text[self._place]
-
-    def _expect(self, signs: str) -> ReadingText:
-        sign = yield from self._peek_past_space()
-        if sign not in signs:
-            raise _Stop
-        self._place += 1
-        return sign
-
-    def _read_object(self, growth: Growth, target: dict[str, Any]) -> Reading:
-        yield from self._expect("{")
+    def _read_object(self, growth: Growth, target: dict[str, Any]) -> Receiving:
+        yield from self.expect("{")
         seen: set[str] = set()
-        if (yield from self._peek_past_space()) == "}":
-            self._place += 1
+        if (yield from self.peek_past_space()) == "}":
+            self.take_sign()
             return
         while True:
-            if (yield from self._peek_past_space()) != '"':
-                raise _Stop
-            key = _decode((yield from self._read_text()))
-            yield from self._expect(":")
+            key = yield from self.read_key()
             if key in seen or key.startswith("$"):  # `$` marks a reference
-                raise _Stop
+                raise ReadingStopped
             seen.add(key)
             slot = growth.get_slot(key)
             yield from self._read_slot(slot, ",}", lambda value, key=key: target.__setitem__(key, value))
-            if (yield from self._expect(",}")) == "}":
+            if (yield from self.expect(",}")) == "}":
                 return
 
-    def _read_list(self, growth: Growth, target: list[Any]) -> Reading:
-        yield from self._expect("[")
-        if (yield from self._peek_past_space()) == "]":
-            self._place += 1
+    def _read_list(self, growth: Growth, target: list[Any]) -> Receiving:
+        yield from self.expect("[")
+        if (yield from self.peek_past_space()) == "]":
+            self.take_sign()
             return
         while True:
             yield from self._read_slot(growth.get_slot(""), ",]", target.append)
-            if (yield from self._expect(",]")) == "]":
+            if (yield from self.expect(",]")) == "]":
                 return
 
-    def _read_slot(self, slot: Slot, delimiters: str, keep: Callable[[Any], None]) -> Reading:
+    def _read_slot(self, slot: Slot, delimiters: str, keep: Callable[[Any], None]) -> Receiving:
         """Read one value and keep it, at once if it grows."""
-        sign = yield from self._peek_past_space()
+        sign = yield from self.peek_past_space()
         growth = slot.growth
         if growth is None or sign != growth.opener:
-            text = yield from self._read_text()
-            if self._waits_for_delimiter and (yield from self._peek_past_space()) not in delimiters:
-                raise _Stop
+            text = yield from self.read_json()
+            if self._waits_for_delimiter and (yield from self.peek_past_space()) not in delimiters:
+                raise ReadingStopped
             self._load(slot, text, keep)
             return
         self._grew = True
@@ -180,72 +136,13 @@ class ArgumentReader:
 
     def _load(self, slot: Slot, text: str, keep: Callable[[Any], None]) -> None:
         if REFERENCE_MARK in text:
-            raise _Stop
+            raise ReadingStopped
         try:
-            keep(slot.load(_decode(text)))
+            keep(slot.load(decode(text)))
             self._grew = True
         except LeftOut:
             pass
-        except _Stop:
+        except ReadingStopped:
             raise
         except Exception:  # a user's validator may raise anything; the answer will be refused, or coerced as a whole
-            raise _Stop from None
-
-    def _read_text(self) -> ReadingText:
-        """Read the JSON text of one value."""
-        pieces: list[str] = []
-        sign = yield from self._peek()
-        if sign == '"':
-            yield from self._read_string(pieces)
-        elif sign in "{[":
-            yield from self._read_brackets(pieces)
-        else:
-            while True:
-                end = cast("re.Match[str]", WORD.match(self._text, self._place)).end()
-                self._take(pieces, end)
-                if end < len(self._text):
-                    break
-                yield from self._peek()
-        return "".join(pieces)
-
-    def _read_string(self, pieces: list[str]) -> Reading:
-        self._take(pieces, self._place + 1)
-        while True:
-            yield from self._peek()
-            mark = MARKS_IN_STRING.search(self._text, self._place)
-            self._take(pieces, mark.end() if mark else len(self._text))
-            if mark and mark[0] == '"':
-                return
-            if mark:
-                yield from self._peek()
-                self._take(pieces, self._place + 1)
-
-    def _read_brackets(self, pieces: list[str]) -> Reading:
-        depth = 0
-        while True:
-            yield from self._peek()
-            mark = MARKS.search(self._text, self._place)
-            if mark and mark[0] == '"':
-                self._take(pieces, mark.start())
-                yield from self._read_string(pieces)
-                continue
-            self._take(pieces, mark.end() if mark else len(self._text))
-            if mark:
-                depth += 1 if mark[0] in "{[" else -1
-                if not depth:
-                    return
-
-    def _take(self, pieces: list[str], end: int) -> None:
-        pieces.append(self._text[self._place : end])
-        self._place = end
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise _Stop
-
-
-def _decode(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        raise _Stop from None
+            raise ReadingStopped from None

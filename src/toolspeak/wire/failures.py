@@ -26,6 +26,7 @@ FailureName: TypeAlias = Literal[
     "body_too_large",
     "context_exceeded",
     "call_not_repaired",
+    "answer_not_repaired",
     "upstream_refused",
     "upstream_key_refused",
     "upstream_unpaid",
@@ -109,6 +110,7 @@ FAILURES: Mapping[FailureName, FailureForm] = {
         responses_code="context_length_exceeded",
     ),
     "call_not_repaired": _request(422, "tool_use_failed"),
+    "answer_not_repaired": _request(422, "json_validate_failed"),
     # What the endpoint behind the gateway answered
     "upstream_refused": _request(400, "upstream_refused"),
     "upstream_key_refused": _access(401, "authentication_error", "invalid_api_key"),

@@ -120,6 +120,8 @@ def _choice(choice: ToolChoice, quirks: Quirks) -> Any:
 def _answer_format(schema: Schema | None, grammar: str | None, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
     # Only one of the two: llama.cpp, which supports both, refuses them together.
     if schema is not None and quirks.response_format:
+        if schema == {"type": "object"}:
+            return {"response_format": {"type": "json_object"}}
         fitted, strict = fit_schema(schema, rules)
         form = {"name": "answer", "schema": fitted, **({"strict": True} if strict else {})}
         return {"response_format": {"type": "json_schema", "json_schema": form}}

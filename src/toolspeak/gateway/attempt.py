@@ -1,0 +1,163 @@
+"""`Attempt`: one message of a model in answer to a request, from its pieces to what may be sent of it."""
+
+from collections.abc import Sequence
+
+from toolspeak.dialects import Dialect
+from toolspeak.errors import StreamInterrupted
+from toolspeak.events import CallMalformed, Event, FinishReason, ToolChoice, Usage
+from toolspeak.gateway.gate import Gate
+from toolspeak.gateway.held_format import FormatGate, HeldFormat
+from toolspeak.gateway.sent_text import SentText
+from toolspeak.loop import words
+from toolspeak.messages import Message
+from toolspeak.pieces import Piece
+from toolspeak.spec import ToolSpec
+from toolspeak.turns import QuotationFinder, TurnReader
+from toolspeak.wire.chat_request import ChatRequest
+
+
+class Attempt:
+    """Reads one message. Nothing that `feed` and `close` return can be taken back.
+
+    Attributes:
+        problem: Why the message is not acceptable, in words for the model; None if it is, or has not ended.
+    """
+
+    def __init__(
+        self,
+        request: ChatRequest,
+        choice: ToolChoice,
+        tools: tuple[ToolSpec, ...],
+        dialect: Dialect,
+        quotations: QuotationFinder,
+        *,
+        sent: SentText,
+        prefix: str,
+        held: HeldFormat | None = None,
+        thinks: bool = False,
+        ends_at_quotation: bool = True,
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            request: The request of the client.
+            choice: Which tools must be called.
+            tools: The tools that may be called, and the one that gives the answer.
+            dialect: The dialect of the model.
+            quotations: Tells which calls are quoted.
+            sent: The text that was sent of earlier messages.
+            prefix: The beginning of the ids of calls.
+            held: The format of the answer, if the client asks for one.
+            thinks: Whether the message may begin in the middle of reasoning.
+            ends_at_quotation: Whether a quoted call ends the message.
+        """
+        self.problem: str | None = None
+        self._choice = choice
+        self._held = held
+        by_tool = held is not None and held.asking in ("tool", "none")
+        self._gate = Gate(
+            {tool.name for tool in tools},
+            single=not request.parallel,
+            hold_text=choice.mode in ("required", "named") or by_tool,
+            hold_all=bool(tools) and (thinks or not request.stream),
+            may_be_quoted=quotations.is_named,
+            ends_at_quotation=ends_at_quotation,
+            sent=sent if held is None else None,
+        )
+        self._format_gate = FormatGate(held, sent, hold_text=by_tool or thinks) if held is not None else None
+        self._reader = TurnReader(
+            dialect,
+            tools,
+            single=not request.parallel,
+            prefix=prefix,
+            taken={call.id for message in request.messages for call in message.calls},
+            quotations=quotations,
+        )
+
+    def feed(self, pieces: Sequence[Piece]) -> list[Event]:
+        """Read pieces that have arrived, and return the events to send."""
+        events = self._gate.admit(self._reader.feed(pieces))
+        return events if self._format_gate is None else self._format_gate.admit(events)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the rest of the message is not needed."""
+        is_done = self._format_gate is not None and self._format_gate.is_done
+        return is_done or self._gate.is_done or self._gate.has_sent_reasoning
+
+    def close(self, name: str) -> list[Event]:
+        """End the message of the model `name`, set `problem`, and return the last events to send."""
+        gate = self._gate
+        events = [*gate.admit(self._reader.close("closed")), *gate.release_held()]
+        if gate.has_sent_reasoning:
+            raise StreamInterrupted(
+                f"text of the model {name} was sent and turned out to be reasoning; start the gateway with "
+                "toolspeak serve --thinks"
+            )
+        if self._format_gate is not None:
+            return self._close_format(self._format_gate, events)
+        self.problem = self._find_problem()
+        return events if self.problem is not None else [*events, *gate.release_text()]
+
+    def _close_format(self, format_gate: FormatGate, events: list[Event]) -> list[Event]:
+        gate = self._gate
+        is_well_formed = gate.malformed is None and gate.quoted is None
+        sent = format_gate.admit([*events, *gate.release_text()] if is_well_formed else events)
+        if is_well_formed:
+            sent += format_gate.close(ended_well=gate.finish not in ("length", "refused", "error"))
+        if gate.finish == "refused":
+            sent += format_gate.release_prose()
+        self.problem = self._find_problem()
+        if self.problem is None and gate.finish not in ("length", "refused"):
+            self.problem = format_gate.find_problem()
+        return sent
+
+    @property
+    def has_sent_call(self) -> bool:
+        """Whether a part of a call was sent, so that the model cannot be asked again."""
+        return (self._format_gate or self._gate).has_sent_call
+
+    @property
+    def has_quoted(self) -> bool:
+        """Whether a quoted call ended the message."""
+        return self._gate.quoted is not None
+
+    @property
+    def usage(self) -> Usage:
+        return self._gate.usage
+
+    @property
+    def finish(self) -> FinishReason:
+        """Why the message that was sent ends."""
+        finish = self._gate.finish
+        if self._format_gate is None or finish not in ("stop", "tool_calls"):
+            return finish
+        return "tool_calls" if self._format_gate.has_sent_call else "stop"
+
+    def build_message(self) -> Message:
+        """Return what was sent, as a message."""
+        message = self._gate.build_message()
+        return message if self._format_gate is None else self._format_gate.build_message(message)
+
+    @property
+    def original(self) -> Message | None:
+        """The message as the model wrote it."""
+        return self._gate.ended.message if self._gate.ended else None
+
+    def _find_problem(self) -> str | None:
+        gate, choice = self._gate, self._choice
+        if gate.finish in ("length", "refused"):
+            return None
+        if gate.malformed is not None:
+            return _describe(gate.malformed)
+        if gate.quoted is not None:
+            return f"{words.describe_quotation(gate.quoted)}."
+        if choice.mode == "required" and not gate.called_tools:
+            return "a call is needed, and none was made"
+        if choice.mode == "named" and (missing := [name for name in choice.names if name not in gate.called_tools]):
+            return f"{' and '.join(missing)} must be called, and was not"
+        return None
+
+
+def _describe(malformed: CallMalformed) -> str:
+    return " ".join(filter(None, (malformed.reason + ".", malformed.hint)))

@@ -1,0 +1,50 @@
+"""`SentText`: the text that a client has got of the answer to one request.
+
+A model that is asked again writes its message anew, and often begins with the same words. The client keeps what was
+sent of the message before, so these words are not sent again.
+"""
+
+
+class SentText:
+    """The text that was sent, over all messages of a model to one request."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._unrepeated = ""  # what was sent of earlier messages and has not been repeated by this one
+
+    def __str__(self) -> str:
+        return "".join(self._pieces)
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the message has repeated all that was sent before it."""
+        return not self._unrepeated
+
+    def start_message(self) -> None:
+        """Begin another message: it is expected to begin with the text that was sent."""
+        self._unrepeated = str(self)
+
+    def extend(self, text: str) -> str | None:
+        """Return what is to be sent of the next text of the message; None if the message is not what was sent."""
+        if self._unrepeated:
+            if self._unrepeated.startswith(text):
+                self._unrepeated = self._unrepeated[len(text) :]
+                return ""
+            if not text.startswith(self._unrepeated):
+                return None
+            text, self._unrepeated = text[len(self._unrepeated) :], ""
+        if text:
+            self._pieces.append(text)
+        return text
+
+    def stop_comparing(self) -> None:
+        """Send all further text of the message, whatever was sent before."""
+        self._unrepeated = ""
+
+    def append(self, text: str) -> None:
+        """Add text that is sent though the message is not what was sent before."""
+        self.stop_comparing()
+        self._pieces.append(text)
