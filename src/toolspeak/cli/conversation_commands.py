@@ -200,6 +200,7 @@ def _build_options(
     system: str | None,
     tool_choice: str | None,
     max_turns: int | None,
+    max_cost: float | None,
     approve: ApproveChoice | None,
     option: list[str] | None,
 ) -> "AgentOptions":
@@ -214,6 +215,7 @@ def _build_options(
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
+        max_cost=max_cost,
         approve=approve,
         sampling=parse_sampling([*(template.options if template else ()), *(option or ())]),
     )
