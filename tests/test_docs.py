@@ -9,8 +9,10 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import pytest
 import typer.main
@@ -30,6 +32,7 @@ from tests.pages import (
 )
 from toolspeak import settings
 from toolspeak.cli.app import app
+from toolspeak.events import NestedDelta, NestedFact, OwnDelta, OwnFact
 
 PROGRAMS = [program for page in PAGES for program in read_programs(page)]
 COMMANDS = [command for page in PAGES for command in read_commands(page)]
@@ -189,3 +192,13 @@ def test_a_wrong_page_is_refused(body: str, tmp_path: Path):
 def test_a_right_page_is_accepted(body: str, tmp_path: Path):
     (program,) = read_programs(page_of(body, tmp_path))
     run_program(program)
+
+
+def test_the_table_of_events_has_every_event_with_its_fields():
+    page = (ROOT / "docs/guides/streaming.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `")][
+        1:
+    ]
+    table = {kind: set(re.findall(r"`(\w+)`", row[3])) for row in rows for kind in re.findall(r"`(\w+)`", row[0])}
+    events = [*get_args(OwnDelta), *get_args(OwnFact), NestedDelta, NestedFact]
+    assert table == {event.kind: {field.name for field in fields(event)} for event in events}

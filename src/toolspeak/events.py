@@ -81,7 +81,8 @@ class Limits:
         calls: Calls that are run.
         tokens: Input and output tokens of all turns, those of inner runs included. Where the endpoint counts none,
             only the output is estimated.
-        seconds: Seconds from the start of the run, or from the moment it is resumed.
+        seconds: Seconds from the start of the run, or from the moment it is resumed. The time that the `system` and
+            `choose_tools` functions of the agent take is counted.
         repeats: The model is warned when the same call has had the same result this often; once more ends the run.
         concurrent: Calls that run at the same time; further calls wait.
         cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.

@@ -1,5 +1,6 @@
 """`toolspeak chat`, through a real pseudo-terminal and through a pipe."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from tests.cli.terminal import (
     terminal,
 )
 from tests.models.server import Server, answers, plays
+from tests.pages import ROOT
+from tests.test_plugins import install
 from toolspeak import codec
 from toolspeak.messages import Message
 from toolspeak.testing import ScriptedReply, calls, says
@@ -449,3 +452,47 @@ def test_a_message_that_failed_after_a_call_is_not_sent_twice(folder: Path, serv
     assert "your message is not kept, nor 1 call after it: it was not answered\n" in done.stdout
     users = [each["content"] for each in server.posts[-1].body["messages"] if each["role"] == "user"]
     assert users == ["How is Oslo?"]
+
+
+# What it costs
+
+PAID = """
+from toolspeak.events import Usage
+from toolspeak.testing import ScriptedModel, says
+
+def connect(name):
+    tokens = {"One.": 5, "Two.": 1, "Three.": 0}
+    replies = [says(text, usage=Usage(output_tokens=count)) for text, count in tokens.items()]
+    return ScriptedModel(replies, price=None if name == "unknown" else 0.0005)
+"""
+
+
+def test_a_conversation_shows_what_answers_cost(folder: Path):
+    site = folder / "site"
+    install(site, "paid", {"paid": PAID}, {"toolspeak.endpoints": {"paid": "paid:connect"}})
+    env = environment(folder, PYTHONPATH=os.pathsep.join((str(site), str(ROOT / "src"))))
+    with terminal(folder, "chat", "--model", "paid:m", env=env) as screen:
+        screen.wait_for_prompt("You:")
+        screen.reply("Hello?")
+        screen.wait_for("cost: $0.0025")
+        screen.reply("Again?")
+        screen.wait_for("cost: $0.0005, all answers $0.0030")
+        screen.reply("And again?")
+        screen.wait_for("Three.")
+        screen.wait_for_prompt("You:")
+        assert screen.text.count("cost:") == 2  # an answer that costs nothing has no such line
+
+
+def test_the_most_that_answers_may_cost(folder: Path):
+    site = folder / "site"
+    install(site, "paid", {"paid": PAID}, {"toolspeak.endpoints": {"paid": "paid:connect"}})
+    env = environment(folder, PYTHONPATH=os.pathsep.join((str(site), str(ROOT / "src"))))
+
+    def run(model: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "toolspeak.cli", "run", "Hello?", "--model", model, *options]
+        return subprocess.run(command, cwd=folder, env={**env, **variables}, capture_output=True, text=True, timeout=60)
+
+    assert run("paid:m", "--max-cost", "0.01").stdout == "One.\n"
+    for refused in (run("paid:unknown", "--max-cost", "0.01"), run("paid:unknown", TOOLSPEAK_LIMITS_COST="0.01")):
+        assert refused.returncode == 2
+        assert "Limits(cost=0.01): the price of scripted is unknown" in refused.stderr

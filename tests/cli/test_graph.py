@@ -23,6 +23,8 @@ from toolspeak.events import (
     CallMalformed,
     CallReady,
     Fact,
+    HandedOver,
+    NestedFact,
     RunEnded,
     RunStarted,
     ToolFinished,
@@ -32,8 +34,9 @@ from toolspeak.events import (
     TurnStarted,
 )
 from toolspeak.messages import Call, Message, ToolCall, ToolResult, assistant, user
+from toolspeak.run import Agent
 from toolspeak.spec import ToolSpec
-from toolspeak.testing import calls, says
+from toolspeak.testing import ScriptedModel, calls, says
 
 CALL = ToolCall(id="c1", name="launch", arguments={"rocket": "A;#<b>"})
 FACTS: list[tuple[float, Fact]] = [
@@ -81,6 +84,50 @@ def test_a_model_that_was_replaced_is_a_note():
     restarted = TurnRestarted(turn=1, failed="a:m", reason="it is down", model="b:m")
     diagram = build_diagram([TimedFact(fact) for fact in (FACTS[0][1], TurnStarted(turn=1), restarted)])
     assert diagram.arrows[-1].text == "asking b:m, since a:m failed: it is down"
+
+
+def test_inner_runs_are_drawn_with_the_tools_of_their_agents():
+    def look(city: str) -> str:
+        "Look at a city."
+        return f"{city} is cold"
+
+    scout = Agent(ScriptedModel([calls(("look", {"city": "Oslo"})), says("Cold.")], name="small"), [look])
+    guide = Agent(
+        ScriptedModel([calls(("scout", {"prompt": "Oslo?"})), says("It is cold.")], name="middle"),
+        [scout.as_tool("scout", "Looks at cities.")],
+    )
+    desk = Agent(
+        ScriptedModel([calls(("guide", {"prompt": "How is Oslo?"}), ("look", {"city": "Rome"})), says("Cold, both.")]),
+        [guide.as_tool("guide", "Knows cities."), look],
+    )
+    facts = desk.run("How are Oslo and Rome?").facts
+    diagram = build_diagram([TimedFact(fact) for fact in facts])
+    assert set(diagram.participants) == {"you", "scripted", "guide", "look", "guide/scout", "guide/scout/look"}
+    names = diagram.participants
+    drawn = [(names[arrow.source], names[arrow.target], arrow.text) for arrow in diagram.arrows]
+    inner = [arrow for arrow in drawn if arrow[0].startswith("guide") and "tokens" not in arrow[2]]
+    assert inner == [
+        ("guide", "guide", "asks middle"),
+        ("guide", "guide/scout", 'scout(prompt="Oslo?")'),
+        ("guide/scout", "guide/scout", "asks small"),
+        ("guide/scout", "guide/scout/look", 'look(city="Oslo")'),
+        ("guide/scout/look", "guide/scout", "Oslo is cold"),
+        ("guide/scout", "guide", "Cold."),
+        ("guide", "scripted", "It is cold."),
+    ]
+    assert ("scripted", "look", 'look(city="Rome")') in drawn
+    for count in range(1, len(facts) + 1):
+        ET.fromstring(draw_run(build_diagram([TimedFact(fact) for fact in facts[:count]])))
+
+
+def test_an_inner_run_without_its_call_is_not_drawn():
+    nested = NestedFact(path=("nowhere", "deeper"), event=TurnStarted(turn=1))
+    assert len(build_diagram([TimedFact(FACTS[0][1]), TimedFact(nested)]).arrows) == 1
+
+
+def test_a_conversation_that_is_handed_over_is_a_note():
+    handed = HandedOver(call_id="c1", agent="billing", model="m", dialect="native")
+    assert build_diagram([TimedFact(FACTS[0][1]), TimedFact(handed)]).arrows[-1].text == "handed over to billing"
 
 
 def test_plain_facts_have_no_times(tmp_path: Path):

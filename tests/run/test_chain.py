@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from toolspeak import Chain, Limits, previous
-from toolspeak.errors import ToolError, UsageError
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.errors import EndpointDown, ToolError, UsageError
+from toolspeak.testing import ScriptedModel, breaks, calls, says
 
 
 def get_weather(city: str) -> dict[str, object]:
@@ -209,3 +209,13 @@ def test_the_drawing_of_a_chain():
         "    answer((answer))\n"
         "    step4 --> answer\n"
     )
+
+
+def test_a_step_takes_several_models():
+    down = ScriptedModel([breaks(EndpointDown("gone"))], name="first")
+    works = ScriptedModel([says("Warm.")], name="second")
+    for chain in (Chain("How is it?").llm([down, works]), Chain("How is it?").with_model([down, works]).llm()):
+        assert chain.run().text == "Warm."
+    assert "first, else second" in Chain("How is it?").llm([down, works]).graph()
+    with pytest.raises(UsageError, match="empty list"):
+        Chain("How is it?").llm([]).run()

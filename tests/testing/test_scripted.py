@@ -175,3 +175,18 @@ def test_the_same_seed_cuts_at_the_same_places():
     assert cut(1) == cut(1) != cut(2)
     assert "".join(cut(1)) == "It is eighteen degrees in Paris."
     assert max(map(len, cut(1))) <= 6
+
+
+def test_a_run_with_a_seed_is_the_same_each_time_with_its_id():
+    def look() -> int:
+        return 18
+
+    def play(seed):
+        model = ScriptedModel([calls(("look", {}), text="I look."), "It is eighteen degrees."], chunk=6, seed=seed)
+        agent = Agent(model, [look])
+        return [agent.run("How warm is it?") for _ in range(2)]
+
+    first, again, other = play(1), play(1), play(2)
+    assert [outcome.facts for outcome in first] == [outcome.facts for outcome in again]
+    assert len({outcome.run_id for outcome in (*first, *again, *other)}) == 4
+    assert play(None)[0].run_id != play(None)[0].run_id

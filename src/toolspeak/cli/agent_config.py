@@ -32,6 +32,7 @@ class AgentOptions:
     system: str | None = None
     tool_choice: str | None = None
     max_turns: int | None = None
+    max_cost: float | None = None
     approve: ApproveChoice | None = None
     remembered_tools: tuple[str, ...] | None = None
     sampling: Sampling = Sampling()
@@ -87,15 +88,20 @@ class AgentConfig:
         return self.model == "local" and find_weights(QWEN_CODER, weights_folder()) is None
 
 
+def _restrict(limits: Limits, options: AgentOptions) -> Limits:
+    """Return the limits of the settings, with those that the options of the command replace."""
+    turns = limits.turns if options.max_turns is None else options.max_turns
+    return replace(limits, turns=turns, cost=limits.cost if options.max_cost is None else options.max_cost)
+
+
 def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
     """Merge the options of a command with the settings."""
-    limits = settings.limits
     return AgentConfig(
         model=options.model or settings.model,
         dialect=options.dialect,
         system=options.system,
         tool_choice=_parse_tool_choice(options.tool_choice),
-        limits=limits if options.max_turns is None else replace(limits, turns=options.max_turns),
+        limits=_restrict(settings.limits, options),
         approve=options.approve or ApproveChoice(settings.approve),
         toolbox=_discover_tools(options, settings),
         settings=settings,

@@ -12,7 +12,7 @@ from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.attach import describe_attachment
 from toolspeak.cli.call_timer import CallTimer
 from toolspeak.cli.conversation_log import ContinuedConversation, ConversationLog
-from toolspeak.cli.format import describe_agent
+from toolspeak.cli.format import describe_agent, format_cost
 from toolspeak.cli.live_run import run_live
 from toolspeak.cli.model_loader import ModelLoader
 from toolspeak.cli.safe_text import escape_line, join_lines
@@ -104,6 +104,7 @@ class ChatSession:
         self.config = config
         self.agent = config.build_agent(self._approvals)
         self._loader = ModelLoader(self.agent.model)
+        self._cost = 0.0
 
     def reconfigure(self, config: AgentConfig) -> None:
         """Continue with another agent. If it cannot be built, the session stays as it is."""
@@ -185,7 +186,15 @@ class ChatSession:
             transcript.end_line()
         self._keep(outcome)
         if isinstance(self._user_input, TerminalInput):
+            self._print_cost(outcome.cost)
             self.console.print()
+
+    def _print_cost(self, cost: float | None) -> None:
+        """Print what the last answer and all answers so far have cost, if that is known and not nothing."""
+        self._cost += cost or 0.0
+        if cost:
+            total = f", all answers {format_cost(self._cost)}" if self._cost > cost else ""
+            self._print(f"cost: {format_cost(cost)}{total}", "dim")
 
     def _wait_for_model(self) -> None:
         if self._loader.has_failed:

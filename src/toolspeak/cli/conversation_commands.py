@@ -13,6 +13,7 @@ from toolspeak.cli.options import (
     ConversationOption,
     DebugOption,
     DialectOption,
+    MaxCostOption,
     MaxTurnsOption,
     ModelOption,
     NoLogOption,
@@ -40,6 +41,7 @@ def chat_command(
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
+    max_cost: MaxCostOption = None,
     approve: ApproveOption = None,
     option: SamplingOption = None,
     attach: AttachOption = None,
@@ -77,6 +79,7 @@ def chat_command(
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
+        max_cost=max_cost,
         approve=approve,
         option=option,
     )
@@ -105,6 +108,7 @@ def run_command(
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
+    max_cost: MaxCostOption = None,
     approve: ApproveOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one a line.")] = False,
     record: Annotated[
@@ -151,6 +155,7 @@ def run_command(
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
+        max_cost=max_cost,
         approve=approve,
         option=option,
     )
@@ -195,6 +200,7 @@ def _build_options(
     system: str | None,
     tool_choice: str | None,
     max_turns: int | None,
+    max_cost: float | None,
     approve: ApproveChoice | None,
     option: list[str] | None,
 ) -> "AgentOptions":
@@ -209,6 +215,7 @@ def _build_options(
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
+        max_cost=max_cost,
         approve=approve,
         sampling=parse_sampling([*(template.options if template else ()), *(option or ())]),
     )

@@ -83,3 +83,10 @@ def describe_agent(agent: Agent) -> str:
     is_guess = count and choice.is_guess  # without tools, it makes no difference
     guess = " (a guess for an unknown model; --dialect or toolspeak calibrate settles it)" if is_guess else ""
     return f"{escape_controls(agent.model.name)} · {choice.name} dialect{guess} · {tools}"
+
+
+def format_cost(dollars: float) -> str:
+    """Format what answers have cost, to a hundredth of a cent, and a large sum to the cent."""
+    if 0 < dollars < 0.0001:
+        return "less than $0.0001"
+    return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"

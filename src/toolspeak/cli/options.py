@@ -149,6 +149,11 @@ MaxTurnsOption = Annotated[
     int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after N answers of the model to a prompt.")
 ]
 
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop when the answers to a prompt have cost so much."),
+]
+
 ApproveOption = Annotated[
     ApproveChoice | None,
     typer.Option("--approve", help="Calls that need approval: refuse them, ask you, or approve them all."),

@@ -1,6 +1,5 @@
 """`Agent`: a model, its tools, and the loop between them."""
 
-import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack, cast, overload
 
@@ -10,6 +9,7 @@ from toolspeak.events import AUTO, Fact, HandedOver, Limits, RunResumed, RunStar
 from toolspeak.execution import Executor
 from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
+from toolspeak.models.model import make_run_id
 from toolspeak.outcome import Outcome
 from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.callbacks import call_function
@@ -315,7 +315,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
             self._first_choice(options, self.toolbox, answer)
-        run_id = secrets.token_hex(8)
+        run_id = make_run_id(self.model)
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)

@@ -6,7 +6,7 @@ A chain does not change: every method returns a new one, so that chains can shar
 the `previous` of the next.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +14,14 @@ from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
 from toolspeak.events import Limits
 from toolspeak.execution import Executor
-from toolspeak.models import Model, Sampling
+from toolspeak.models import Sampling
 from toolspeak.run.agent import TOOL_TIMEOUT_SECONDS, Agent
 from toolspeak.run.chain_run import ChainRun, PlannedStep
 from toolspeak.run.chain_steps import ChainOutcome, LlmStep, PromptStep, Step, ToolStep, TransformStep
 from toolspeak.run.driver import Approver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.inputs import Choice, Tools, build_choice, build_toolbox, check_deps, check_limits
+from toolspeak.run.model_lookup import Models
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Toolbox
 
@@ -49,12 +50,12 @@ class Chain:
         self._steps: tuple[Step, ...] = (PromptStep(template=prompt),) if prompt else ()
         self._toolbox = Toolbox()
         self._system: str | None = None
-        self._model: str | Model | None = None
+        self._model: Models = None
         self._limits = Limits()
         self._deps: Any = None
 
     @classmethod
-    def agent(cls, prompt: str, model: str | Model | None = None) -> "Chain":
+    def agent(cls, prompt: str, model: Models = None) -> "Chain":
         """Make a chain of a prompt and a model that works step by step, with the tools that it is given."""
         return cls(prompt)._with_step(LlmStep(model=model, react=True))
 
@@ -67,7 +68,7 @@ class Chain:
         """Add tools, for models and for the chain's own calls."""
         return self._copy(_toolbox=Toolbox([*self._toolbox, *build_toolbox(tools)]))
 
-    def with_model(self, model: str | Model) -> "Chain":
+    def with_model(self, model: Models) -> "Chain":
         """Set the model of all `llm` steps that name no model."""
         return self._copy(_model=model)
 
@@ -97,7 +98,7 @@ class Chain:
 
     def llm(
         self,
-        model: str | Model | None = None,
+        model: Models = None,
         *,
         tool_choice: Choice = "auto",
         dialect: str | Dialect = "auto",
@@ -107,6 +108,8 @@ class Chain:
         sampling: Sampling = Sampling(),  # noqa: B008 (it does not change)
     ) -> "Chain":
         """Add a model that answers the result of the step before, and may call tools; for the options see `Agent`.
+
+        Of several models, the next one is asked when one is down.
 
         If the model ends without the `output` it must give, the chain ends there, with the model's stop reason.
         """
@@ -176,7 +179,7 @@ class Chain:
         if not isinstance(step, LlmStep):
             return step, None
         agent = Agent(
-            step.model or self._model,
+            self._model if step.model is None else step.model,
             self._toolbox,
             dialect=step.dialect,
             system="\n\n".join(filter(None, (self._system, REACT if step.react else None))) or None,
@@ -195,8 +198,9 @@ def _draw_step(step: Step, toolbox: Toolbox) -> GraphStep:
         case PromptStep(template=template):
             return GraphStep(shape="prompt", label=template)
         case LlmStep(model=model):
-            name = model if isinstance(model, str) else model.name if model else "model"
-            return GraphStep(shape="model", label=name, tools=toolbox.names)
+            models = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
+            names = [each if isinstance(each, str) else each.name if each else "model" for each in models]
+            return GraphStep(shape="model", label=", else ".join(names), tools=toolbox.names)
         case ToolStep(name=name):
             return GraphStep(shape="tool", label=name)
         case TransformStep(function=function):

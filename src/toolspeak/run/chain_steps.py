@@ -7,10 +7,11 @@ from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect
 from toolspeak.events import StopReason, Usage
 from toolspeak.messages import Message
-from toolspeak.models import Model, Sampling
+from toolspeak.models import Sampling
 from toolspeak.outcome import CallRecord, Outcome
 from toolspeak.run.driver import Approver
 from toolspeak.run.inputs import Choice
+from toolspeak.run.model_lookup import Models
 
 
 class Previous:
@@ -45,7 +46,7 @@ class LlmStep:
     """A model answers, and may call tools before it does."""
 
     kind: ClassVar[Literal["llm"]] = "llm"
-    model: str | Model | None = None
+    model: Models = None
     tool_choice: Choice = "auto"
     dialect: str | Dialect = "auto"
     parallel_tool_calls: bool = True

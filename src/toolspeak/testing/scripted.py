@@ -131,8 +131,8 @@ class ScriptedModel:
             pace: Seconds between pieces.
             name: The name of the model.
             price: What one token costs, in US dollars; unknown if left out.
-            seed: Cuts texts into pieces of random length, up to `chunk` characters; the same seed cuts at the same
-                places.
+            seed: Cuts texts into pieces of random length, up to `chunk` characters, and makes the ids of runs; the same
+                seed cuts at the same places and gives the same ids in the same order.
         """
         self._script = tuple(script)
         self._dialect = dialect
@@ -141,6 +141,7 @@ class ScriptedModel:
         self._price = price
         self._name = name
         self._seed = seed
+        self._run_count = 0
         self.requests: list[Request] = []
 
     @property
@@ -154,6 +155,13 @@ class ScriptedModel:
     def cost(self, usage: Usage) -> float | None:
         """Return what these tokens cost, in US dollars; None if the model was given no price."""
         return None if self._price is None else self._price * (usage.input_tokens + usage.output_tokens)
+
+    def make_run_id(self) -> str | None:
+        """Return the id of the next run: with a seed, one that is the same each time; else None."""
+        if self._seed is None:
+            return None
+        self._run_count += 1
+        return random.Random(f"{self._seed}, run {self._run_count}").randbytes(8).hex()  # noqa: S311 (no secret)
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Answer with the next line of the script."""
