@@ -248,6 +248,16 @@ def test_the_list_fits_a_terminal(folder: Path, server: Server):
         assert line.endswith("…")
 
 
+def test_a_search_shows_the_word_in_a_terminal(folder: Path, server: Server):
+    server.plays(plays([says("x " * 200 + "a needle " + "y " * 200)]))
+    ask(folder, server, "How is Oslo?")
+    with terminal(folder, "log", "search", "needle") as screen:
+        assert screen.wait_for_exit() == 0
+        (line,) = [line for line in screen.text.splitlines() if line.strip()]
+        assert "x a needle y" in line
+        assert line.endswith("…")
+
+
 @pytest.mark.parametrize(
     "command",
     ["log", "log --json", "log search x", "log show", "log show abc", "log delete abc", "run Why? -c", "chat -c"],

@@ -136,11 +136,12 @@ def conformance_command(
         bool, typer.Option("--strict", help="Exit with 1 if a reader was wrong or gave no answer to a text.")
     ] = False,
 ) -> None:
-    """Compare readers of tool calls on texts whose one right reading is known.
+    """Compare readers of tool calls on known texts.
 
-    For each family of models and each kind of text, prints how many texts a reader reads right, how many wrong
-    (something would run that was not meant), how many it misses and how many it cannot answer. A reader is a function
-    that takes a text and the definitions of the tools, and returns a list of {"name": …, "arguments": {…}}.
+    Of each text, the one right reading is known. For each family of models and each kind of text, prints how many texts
+    a reader reads right, how many wrong (something would run that was not meant), how many it misses and how many it
+    cannot answer. A reader is a function that takes a text and the definitions of the tools, and returns a list of
+    {"name": …, "arguments": {…}}.
     """
     from toolspeak.cli.conformance import ConformanceOptions, check
 

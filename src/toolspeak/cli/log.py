@@ -15,7 +15,8 @@ from toolspeak.errors import UsageError
 from toolspeak.store import ConversationEntry, ConversationStore
 
 SHORT_ID_CHARS = 8
-MIN_TITLE_CHARS = 20
+TIME_CHARS = 16
+MIN_TITLE_CELLS = 20
 EXCERPT_CHARS = 120
 
 
@@ -32,11 +33,13 @@ def print_conversations(count: int | None, words: Sequence[str], *, as_json: boo
     """Print the newest conversations in which all words occur."""
     with open_log() as store:
         entries = store.list_newest(count, words)
-        titles = [store.find_excerpt(each.id, words[0], EXCERPT_CHARS) if words else each.title for each in entries]
+        table = _ConversationTable(entries) if sys.stdout.isatty() else None
+        width = table.title_cells if table else EXCERPT_CHARS
+        titles = [store.find_excerpt(each.id, words[0], width) if words else each.title for each in entries]
     if as_json:
         write_output(json.dumps([_encode_entry(entry) for entry in entries], indent=2, ensure_ascii=False) + "\n")
-    elif sys.stdout.isatty():
-        _print_table(entries, titles)
+    elif table:
+        table.print(titles)
     else:
         for entry, title in zip(entries, titles, strict=True):
             cells = (entry.id, format_time(entry.updated), entry.model, str(entry.turns), title)
@@ -74,17 +77,28 @@ def delete_older(date: str, *, yes: bool) -> int:
 # Formats
 
 
-def _print_table(entries: Sequence[ConversationEntry], titles: Sequence[str]) -> None:
-    console = SafeConsole()
-    models = [escape_line(entry.model) for entry in entries]
-    width = min(max(map(cell_len, models), default=0), console.width // 3)
-    for entry, model, title in zip(entries, models, titles, strict=True):
-        start = f"{entry.id[:SHORT_ID_CHARS]}  {format_time(entry.updated)}  "
-        middle = f"{set_cell_size(model, width)}  {entry.turns:>3}  "
-        room = max(MIN_TITLE_CHARS, console.width - cell_len(start) - cell_len(middle))
-        line = Text.assemble((start[:SHORT_ID_CHARS], "cyan"), start[SHORT_ID_CHARS:], (middle, "dim"))
-        line.append(_cut(escape_line(title), room))
-        console.print(line, soft_wrap=True)
+class _ConversationTable:
+    """A line of the terminal for each conversation.
+
+    Attributes:
+        title_cells: The width that is left for titles.
+    """
+
+    def __init__(self, entries: Sequence[ConversationEntry]) -> None:
+        self._console = SafeConsole()
+        self._rows = [(entry, escape_line(entry.model), str(entry.turns)) for entry in entries]
+        self._model_cells = min(max((cell_len(row[1]) for row in self._rows), default=0), self._console.width // 3)
+        self._turns_cells = max((len(row[2]) for row in self._rows), default=0)
+        others = SHORT_ID_CHARS + 2 + TIME_CHARS + 2 + self._model_cells + 2 + self._turns_cells + 2
+        self.title_cells = max(MIN_TITLE_CELLS, self._console.width - others)
+
+    def print(self, titles: Sequence[str]) -> None:
+        """Print the lines, with these titles."""
+        for (entry, model, turns), title in zip(self._rows, titles, strict=True):
+            line = Text.assemble((entry.id[:SHORT_ID_CHARS], "cyan"), f"  {format_time(entry.updated)}  ")
+            line.append(f"{set_cell_size(model, self._model_cells)}  {turns:>{self._turns_cells}}  ", "dim")
+            line.append(_cut(escape_line(title), self.title_cells))
+            self._console.print(line, soft_wrap=True)
 
 
 def _cut(text: str, cells: int) -> str:
