@@ -1,16 +1,18 @@
-"""For your own tests: a model that answers by a script, a clock that need not be waited for, and contract suites.
+"""For your own tests: models that answer by a script or a recording, a clock that need not be waited for, suites.
 
 >>> from toolspeak.testing import ScriptedModel, calls, says
 >>> model = ScriptedModel([calls(("get_weather", {"city": "Oslo"})), says("It is cold in Oslo.")])
 
-`scripted.py` is the model, `clock.py` the clock. The suites (`contract.py` and its neighbours) test models, dialects
-and stores of your own. None of it needs pytest.
+`scripted.py` is the model, `clock.py` the clock. `cassettes.py` replays what an endpoint answered, `recorded_run.py`
+what a run was: its model, its tools, or both. The suites (`contract.py` and its neighbours) test models, dialects and
+stores of your own. None of it needs pytest.
 """
 
 from toolspeak.testing.cassettes import CassetteMode, cassette
 from toolspeak.testing.clock import FakeClock
 from toolspeak.testing.dialect_contract import DialectContract
 from toolspeak.testing.model_contract import ModelContract
+from toolspeak.testing.recorded_run import Replay, ReplayedModel, replay
 from toolspeak.testing.scripted import ScriptedModel, ScriptedReply, breaks, calls, gives, says
 from toolspeak.testing.store_contract import FactStore, StoreContract
 
@@ -20,6 +22,8 @@ __all__ = [
     "FactStore",
     "FakeClock",
     "ModelContract",
+    "Replay",
+    "ReplayedModel",
     "ScriptedModel",
     "ScriptedReply",
     "StoreContract",
@@ -27,5 +31,6 @@ __all__ = [
     "calls",
     "cassette",
     "gives",
+    "replay",
     "says",
 ]

@@ -172,7 +172,7 @@ class ScriptedModel:
         line = self._script[answered]
         reply = _make_reply(line, request)
         sizes = None if self._seed is None else random.Random(f"{self._seed}, {answered}")  # noqa: S311 (no secret)
-        rendered = _RenderedReply(reply, _find_dialect(request.dialect, reply), self._chunk, sizes)
+        rendered = RenderedReply(reply, find_dialect(request.dialect, reply), self._chunk, sizes)
         await asyncio.sleep(reply.after)
         if not request.stream:
             if reply.error is not None:
@@ -197,7 +197,7 @@ def _make_reply(line: Line, request: Request) -> ScriptedReply:
     return line(request) if callable(line) else gives(line)
 
 
-class _RenderedReply:
+class RenderedReply:
     """A message as an endpoint sends it in one dialect: its texts and its calls."""
 
     def __init__(
@@ -252,7 +252,7 @@ class _RenderedReply:
             place += size
 
 
-def _find_dialect(name: str, reply: ScriptedReply) -> Dialect | None:
+def find_dialect(name: str, reply: ScriptedReply) -> Dialect | None:
     """Return the dialect in which calls are written; None for a user's own dialect, of which only the name is known."""
     if name not in DIALECTS and find_plugin("toolspeak.dialects", name):
         return dialect(name)
