@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,21 @@ result.append(plain.messages[-1].role)
     text, model, dialect, tools, outputs, role = use(site, code)
     assert (text, model, dialect, tools) == ("Hello there.", "echo:small", "one-line", ["count_words"])
     assert (outputs, role) == ([2], "assistant")
+
+
+@pytest.mark.skipif(find_spec("hatchling") is None, reason="hatchling, which builds the example, is not installed")
+@pytest.mark.skipif(find_spec("pip") is None, reason="pip, which installs the example, is not installed")
+def test_the_example_is_built_and_installed_by_pip(site: Path, tmp_path: Path):
+    source = shutil.copytree(EXAMPLE, tmp_path / "plugin")  # what a build leaves behind stays out of the repository
+    options = ["--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(site), str(source)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=80, check=False)
+    assert done.returncode == 0, done.stderr
+    code = """
+agent = Agent("echo:small", tools="words")
+result = [agent.run("Hello there.").text, agent.dialect.name, agent.toolbox.names]
+"""
+    assert use(site, code) == ["Hello there.", "one-line", ["count_words"]]
 
 
 def test_the_example_keeps_the_contracts(site: Path):
