@@ -1,10 +1,11 @@
 """A dialect of a user's own works like those of the library: the contract is four members, and nothing else."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from toolspeak import Agent, Message, ToolSpec
 from toolspeak.dialects import PYTHON, Dialect, Parser, Shown
-from toolspeak.events import AUTO, Event, FinishReason, RunStarted, TextDelta, ToolChoice
+from toolspeak.events import Event, FinishReason, RunStarted, TextDelta
 from toolspeak.messages import Text
 from toolspeak.testing import ScriptedModel
 
@@ -15,14 +16,7 @@ class OneLine:
     name = "one-line"
     in_text = True
 
-    def render(
-        self,
-        specs: Sequence[ToolSpec],
-        history: Sequence[Message],
-        *,
-        choice: ToolChoice = AUTO,
-        parallel: bool = True,
-    ) -> Shown:
+    def render(self, specs: Sequence[ToolSpec], history: Sequence[Message], **options: Any) -> Shown:
         tools = "\n".join(f"{spec.name}({', '.join(spec.parameters['properties'])})" for spec in specs)
         prompt = Message(role="system", parts=(Text(text=f"Call a tool by a line CALL name city.\n{tools}"),))
         return Shown(messages=(prompt, *PYTHON.render([], history).messages))

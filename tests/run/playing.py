@@ -65,6 +65,22 @@ def awaited(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(watched())
 
 
+async def cancel_after(steps: int, work: Coroutine[Any, Any, Any]) -> bool:
+    """Cancel a run after so many steps of the event loop; whether it was still going on. Nothing of it is left."""
+    task = asyncio.create_task(work)
+    for _ in range(steps):
+        if task.done():
+            break
+        await asyncio.sleep(0)
+    if task.done():
+        task.result()
+        return False
+    task.cancel()
+    await asyncio.wait([task])
+    assert left() == []
+    return task.cancelled()
+
+
 def left() -> list[str]:
     """The tasks of the running event loop, but for this one."""
     return [repr(task) for task in asyncio.all_tasks() - {asyncio.current_task()}]

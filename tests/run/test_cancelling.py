@@ -14,7 +14,7 @@ from toolspeak.run import Agent, AsyncStream, Outcome
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import tool
 
-from .playing import Clock, awaited, check, left, play, sendable, until, whole
+from .playing import Clock, awaited, cancel_after, check, left, play, sendable, until, whole
 
 
 @tool(effect="read")
@@ -146,24 +146,11 @@ def test_at_every_step_of_the_event_loop(streamed: bool):
     """Not only where the run itself waits: between any two steps of the model, of a tool, of whoever is asked."""
     facts: list[Fact] = []
 
-    async def cancelled_after(steps: int) -> bool:
-        task = asyncio.create_task(agent("native", streamed=streamed).arun("Go.", record=facts.append))
-        for _ in range(steps):
-            if task.done():
-                break
-            await asyncio.sleep(0)
-        if task.done():
-            task.result()
-            return False
-        task.cancel()
-        await asyncio.wait([task])
-        assert left() == []
-        return task.cancelled()
-
     steps = 1
     while True:
         facts.clear()
-        if not awaited(cancelled_after(steps)):
+        run = agent("native", streamed=streamed).arun("Go.", record=facts.append)
+        if not awaited(cancel_after(steps, run)):
             break
         if facts and facts[-1].reason != "answered":
             ended_whole(facts, "cancelled", agent("native"))

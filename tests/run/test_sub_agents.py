@@ -32,7 +32,7 @@ from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, breaks, calls, says
 from toolspeak.tools import Context, tool
 
-from .playing import FACES, awaited, left, play, whole
+from .playing import FACES, awaited, cancel_after, left, play, whole
 from .test_cancelling import CancelledAt
 
 DONE = "Everything is done."
@@ -373,24 +373,10 @@ def test_cancelled_at_every_point_at_which_it_waits():
 def test_cancelled_at_every_step_of_the_event_loop():
     facts: list[Fact] = []
 
-    async def cancelled_after(steps: int) -> bool:
-        task = asyncio.create_task(nest(3).arun("Go.", record=facts.append))
-        for _ in range(steps):
-            if task.done():
-                break
-            await asyncio.sleep(0)
-        if task.done():
-            task.result()
-            return False
-        task.cancel()
-        await asyncio.wait([task])
-        assert left() == []
-        return task.cancelled()
-
     steps = 1
     while True:
         facts.clear()
-        if not awaited(cancelled_after(steps)):
+        if not awaited(cancel_after(steps, nest(3).arun("Go.", record=facts.append))):
             break
         if facts:
             finished_whole(facts, nest(3))
