@@ -22,9 +22,9 @@ from toolspeak.dialects import NATIVE
 from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, ReplayMiss, UsageError
 from toolspeak.events import Fact, RunStarted
 from toolspeak.messages import user
-from toolspeak.models import HttpModel, Request, resolve_model
-from toolspeak.models.cassettes import Exchange, TapePlayer, TapeWriter, record_model, replay_model
-from toolspeak.models.cassettes.tape import load_tape
+from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Request, resolve_model
+from toolspeak.models.cassettes import Exchange, TapePlayer, TapeWriter, load_tape, record_model, replay_model
+from toolspeak.models.embedded import make_endpoint
 from toolspeak.run import Agent
 from toolspeak.testing import FakeClock, ScriptedModel, cassette, says
 
@@ -456,6 +456,30 @@ def test_the_dialect_that_a_server_was_asked_about(server: Server, tmp_path: Pat
     replayed = Agent(cassette(model, file)).run("Go on.")
     dialects = [fact.dialect for each in (recorded, replayed) for fact in each.facts if isinstance(fact, RunStarted)]
     assert dialects == ["native", "native"]
+
+
+class Loaded(EmbeddedModel):
+    """An embedded model whose server is one of the tests."""
+
+    url = ""
+
+    async def find_endpoint(self) -> Endpoint:
+        return make_endpoint(f"{self.url}/v1", KEY)
+
+
+def test_an_embedded_model_is_replayed_without_its_weights(server: Server, tmp_path: Path):
+    scenario = SCENARIOS["research within five iterations"]
+    server.plays(plays(scenario.script, "python"))
+    file = tmp_path / "run.jsonl"
+    model = Loaded(tmp_path / "qwen.gguf", dialect="python")
+    model.url = server.url
+    recorded = Agent(cassette(model, file), TOOLS, **scenario.options).run("Go on.")
+    for each in ("local:qwen.gguf", "local:/elsewhere/qwen.gguf", model):
+        replayed = Agent(cassette(each, file), TOOLS, **scenario.options).run("Go on.")
+        assert without_ids(replayed.facts) == without_ids(recorded.facts)
+        assert replayed.cost == 0
+    with pytest.raises(ReplayMiss, match=r"the model local was not recorded; .*: local:qwen.gguf"):
+        cassette("local", file)
 
 
 def test_several_models_share_a_file(server: Server, tmp_path: Path):

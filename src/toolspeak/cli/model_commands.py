@@ -1,6 +1,7 @@
 """The commands `serve` and `pull`, with their options. Their work is imported when they are called."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,6 +36,16 @@ def serve_command(
             help="Answers may begin inside their reasoning, without an opening tag: stream none of it as text.",
         ),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record", metavar="DIR", help="Record the exchanges with the models in this folder, without keys."
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", metavar="DIR", help="Answer from the recordings in this folder, without the models."),
+    ] = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -59,6 +70,8 @@ def serve_command(
             key_env=key_env,
             mends=2 if mend else 0,
             thinks=thinks,
+            record=record,
+            replay=replay,
         ),
         lambda: load_settings(trust_project=trust_project),
     )

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import find_chosen_dialect
@@ -33,6 +34,8 @@ class ServeOptions:
         key_env: The environment variable with the key that clients must send.
         mends: How often the model is asked again for a malformed call.
         thinks: Whether an answer may begin inside its reasoning, without an opening tag.
+        record: The folder in which the exchanges with the models are recorded.
+        replay: The folder with the recordings that answer in the place of the models.
     """
 
     models: tuple[str, ...] = ()
@@ -42,13 +45,19 @@ class ServeOptions:
     key_env: str | None = None
     mends: int = 2
     thinks: bool = False
+    record: Path | None = None
+    replay: Path | None = None
 
 
 def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
     """Serve until Ctrl-C. The settings are loaded after the options were checked."""
     key = _read_key(options.key_env, os.environ)
     check_exposure(options.host, key)
-    served = find_served_models(options, load_settings())
+    if options.record is not None and options.replay is not None:
+        raise UsageError(
+            "--record and --replay: give one of them; a replayed model sends nothing that could be recorded"
+        )
+    served = find_served_models(options, load_settings(), key)
     rules = AccessRules(key=key, hosts=AccessRules().hosts | {options.host.lower()})
     with _listen(options.host, options.port) as listener:
         port = listener.getsockname()[1]
@@ -56,21 +65,30 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         _log_to_standard_error()
         names = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
         host = f"[{options.host}]" if ":" in options.host else options.host
-        write_output(f"http://{host}:{port}/v1 serves {names}; Ctrl-C stops it\n")
+        how = f", recorded in {options.record}" if options.record else ""
+        how = f", replayed from {options.replay}" if options.replay else how
+        write_output(f"http://{host}:{port}/v1 serves {names}{how}; Ctrl-C stops it\n")
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             gateway.run(sockets=[listener])
 
 
-def find_served_models(options: ServeOptions, settings: Settings) -> list[ServedModel]:
-    """Find the models of the options; without any, the settings' model and each of their endpoints that names one."""
+def find_served_models(options: ServeOptions, settings: Settings, key: str | None = None) -> list[ServedModel]:
+    """Find the models of the options; without any, the settings' model and each of their endpoints that names one.
+
+    Args:
+        options: The options.
+        settings: The settings.
+        key: The key that clients must send, which is not recorded.
+    """
+    find = _make_finder(options, settings, key)
     if options.models:
-        found = {name: find_model(name, configured=settings) for name in options.models}
+        found = {name: find(name) for name in options.models}
     else:
         names = [name for name, endpoint in settings.endpoints.items() if endpoint.model]
-        found = {name: find_model(name, configured=settings) for name in names}
+        found = {name: find(name) for name in names}
         try:
-            found.setdefault(settings.model, find_model(configured=settings))
+            found.setdefault(settings.model, find(settings.model))
         except UsageError:  # the weights of the embedded model are missing, which matters only if it was chosen
             if not found or settings.origin("model") != "default":
                 raise
@@ -84,6 +102,27 @@ def find_served_models(options: ServeOptions, settings: Settings) -> list[Served
         )
         for name, model in found.items()
     ]
+
+
+def _make_finder(options: ServeOptions, settings: Settings, key: str | None) -> Callable[[str], Model]:
+    """Return the function that finds a model by its name, recorded or replayed if the options say so."""
+    secrets = frozenset({key} if key else ())
+
+    def find(name: str) -> Model:
+        return find_model(name, configured=settings)
+
+    if options.record is not None:
+        from toolspeak.models.cassettes import FolderWriter, record_model
+
+        writer = FolderWriter(options.record)
+        return lambda name: record_model(find(name), writer, secrets=secrets)
+    if options.replay is not None:
+        from toolspeak.models.cassettes import TapePlayer, load_folder, replay_named_model
+
+        cure = f"record it: toolspeak serve --record {options.replay}"
+        player = TapePlayer(load_folder(options.replay), str(options.replay), repeats=True, cure=cure)
+        return lambda name: replay_named_model(name, find, player, secrets=secrets)
+    return find
 
 
 def _choose_dialect(options: ServeOptions, name: str, model: Model, settings: Settings) -> str:

@@ -7,8 +7,14 @@ from typing import Literal, TypeAlias, get_args, overload
 
 from toolspeak.errors import UsageError
 from toolspeak.models import Model
-from toolspeak.models.cassettes import TapePlayer, TapeWriter, record_model, replay_embedded_model, replay_model
-from toolspeak.models.cassettes.tape import load_tape
+from toolspeak.models.cassettes import (
+    TapePlayer,
+    TapeWriter,
+    load_tape,
+    record_model,
+    replay_model,
+    replay_named_model,
+)
 from toolspeak.run.model_lookup import find_model
 
 CassetteMode: TypeAlias = Literal["once", "replay", "record"]
@@ -85,8 +91,5 @@ def _must_record(file: Path, mode: str, *, is_given: bool) -> bool:
 
 def _replay(model: str | Model, player: TapePlayer, *, realtime: bool) -> Model:
     if isinstance(model, str):
-        where, colon, weights = model.partition(":")
-        if where == "local":  # its weights may not be on this machine
-            return replay_embedded_model(f"{where}{colon}{Path(weights).name}", player, realtime=realtime)
-        model = find_model(model)
+        return replay_named_model(model, find_model, player, realtime=realtime)
     return replay_model(model, player, realtime=realtime)

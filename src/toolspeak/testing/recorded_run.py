@@ -325,6 +325,9 @@ class _StandIn(Tool[..., Any]):
         self.spec = spec
         self._book = book
 
+    def __repr__(self) -> str:
+        return f"Tool({self.name}({', '.join(self.spec.parameters['properties'])}))"
+
     def validate(self, arguments: Any) -> dict[str, Any]:
         """Return the arguments as they are: they were validated when they were recorded."""
         return dict(arguments)

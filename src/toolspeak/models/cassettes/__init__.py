@@ -4,12 +4,24 @@
 - `redaction.py`: removes keys, and the bytes of attachments, from what is written.
 - `canonical.py`: the form in which requests are compared, and how the difference of two is shown.
 - `tape.py`: `TapeWriter` appends exchanges to a file, `TapePlayer` finds the one that answers a request.
+- `folder.py`: a folder with a file for each day.
 - `senders.py`: `RecordingSender` and `ReplayingSender`, in the place of the network.
 - `models.py`: a model that records, and one that replays.
 """
 
 from toolspeak.models.cassettes.exchange import Exchange
-from toolspeak.models.cassettes.models import record_model, replay_embedded_model, replay_model
-from toolspeak.models.cassettes.tape import TapePlayer, TapeWriter
+from toolspeak.models.cassettes.folder import FolderWriter, load_folder
+from toolspeak.models.cassettes.models import record_model, replay_model, replay_named_model
+from toolspeak.models.cassettes.tape import TapePlayer, TapeWriter, load_tape
 
-__all__ = ["Exchange", "TapePlayer", "TapeWriter", "record_model", "replay_embedded_model", "replay_model"]
+__all__ = [
+    "Exchange",
+    "FolderWriter",
+    "TapePlayer",
+    "TapeWriter",
+    "load_folder",
+    "load_tape",
+    "record_model",
+    "replay_model",
+    "replay_named_model",
+]

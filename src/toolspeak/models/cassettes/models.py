@@ -7,7 +7,7 @@ from pathlib import Path
 from toolspeak.errors import ReplayMiss, UsageError
 from toolspeak.models.cassettes.exchange import RecordedModel
 from toolspeak.models.cassettes.senders import RecordingSender, ReplayingSender
-from toolspeak.models.cassettes.tape import TapePlayer, TapeWriter
+from toolspeak.models.cassettes.tape import EntryWriter, TapePlayer
 from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.embedded import EmbeddedModel, make_endpoint
 from toolspeak.models.endpoint import Endpoint
@@ -23,7 +23,7 @@ NO_SECRETS: frozenset[str] = frozenset()
 class RecordingModel(HttpModel):
     """A model behind an HTTP endpoint whose exchanges are recorded."""
 
-    def __init__(self, model: HttpModel, writer: TapeWriter, secrets: frozenset[str]) -> None:
+    def __init__(self, model: HttpModel, writer: EntryWriter, secrets: frozenset[str]) -> None:
         super().__init__(model.endpoint, model.model, model.own_dialect_choice, sender=RecordingSender(writer, secrets))
         self._writer = writer
 
@@ -36,7 +36,7 @@ class RecordingModel(HttpModel):
 class RecordingEmbeddedModel(EmbeddedModel):
     """An embedded model whose exchanges with its server are recorded."""
 
-    def __init__(self, model: EmbeddedModel, writer: TapeWriter, secrets: frozenset[str]) -> None:
+    def __init__(self, model: EmbeddedModel, writer: EntryWriter, secrets: frozenset[str]) -> None:
         super().__init__(
             model.weights, name=model.name, dialect=model.dialect_choice, sender=RecordingSender(writer, secrets)
         )
@@ -73,7 +73,7 @@ class ReplayedEmbeddedModel(EmbeddedModel):
         return make_endpoint("http://127.0.0.1/v1", None)
 
 
-def record_model(model: Model, writer: TapeWriter, *, secrets: frozenset[str] = NO_SECRETS) -> Model:
+def record_model(model: Model, writer: EntryWriter, *, secrets: frozenset[str] = NO_SECRETS) -> Model:
     """Return the model, with its exchanges recorded.
 
     Args:
@@ -119,6 +119,30 @@ def replay_model(
         choice = DialectChoice(name=recorded.dialect if recorded else choice.name, reason="recorded in the cassette")
     sender = ReplayingSender(player, realtime=realtime, secrets=secrets)
     return HttpModel(endpoint, model.model, choice, sender=sender)
+
+
+def replay_named_model(
+    name: str,
+    find: Callable[[str], Model],
+    player: TapePlayer,
+    *,
+    realtime: bool = False,
+    secrets: frozenset[str] = NO_SECRETS,
+) -> Model:
+    """Return the model of that name as it was recorded. The weights of an embedded model are not looked for.
+
+    Args:
+        name: The name, in one of the forms of `Agent`.
+        find: Finds a model by its name.
+        player: Finds the answers.
+        realtime: Whether answers arrive at the recorded times; if not, nothing is waited for.
+        secrets: Strings that were not written, besides the keys of the endpoint and of the environment.
+    """
+    where, colon, weights = name.partition(":")
+    if where == "local":
+        own_name = f"{where}{colon}{Path(weights).name}"
+        return replay_embedded_model(own_name, player, realtime=realtime, secrets=secrets)
+    return replay_model(find(name), player, realtime=realtime, secrets=secrets)
 
 
 def replay_embedded_model(

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from toolspeak import errors
 from toolspeak.models.cassettes.exchange import Exchange, RecordedFailure
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
-from toolspeak.models.cassettes.tape import TapePlayer, TapeWriter
+from toolspeak.models.cassettes.tape import EntryWriter, TapePlayer
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.sender import HttpResponse
 from toolspeak.models.transport import CONNECTION_ERRORS, RequestFailed, send_request
@@ -22,7 +22,7 @@ KEPT_HEADERS = ("content-type", "retry-after", "location")
 class RecordingSender:
     """Sends requests over the network, and records them with their responses."""
 
-    def __init__(self, writer: TapeWriter, secrets: frozenset[str] = frozenset()) -> None:
+    def __init__(self, writer: EntryWriter, secrets: frozenset[str] = frozenset()) -> None:
         """Prepare the sender.
 
         Args:
@@ -52,13 +52,13 @@ class _RecordingResponse:
     """A response of the network that is recorded while it is read."""
 
     def __init__(
-        self, response: HttpResponse, request: dict[str, Any], start: float, redactor: Redactor, writer: TapeWriter
+        self, response: HttpResponse, request: dict[str, Any], start: float, redactor: Redactor, writer: EntryWriter
     ) -> None:
         self._response = response
         self._request = request
         self._start = start
         self._redactor = redactor
-        self._writer: TapeWriter | None = writer
+        self._writer: EntryWriter | None = writer
         self._head_seconds = self._find_seconds()
         self._chunks: list[tuple[float, bytes]] = []
         self._ending = "closed"

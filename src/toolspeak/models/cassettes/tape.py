@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from toolspeak.codec import IncompleteLineWarning, drop_incomplete_line
 from toolspeak.errors import ReplayMiss, UsageError
@@ -19,6 +19,18 @@ from toolspeak.models.cassettes.exchange import Exchange, RecordedModel, TapeEnt
 
 FILE_MODE = 0o600
 """Only the user may read a recording: it holds conversations."""
+
+
+class EntryWriter(Protocol):
+    """What records exchanges: a file, or a folder of files."""
+
+    def add_model(self, model: RecordedModel) -> None:
+        """Add what is known of a model, unless it was added before."""
+        ...
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """Add an exchange that has ended."""
+        ...
 
 
 class TapeWriter:
