@@ -292,7 +292,8 @@ class SaidInThought:
 class TurnEnded:
     """The message of the model has ended, with how it ended, the tokens it took and what they cost.
 
-    `cost` is in US dollars, at the prices of that day; None if the price is unknown.
+    `cost` is in US dollars, at the prices of that day; None if the price is unknown. `stop_text` is the stop text of
+    the request that ended the message, if one did and the endpoint says which.
     """
 
     kind: ClassVar[Literal["turn_ended"]] = "turn_ended"
@@ -300,6 +301,7 @@ class TurnEnded:
     finish: FinishReason
     usage: Usage = Usage()
     cost: float | None = None
+    stop_text: str = ""
 
 
 # Facts: tools

@@ -46,13 +46,15 @@ class ApiCall:
 class Answer:
     """The end of a message, with all its parts in order.
 
-    `usage` is None if the endpoint did not send it.
+    `usage` is None if the endpoint did not send it. `stop_text` is the stop text of the request that ended the message,
+    if one did and the endpoint says which.
     """
 
     kind: ClassVar[Literal["answer"]] = "answer"
     parts: tuple[Part | ApiCall, ...]
     finish: FinishReason
     usage: Usage | None = None
+    stop_text: str = ""
 
 
 Piece: TypeAlias = TextDelta | ThinkingDelta | CallPiece | Answer

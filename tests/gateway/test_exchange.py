@@ -253,16 +253,15 @@ def test_a_malformed_call_is_asked_for_again_inside(streamed: bool):
 def test_it_is_asked_for_as_often_as_is_set(streamed: bool):
     model = ScriptedModel([says(CUT)] * 5)
     reply = exchange(model, stream=streamed, mends=3)
-    assert (reply.status, len(model.requests)) == (502, 4)
+    assert (reply.status, len(model.requests)) == (422, 4)
     assert "did not manage a call: the message ended inside the call" in reply.error
-    assert reply.headers["x-should-retry"] == "false"
 
 
 @both
 def test_it_can_be_turned_off(streamed: bool):
     model = ScriptedModel([says(CUT), calls(PARIS)])
     reply = exchange(model, stream=streamed, mends=0)
-    assert (reply.status, len(model.requests)) == (502, 1)
+    assert (reply.status, len(model.requests)) == (422, 1)
 
 
 def test_once_a_call_is_on_its_way_there_is_no_second_try():
@@ -410,14 +409,13 @@ def test_earlier_calls_and_results_reach_the_model_as_its_dialect_tells_them(dia
     ]
     assert meant(exchange(model, dialect, messages=history))[0] == "Done."
     shown = model.requests[0].shown
-    assert shown.messages[0].text.startswith("Be brief.")
-    assert shown.messages[1].text == "Be kind."
+    assert shown.messages[0].text.startswith("Be brief.\n\nBe kind.")
     if dialect == "native":
-        assert [made.id for made in shown.messages[3].calls] == ["call_x"]
-        assert shown.messages[4].role == "tool"
+        assert [made.id for made in shown.messages[2].calls] == ["call_x"]
+        assert shown.messages[3].role == "tool"
     else:
-        assert "get_weather" in shown.messages[3].text
-        assert "sunny" in shown.messages[4].text
+        assert "get_weather" in shown.messages[2].text
+        assert "sunny" in shown.messages[3].text
         assert "get_weather" in shown.messages[0].text
 
 
@@ -461,14 +459,12 @@ def test_images_pass_through(dialect: str):
         ),
         ({"messages": [{"role": "robot", "content": "1"}]}, r"messages\[0\].role"),
         ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, r"messages\[0\].content\[0\].type"),
-        ({"tools": [{"type": "web_search"}]}, r"tools\[0\].type"),
         ({"tools": OPENAI_TOOLS * 2}, "is given twice"),
         ({"tool_choice": {"type": "function", "function": {"name": "nope"}}}, "there is no tool 'nope'"),
         ({"n": 3}, "n: only one answer"),
         ({"temperature": 9}, "temperature"),
         ({"logprobs": True}, "logprobs"),
         ({"response_format": {"type": "yaml"}}, "response_format.type: 'yaml' is none of text, json_object"),
-        ({"best_offer": 1}, "best_offer: is not a field of this API"),
         ({"stream": "yes"}, "stream: expected true or false"),
         ({"model": None}, "model: is missing"),
     ],

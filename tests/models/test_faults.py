@@ -7,16 +7,25 @@ import ssl
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.run.playing import Clock, play
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, StreamInterrupted
+from toolspeak.errors import (
+    EndpointDown,
+    EndpointTimeout,
+    ModelError,
+    ProviderError,
+    RateLimited,
+    StreamInterrupted,
+)
 from toolspeak.messages import Message, Text
 from toolspeak.models import HttpModel, RetryPolicy
 from toolspeak.pieces import Answer
 from toolspeak.run import Agent
 from toolspeak.testing import says
+from toolspeak.wire.failures import ErrorReport
 
 from .asking import IMPATIENT, QUICK, Plain, answer, at
 from .recorded import DONE, RECORDED, delta, events
@@ -71,6 +80,13 @@ STATUSES: dict[int, tuple[type[ModelError], int, str]] = {
     503: (EndpointDown, 4, "(4 tries)"),
     529: (RateLimited, 4, "(4 tries)"),
 }
+
+
+def error_of(api: Api, message: str) -> Any:
+    """The body of an error, whatever its status."""
+    return WIRES[api].error_body(ErrorReport(failure="upstream_failed", message=message))
+
+
 WAITS = {"without a wait": {}, "with a wait": {"retry_after": "1"}, "with a wait that is none": {"retry_after": "soon"}}
 
 
@@ -79,7 +95,7 @@ WAITS = {"without a wait": {}, "with a wait": {"retry_after": "1"}, "with a wait
 @pytest.mark.parametrize("status", STATUSES)
 def test_statuses(server: Server, status: int, api: Api, wait: str):
     kind, tries, hint = STATUSES[status]
-    server.plays(answers(status, WIRES[api].error_body(status, "It is what it is."), **WAITS[wait]))
+    server.plays(answers(status, error_of(api, "It is what it is."), **WAITS[wait]))
     error = failure(at(server, api, key_variable="HOME_KEY"))
     assert type(error) is kind
     assert f"answered {status}: It is what it is." in str(error)
@@ -96,7 +112,7 @@ def test_a_key_that_is_not_there_is_missed(server: Server):
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 529])
 @pytest.mark.parametrize("api", APIS)
 def test_what_passes_is_waited_out(server: Server, api: Api, status: int, manner: str):
-    trouble = answers(status, WIRES[api].error_body(status, "Later."))
+    trouble = answers(status, error_of(api, "Later."))
     server.plays(trouble, hangs_up, trouble, plays([says("Here I am.")]))
     model = at(server, api)
     assert play(Agent(model if manner == "streamed" else Plain(model)), "arun").text == "Here I am."
@@ -355,7 +371,7 @@ async def drips(post: Post, connection: Connection) -> None:
 @pytest.mark.parametrize(
     ("act", "cause", "kind"),
     [
-        (silence, "had 0.4 s for an answer and was not done", EndpointDown),
+        (silence, "had 0.4 s for an answer and was not done", EndpointTimeout),
         (drips, "had 0.4 s for an answer and was not done", StreamInterrupted),
         (streams(b"", ending="silence"), "had 0.4 s for an answer and was not done", StreamInterrupted),
         (answers(503, b"", retry_after="0.15"), "answered 503", EndpointDown),

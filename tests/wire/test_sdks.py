@@ -16,6 +16,7 @@ from tests.wire.sdk_types import validate
 from toolspeak.events import AUTO, Event, TextDelta, ThinkingDelta, ToolChoice, TurnEnded, Usage
 from toolspeak.messages import Call, Extra, Message, Opaque, Result, Text, Thinking, ToolCall, assistant, system, user
 from toolspeak.wire import anthropic_messages, openai_chat
+from toolspeak.wire.failures import FAILURES, ErrorReport
 from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
@@ -258,10 +259,11 @@ def test_refusals_are_read(
     anthropic_error: Any,
 ):
     server.status = status
-    server.answer = openai_chat.error_body(status, "It broke.")
+    failure = next(name for name, form in FAILURES.items() if form.status == status)
+    server.answer = openai_chat.error_body(ErrorReport(failure=failure, message="It broke."))
     with pytest.raises(openai_error, match="It broke"):
         openai_client.chat.completions.create(**OPENAI_ASKS)
-    server.answer = anthropic_messages.error_body(status, "It broke.")
+    server.answer = anthropic_messages.error_body(ErrorReport(failure=failure, message="It broke."))
     with pytest.raises(anthropic_error, match="It broke"):
         anthropic_client.messages.create(**ANTHROPIC_ASKS)
 
@@ -275,7 +277,8 @@ def heard_before(error: type[Exception], stream: Iterable[Any]) -> list[Any]:
 
 def test_an_error_in_a_stream_is_read_by_openai(server: Server, openai_client: openai.OpenAI):
     speaking = openai_encoder()
-    server.answer = speaking.start() + speaking.feed([TextDelta(text="partial")]) + speaking.error("It broke.")
+    broke = speaking.error(ErrorReport(failure="upstream_interrupted", message="It broke."))
+    server.answer = speaking.start() + speaking.feed([TextDelta(text="partial")]) + broke
     with openai_client.chat.completions.create(**OPENAI_ASKS, stream=True) as stream:
         heard = heard_before(openai.APIError, stream)
     assert [chunk.choices[0].delta.content for chunk in heard] == ["", "partial"]
@@ -283,7 +286,8 @@ def test_an_error_in_a_stream_is_read_by_openai(server: Server, openai_client: o
 
 def test_an_error_in_a_stream_is_read_by_anthropic(server: Server, anthropic_client: anthropic.Anthropic):
     speaking = anthropic_encoder()
-    server.answer = speaking.start() + speaking.feed([TextDelta(text="partial")]) + speaking.error("It broke.")
+    broke = speaking.error(ErrorReport(failure="upstream_interrupted", message="It broke."))
+    server.answer = speaking.start() + speaking.feed([TextDelta(text="partial")]) + broke
     with anthropic_client.messages.stream(**ANTHROPIC_ASKS) as stream:
         assert heard_before(anthropic.APIError, stream.text_stream) == ["partial"]
 

@@ -307,7 +307,7 @@ def test_messages_of_anthropic():
         ({"temperature": 3}, "temperature: must be from 0 to 2, not 3"),
         ({"top_p": "1"}, "top_p: expected a number, found text"),
         ({"stop": [1]}, "stop[0]: expected text, found a whole number"),
-        ({"tools": [{"type": "custom"}]}, "tools[0].type: only function tools are supported, not 'custom'"),
+        ({"tools": [{"type": 5}]}, "tools[0].type: expected text, found a whole number"),
         ({"tools": [{"type": "function"}]}, "tools[0].function: is missing"),
         ({"tools": [{"type": "function", "function": {"name": ""}}]}, "tools[0].function.name: is empty"),
         ({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "array"}}}]}, "tools[0].function.parameters.type: must be object"),
@@ -348,7 +348,8 @@ def test_what_openai_clients_get_wrong(body: Any, said: str):
         ),
         ({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}]}, "messages[0].content[0].tool_use_id: the message before has no call 'a'"),
         ({"messages": [USED, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}] * 2}]}, "messages[1].content: a call has two results"),
-        ({"messages": [USED, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "odd"}]}]}]}, "messages[1].content[0].content[0].type: 'odd' in a result is not supported"),
+        ({"messages": [USED, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{}]}]}]}, "messages[1].content[0].content[0].type: is missing"),
+        ({"thread": {"type": "create"}}, "thread: no conversation is kept here"),
         ({"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": "{}"}]}]}, "messages[0].content[0].input: expected an object"),
         ({"tools": [{"name": "f"}]}, "tools[0].input_schema: is missing"),
         ({"tools": [TOOL, TOOL]}, "tools: the name 'f' is given twice"),
@@ -364,6 +365,73 @@ def test_what_anthropic_clients_get_wrong(body: Any, said: str):
     with pytest.raises(UsageError) as raised:
         anthropic_messages.read_request(body)
     assert str(raised.value).startswith(said)
+
+
+def test_whole_numbers_may_be_written_with_a_point():
+    assert anthropic(max_tokens=100.0).max_tokens == 100
+    assert openai(max_tokens=100.0, seed=3.0, n=1.0) == openai(max_tokens=100, seed=3)
+
+
+def test_tools_of_a_vendor_are_kept_apart():
+    hosted = {"type": "web_search", "name": "web_search"}
+    assert openai(tools=[FUNCTION, hosted]).extra == {"tools": [hosted]}
+    assert openai(tools=[FUNCTION, hosted]).tools == (F,)
+    shell = {"type": "bash_20250124", "name": "bash"}
+    chosen = anthropic(tools=[shell], tool_choice={"type": "tool", "name": "bash"})
+    assert (chosen.choice, chosen.extra) == (named("bash"), {"tools": [shell]})
+
+
+REFERENCE = {"type": "tool_reference", "tool_name": "g"}
+FOUND = {
+    "type": "search_result",
+    "title": "Oslo",
+    "source": "https://example.org/oslo",
+    "content": [{"type": "text", "text": "A city."}, {"type": "text", "text": "In Norway."}],
+}
+ODD = {"type": "odd", "number": 5}
+
+
+@pytest.mark.parametrize(
+    ("block", "shown"),
+    [
+        (REFERENCE, "The tool g can be called."),
+        (FOUND, "Oslo (https://example.org/oslo)\nA city.\nIn Norway."),
+        (ODD, '{"type":"odd","number":5}'),
+    ],
+)
+def test_blocks_that_only_anthropic_has_are_shown_as_text_in_results(block: dict[str, Any], shown: str):
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [block]}]}
+    request = anthropic(messages=[USED, result])
+    part = request.messages[1].parts[0]
+    assert isinstance(part, Result)
+    assert [each.text for each in part.content if isinstance(each, Text)] == [shown]
+    sent = anthropic_messages.request_body(request)["messages"][1]["content"][0]["content"]
+    assert sent == [block]  # to servers of the vendor it goes as it came
+    said = openai_chat.request_body(request)["messages"][1]
+    assert (said["role"], said["content"]) == ("tool", shown)
+
+
+def test_a_search_result_of_the_user_is_shown_as_text():
+    request = anthropic(messages=[{"role": "user", "content": [FOUND, {"type": "text", "text": "Where?"}]}])
+    assert "In Norway." in request.messages[0].text
+    assert anthropic_messages.request_body(request)["messages"][0]["content"][0] == FOUND
+
+
+def test_tools_may_come_and_go_in_messages_of_the_system():
+    added = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "f"}}
+    inline = {
+        "type": "tool_addition",
+        "tool": {"type": "tool_definition", "definition": {"name": "h", "input_schema": {}}},
+    }
+    removed = {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "f"}}
+    system_message = {"role": "system", "content": [added, inline, removed]}
+    request = anthropic(messages=[*HI, system_message], tools=[TOOL])
+    assert [tool.name for tool in request.tools] == ["f", "h"]
+    assert [part.text for part in request.messages[1].parts if isinstance(part, Text)] == [
+        "From here on the tool f can be called.",
+        "From here on the tool h can be called.",
+        "From here on the tool f cannot be called.",
+    ]
 
 
 def test_what_is_asked_is_read_from_plain_json_without_tags():

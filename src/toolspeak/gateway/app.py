@@ -32,7 +32,16 @@ from toolspeak.gateway.cross_origin import answer_preflight, let_origin_read
 from toolspeak.gateway.errors import report_error
 from toolspeak.gateway.exchange import ServedModel, answer_request
 from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, read_body
-from toolspeak.gateway.responses import StreamedAnswer, log, log_failure, run_while_connected
+from toolspeak.gateway.notices import HEADER as NOTICE_HEADER
+from toolspeak.gateway.passthrough import Passthrough
+from toolspeak.gateway.responses import (
+    TOKENS_HEADER,
+    StreamedAnswer,
+    describe_tokens,
+    log,
+    log_failure,
+    run_while_connected,
+)
 from toolspeak.wire.api import WIRES, ApiName, Wire
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import dump_compact
@@ -43,11 +52,12 @@ Handler = Callable[[Request, str], Awaitable[Response]]
 class Gateway:
     """The routes, and the models and access rules that they share."""
 
-    def __init__(self, catalog: ModelCatalog, rules: AccessRules) -> None:
+    def __init__(self, catalog: ModelCatalog, rules: AccessRules, *, strict: bool = False) -> None:
         if rules.key is not None and not rules.key.strip():
             raise UsageError("the key is empty, so that everybody would have it")
         self._catalog = catalog
         self._rules = rules
+        self._strict = strict
 
     def route(
         self, path: str, method: str, handler: Handler, wire: Wire | None = None, *, needs_key: bool = True
@@ -107,22 +117,33 @@ class Gateway:
         wire = WIRES[api]
 
         async def handler(request: Request, request_id: str) -> Response:
-            chat_request = await read_body(request, wire.read_request)
-            served = self._catalog.find(chat_request.model)
+            given = await read_body(request, wire.read_request)
+            served = self._catalog.find(given.model)
+            chat_request, notices = Passthrough(served.model, served.dialect, api).reduce(given)
+            if self._strict:
+                notices.refuse()
             encoder = wire.Encoder(
                 chat_request.model,
                 id=f"{wire.ID_PREFIX}{request_id}",
                 created=int(time.time()),
                 include_usage=chat_request.include_usage,
-                request=chat_request,
+                request=given,
             )
             events = answer_request(served, chat_request, f"call_{secrets.token_hex(4)}", api)
             if chat_request.stream:
                 # Wait for the first events: a model that fails at once still gets an error status.
                 first = await run_while_connected(request.receive, anext(events))
-                return StreamedAnswer(events, first, encoder, request_id)
-            ended = await run_while_connected(request.receive, _read_to_end(events))
-            return JsonResponse(encoder.response(ended.message, ended.finish, ended.usage))
+                response: Response = StreamedAnswer(events, first, encoder, request_id)
+            else:
+                ended = await run_while_connected(request.receive, _read_to_end(events))
+                response = JsonResponse(encoder.response(ended.message, ended.finish, ended.usage, ended.stop_text))
+                if counts := describe_tokens(ended.usage):
+                    response.headers[TOKENS_HEADER] = counts
+                    log.info("%s tokens: %s", request_id, counts)
+            if told := str(notices):
+                response.headers[NOTICE_HEADER] = told
+                log.info("%s %s", request_id, told)
+            return response
 
         return handler
 
@@ -132,6 +153,7 @@ def app(
     rules: AccessRules = AccessRules(),  # noqa: B008 (it is frozen)
     *,
     aliases: Mapping[str, str] | None = None,
+    strict: bool = False,
 ) -> Starlette:
     """Return the gateway as an ASGI app, to be served or to be mounted in another app.
 
@@ -139,8 +161,9 @@ def app(
         served: The models.
         rules: Who may send requests.
         aliases: Further names for models, each with the name under which the model is served.
+        strict: Whether a request is refused if something of it would be left out.
     """
-    gateway = Gateway(ModelCatalog(served, aliases), rules)
+    gateway = Gateway(ModelCatalog(served, aliases), rules, strict=strict)
     routes = [
         *(gateway.route(f"/v1{wire.PATH}", "POST", gateway.chat_handler(api), wire) for api, wire in WIRES.items()),
         *(

@@ -134,6 +134,11 @@ class Attempt:
             return finish
         return "tool_calls" if self._format_gate.has_sent_call else "stop"
 
+    @property
+    def stop_text(self) -> str:
+        """The stop text of the request that ended the message; empty if none did, or the endpoint does not say."""
+        return self._gate.stop_text
+
     def build_message(self) -> Message:
         """Return what was sent, as a message."""
         message = self._gate.build_message()

@@ -107,7 +107,8 @@ async def answer_request(
         has_quoted = has_quoted or attempt.has_quoted
         if attempt.problem is None:
             message = passthrough.to_client(attempt.build_message())
-            yield [*passed, TurnEnded(message=message, finish=attempt.finish, usage=usage)]
+            ended = TurnEnded(message=message, finish=attempt.finish, usage=usage, stop_text=attempt.stop_text)
+            yield [*passed, ended]
             return
         if passed:
             yield passed

@@ -150,6 +150,11 @@ class Gate:
         return self.ended.usage if self.ended else Usage(estimated=True)
 
     @property
+    def stop_text(self) -> str:
+        """The stop text of the request that ended the message; empty if none did, or the endpoint does not say."""
+        return self.ended.stop_text if self.ended and self.finish == "stop" else ""
+
+    @property
     def called_tools(self) -> set[str]:
         """The names of the tools that were called."""
         return {event.call.name for event in self._calls}

@@ -1,10 +1,13 @@
 """`Passthrough`: which fields of a request, besides the conversation, and which vendor data are forwarded.
 
 If the model is asked in the native dialect and in the API of the client, everything is forwarded: unknown fields, and
-the data that a vendor puts on reasoning and calls and needs back. Otherwise fields that control sampling are forwarded,
-fields without effect on the answer are ignored, and a request with any other field is refused. A field that asks for an
-answer in a format is forwarded only to vendors who are known to keep it; for all others the gateway does
-(`held_format.py`).
+the data that a vendor puts on reasoning and calls and needs back. Otherwise:
+
+- Fields that control sampling are forwarded.
+- Fields about accounts, caches and effort are ignored: an answer is right without them.
+- A field that asks for an answer in a format is forwarded only to vendors who are known to keep it; for all others the
+  gateway does (`held_format.py`). Fields that ask for another form of answer are refused.
+- All other fields, and tools that only the servers of a vendor run, are left out, and the client is told which.
 """
 
 from collections.abc import Mapping
@@ -12,12 +15,15 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import UsageError
+from toolspeak.gateway.arrangement import arrange
+from toolspeak.gateway.notices import Notices
 from toolspeak.messages import Message, Opaque, Part, Result
 from toolspeak.models import HttpModel, Model
 from toolspeak.wire.api import WIRES, ApiName
 from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.json_data import as_object
+from toolspeak.wire.fields import FieldError
+from toolspeak.wire.json_data import as_list, as_object
+from toolspeak.wire.vendor_tools import name_vendor_tool, read_client_tool
 
 IGNORABLE_FIELDS = frozenset(
     "user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention "
@@ -28,6 +34,7 @@ IGNORABLE_FIELDS = frozenset(
 """Fields about the client's account, its caches, and the effort: an answer is right without them."""
 
 NEUTRAL_VALUES: Mapping[str, Any] = {
+    "background": False,
     "logprobs": False,
     "top_logprobs": 0,
     "modalities": ["text"],
@@ -42,6 +49,11 @@ FORMAT_FIELDS: Mapping[str, str] = {
     "text": "format",
 }
 """Fields that ask for an answer in a format, and the inner field that does so; empty if the whole field does."""
+
+FORM_FIELDS = frozenset(FORMAT_FIELDS) | frozenset(
+    "logprobs top_logprobs modalities audio background conversation prompt".split()
+)
+"""Fields without which an answer would be wrong, or not what the client waits for."""
 
 AnyPart = TypeVar("AnyPart", bound=Part)
 
@@ -65,8 +77,33 @@ class Passthrough:
         self._client_vendor = WIRES[api].VENDOR
         self._model_vendor = (endpoint.vendor if endpoint else None) or self._client_vendor
 
+    def reduce(self, request: ChatRequest) -> tuple[ChatRequest, Notices]:
+        """Return a request without what this model cannot be given, and what was left out.
+
+        A tool that a vendor defines and the client runs becomes a tool like any other. The conversation is arranged.
+        """
+        keep_system = self._same_api and self._client_vendor == "anthropic"
+        request = replace(request, messages=arrange(request.messages, keep_system=keep_system))
+        if self._same_api:
+            return request, Notices()
+        known = self._sampling_fields | IGNORABLE_FIELDS | FORM_FIELDS
+        given = dict(request.extra or {})
+        vendor_tools = [as_object(each) for each in as_list(given.pop("tools", None))]
+        client_tools = [tool for each in vendor_tools if (tool := read_client_tool(each)) is not None]
+        notices = Notices(
+            fields=tuple(name for name in given if name not in known),
+            tools=tuple(name_vendor_tool(each) for each in vendor_tools if read_client_tool(each) is None),
+        )
+        if missing := [name for name in request.choice.names if name in notices.tools]:
+            problem = f"{missing[0]!r} runs on servers of its vendor, and this model cannot call it"
+            raise FieldError("tool_choice", problem, "unsupported_value")
+        kept = {name: value for name, value in given.items() if name in known}
+        taken = {tool.name for tool in request.tools}
+        added = (tool for tool in client_tools if tool.name not in taken)
+        return replace(request, tools=(*request.tools, *added), extra=kept or None), notices
+
     def forwarded_fields(self, request: ChatRequest) -> dict[str, Any]:
-        """Return the fields to forward to the model. Raises `UsageError` for a field that cannot be ignored."""
+        """Return the fields to forward to the model. Raises `FieldError` for a field that cannot be ignored."""
         given = dict(request.extra or {})
         if request.answer_format is not None and not self.knows_format:
             given = _remove_format(given)
@@ -79,10 +116,8 @@ class Passthrough:
         for name, value in given.items():
             if name in self._sampling_fields:
                 forwarded[name] = value
-            elif name == "tools":
-                raise UsageError("tools: this model supports only tools that the client runs")
             elif name not in IGNORABLE_FIELDS and NEUTRAL_VALUES.get(name, ...) != value:
-                raise UsageError(f"{name}: is not a field of this API, or not one that this model supports")
+                raise FieldError(name, "this model does not support it", "unsupported_parameter")
         return forwarded
 
     def to_model(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -13,11 +13,14 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from toolspeak.errors import ToolspeakError
-from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta
+from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta, TurnEnded, Usage
 from toolspeak.gateway.errors import report_error
 from toolspeak.wire.api import AnswerEncoder
 
 log = logging.getLogger("toolspeak.gateway")
+
+TOKENS_HEADER = "x-toolspeak-tokens"
+"""The header of a whole answer with the tokens that the model read, and how many of them anew."""
 
 T = TypeVar("T")
 
@@ -83,8 +86,10 @@ class StreamedAnswer(Response):
 
         with suppress(OSError):  # the client has disconnected
             try:
+                self._log_tokens(self._first)
                 await write(self._encoder.start() + self._encoder.feed(join_deltas(self._first)))
                 async for batch in self._events:
+                    self._log_tokens(batch)
                     if data := self._encoder.feed(join_deltas(batch)):
                         await write(data)
             except Exception as error:
@@ -95,6 +100,19 @@ class StreamedAnswer(Response):
                 report = report_error(error)
                 await write(self._encoder.error(replace(report, message=f"{report.message} ({self._request_id})")))
             await write(b"", more=False)
+
+    def _log_tokens(self, batch: list[Event]) -> None:
+        """Log the tokens at the end of an answer. Its headers are sent by then."""
+        if isinstance(batch[-1], TurnEnded) and (counts := describe_tokens(batch[-1].usage)):
+            log.info("%s tokens: %s", self._request_id, counts)
+
+
+def describe_tokens(usage: Usage) -> str:
+    """Return how many tokens the model read, and how many of them anew; empty if the endpoint did not count them."""
+    if not usage.input_tokens or usage.estimated:
+        return ""
+    fresh = max(usage.input_tokens - usage.cached_tokens, 0)
+    return f"input={usage.input_tokens}, cached={usage.cached_tokens}, anew={fresh}"
 
 
 def join_deltas(events: list[Event]) -> list[Event]:

@@ -216,7 +216,12 @@ class TurnReader:
             self._content.add(self._leaked)
             events += self._mark_quoted(self._leaked)
         events += self._read_callless_answer(answer.finish)
-        ended = TurnEnded(message=self._message(answer), finish=answer.finish, usage=self._usage(answer))
+        ended = TurnEnded(
+            message=self._message(answer),
+            finish=answer.finish,
+            usage=self._usage(answer),
+            stop_text=answer.stop_text,
+        )
         return [*events, ended]
 
     def _read_callless_answer(self, finish: FinishReason) -> list[Event]:

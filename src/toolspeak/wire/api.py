@@ -57,8 +57,10 @@ class AnswerEncoder(Protocol):
         """Return the end of a stream that failed."""
         ...
 
-    def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
-        """Return the body of a whole answer."""
+    def response(
+        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
+    ) -> dict[str, Any]:
+        """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
         ...
 
 

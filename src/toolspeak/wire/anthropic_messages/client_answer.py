@@ -52,6 +52,7 @@ class Decoder:
         self.ended = False
         self.reason = ""
         self.skipped = 0
+        self._stop_text = ""
         self._vendor = vendor
         self._out = PieceBuffer()
         self._blocks: list[_AnswerBlock] = []
@@ -79,7 +80,12 @@ class Decoder:
     def close(self) -> Answer:
         """Return the whole message, as far as it arrived."""
         parts = [part for block in self._blocks if (part := self._build_part(block)) is not None]
-        return Answer(parts=tuple(parts), finish=self._finish_reason(), usage=_read_usage(self._usage))
+        return Answer(
+            parts=tuple(parts),
+            finish=self._finish_reason(),
+            usage=_read_usage(self._usage),
+            stop_text=self._stop_text,
+        )
 
     def read_body(self, message: dict[str, Any]) -> None:
         """Read the body of a whole answer."""
@@ -88,6 +94,7 @@ class Decoder:
             self._stop_block(index)
         self._usage |= as_object(message.get("usage"))
         self.ended, self.reason = True, as_text(message.get("stop_reason"))
+        self._stop_text = as_text(message.get("stop_sequence"))
 
     def _read_event(self, event: dict[str, Any]) -> None:
         match event.get("type"):
@@ -101,8 +108,10 @@ class Decoder:
                 self._add_usage(as_object(event.get("message")).get("usage"))
             case "message_delta":
                 self._add_usage(event.get("usage"))
-                if reason := as_text(as_object(event.get("delta")).get("stop_reason")):
+                delta = as_object(event.get("delta"))
+                if reason := as_text(delta.get("stop_reason")):
                     self.ended, self.reason = True, reason
+                    self._stop_text = as_text(delta.get("stop_sequence"))
             case "message_stop":
                 self.ended = True
             case _:

@@ -132,12 +132,18 @@ def _system(messages: Sequence[Message], vendor: str) -> str | list[dict[str, An
         if isinstance(part, Text) and part.text.strip()
     ]
     if any(_vendor_data(text.extra, vendor) for text in texts):
-        return [{"type": "text", "text": text.text, **_vendor_data(text.extra, vendor)} for text in texts]
+        return [_text_block(text, vendor) for text in texts]
     return "\n\n".join(text.text for text in texts)
 
 
 def _vendor_data(extra: Extra | None, vendor: str) -> dict[str, Any]:
     return as_object(extra.data) if extra is not None and extra.vendor == vendor else {}
+
+
+def _text_block(text: Text, vendor: str) -> dict[str, Any]:
+    """Write a text; one that stands for a block of the vendor is written as that block."""
+    data = _vendor_data(text.extra, vendor)
+    return data if "type" in data else {"type": "text", "text": text.text, **data}
 
 
 class _BlockWriter:
@@ -207,7 +213,7 @@ class _BlockWriter:
             if isinstance(part, Media):
                 blocks.append({**_media_block(part), **_vendor_data(part.extra, self._vendor)})
             elif isinstance(part, Text) and part.text.strip():
-                blocks.append({"type": "text", "text": part.text, **_vendor_data(part.extra, self._vendor)})
+                blocks.append(_text_block(part, self._vendor))
             elif isinstance(part, Opaque) and part.vendor == self._vendor:
                 blocks.append(as_object(part.data))
         return blocks

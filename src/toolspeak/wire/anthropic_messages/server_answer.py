@@ -70,12 +70,13 @@ class Encoder:
         """Return the end of a stream that failed."""
         return _sse(error_body(report))
 
-    def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
-        """Return the body of a whole answer."""
+    def response(
+        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
+    ) -> dict[str, Any]:
+        """Return the body of a whole answer. `stop_text` is the stop text that ended the answer, if that is known."""
         blocks = [block for part in message.parts if (block := _encode_part(part)) is not None]
-        reason = _stop_reason(finish, bool(message.calls))
-        ended = {"stop_reason": reason, "stop_sequence": None, "usage": _encode_usage(usage or Usage())}
-        return {**self._whole, "content": blocks, **ended}
+        stop = _stop_fields(finish, bool(message.calls), stop_text)
+        return {**self._whole, "content": blocks, **stop, "usage": _encode_usage(usage or Usage())}
 
     def _encode(self, event: Event) -> bytes:
         match event:
@@ -125,7 +126,7 @@ class Encoder:
             for index, part in zip(self._thinking_blocks, thoughts, strict=True):
                 if signature := as_text(_vendor_data(part.extra).get("signature")):
                     data += _delta(index, {"type": "signature_delta", "signature": signature})
-        delta = {"stop_reason": _stop_reason(ended.finish, bool(self._calls)), "stop_sequence": None}
+        delta = _stop_fields(ended.finish, bool(self._calls), ended.stop_text)
         data += _sse({"type": "message_delta", "delta": delta, "usage": _encode_usage(ended.usage)})
         return data + _sse({"type": "message_stop"})
 
@@ -183,8 +184,12 @@ def _vendor_data(extra: Extra | None) -> dict[str, Any]:
     return as_object(extra.data) if extra is not None and extra.vendor == VENDOR else {}
 
 
-def _stop_reason(finish: FinishReason, has_calls: bool) -> str:
-    return _STOP_REASONS.get(finish) or ("tool_use" if has_calls else "end_turn")
+def _stop_fields(finish: FinishReason, has_calls: bool, stop_text: str) -> dict[str, Any]:
+    """Return the fields that say why an answer ended."""
+    if finish == "stop" and stop_text and not has_calls:
+        return {"stop_reason": "stop_sequence", "stop_sequence": stop_text}
+    reason = _STOP_REASONS.get(finish) or ("tool_use" if has_calls else "end_turn")
+    return {"stop_reason": reason, "stop_sequence": None}
 
 
 def _encode_usage(usage: Usage) -> dict[str, Any]:

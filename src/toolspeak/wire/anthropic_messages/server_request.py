@@ -11,13 +11,16 @@ from toolspeak.wire.anthropic_messages.names import VENDOR
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import (
     MAX_STOP_TEXTS,
+    FieldError,
     Fields,
     check_known_names,
     check_tool_limits,
     check_unique_names,
     read_tool,
 )
+from toolspeak.wire.json_data import as_object, as_text, dump_compact
 from toolspeak.wire.media import decode_base64, guess_image_type
+from toolspeak.wire.vendor_tools import name_vendor_tool
 
 _KNOWN_FIELDS = frozenset(
     "model messages system tools tool_choice stream max_tokens temperature top_p stop_sequences".split()
@@ -27,12 +30,15 @@ _KNOWN_FIELDS = frozenset(
 def read_request(body: Any) -> ChatRequest:
     """Read the body of a request. Raises `UsageError` that names the wrong field."""
     fields = Fields(body)
+    if fields.value("thread") is not None:  # the tool runners of the vendor's SDKs go on without, if it is refused so
+        problem = "no conversation is kept here; send the whole one without it"
+        raise FieldError("thread", problem, failure="thread_unsupported")
     model = fields.text("model")
     max_tokens = fields.integer("max_tokens", minimum=1)
     if max_tokens is None:
         raise fields.error("max_tokens", "is missing")
     tools, vendor_tools = _read_tools(fields)
-    choice, parallel = _read_choice(fields, tools)
+    choice, parallel = _read_choice(fields, tools, vendor_tools)
     extra = fields.other_fields(_KNOWN_FIELDS)
     return ChatRequest(
         model=model,
@@ -62,10 +68,27 @@ def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, An
         else:
             vendor_tools.append(tool.data)
     check_unique_names(tools)
-    return tuple(tools), vendor_tools
+    return tuple(_add_inline_tools(fields, tools)), vendor_tools
 
 
-def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[ToolChoice, bool]:
+def _add_inline_tools(fields: Fields, tools: list[ToolSpec]) -> list[ToolSpec]:
+    """Return the tools, with those that messages of the system define in the middle of the conversation."""
+    found = {tool.name: tool for tool in tools}
+    for message in fields.objects("messages"):
+        if message.value("role") != "system" or not isinstance(message.value("content"), list):
+            continue
+        for block in message.objects("content"):
+            change = as_object(block.value("tool"))
+            definition = as_object(change.get("definition"))
+            if block.value("type") == "tool_addition" and definition.get("type", "custom") == "custom" and definition:
+                added = read_tool(Fields(definition, f"{block.path}.tool.definition"), "input_schema")
+                found.setdefault(added.name, added)
+    return list(found.values())
+
+
+def _read_choice(
+    fields: Fields, tools: tuple[ToolSpec, ...], vendor_tools: list[dict[str, Any]]
+) -> tuple[ToolChoice, bool]:
     chosen = fields.optional_object("tool_choice")
     if chosen is None:
         return AUTO, True
@@ -79,7 +102,8 @@ def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[ToolChoic
             return ToolChoice(mode="required"), parallel
         case "tool":
             name = chosen.text("name")
-            check_known_names([name], tools, "tool_choice.name")
+            if name not in map(name_vendor_tool, vendor_tools):
+                check_known_names([name], tools, "tool_choice.name")
             return ToolChoice(mode="named", names=(name,)), parallel
         case other:
             raise chosen.error("type", f"{other!r} is none of auto, any, tool, none")
@@ -137,7 +161,7 @@ class _BlockReader:
                     return self._build_tool_message(parts, message)
                 return Message(role="user", parts=parts)
             case "system":
-                return Message(role="system", parts=_read_content(message, "content", _read_text))
+                return Message(role="system", parts=_read_content(message, "content", _read_system_block))
             case other:
                 raise message.error("role", f"{other!r} is none of user, assistant, system")
 
@@ -183,6 +207,28 @@ def _read_text(block: Fields) -> Text:
     return Text(text=block.text("text"), extra=_build_extra(block, {"type", "text"}))
 
 
+def _read_system_block(block: Fields) -> Text:
+    """Read a block of a message of the system. A change of the tools becomes a sentence about it."""
+    kind = block.text("type")
+    if kind not in ("tool_addition", "tool_removal"):
+        return _read_text(block)
+    change = block.object("tool").data
+    named = as_object(change.get("definition")) or change
+    name = as_text(named.get("name")) or as_text(named.get("server_name")) or "of another server"
+    can_be = "can be" if kind == "tool_addition" else "cannot be"
+    return _stand_in(block, f"From here on the tool {name} {can_be} called.")
+
+
+def _stand_in(block: Fields, text: str) -> Text:
+    """Return a text in place of a block that only this API has. The block is sent on to the vendor's own servers."""
+    return Text(text=text, extra=Extra(vendor=VENDOR, data=block.data))
+
+
+def _read_search_result(block: Fields) -> Text:
+    texts = [each.text("text") for each in block.objects("content", required=True)]
+    return _stand_in(block, "\n".join((f"{block.text('title')} ({block.text('source')})", *texts)))
+
+
 def _read_assistant_block(block: Fields) -> Part:
     match block.text("type"):
         case "text":
@@ -202,15 +248,18 @@ def _read_content_block(block: Fields) -> Part:
             return _read_text(block)
         case "image" | "document" as kind:
             return _read_media(block, kind)
+        case "search_result":
+            return _read_search_result(block)
         case _:
             return Opaque(vendor=VENDOR, data=block.data)
 
 
 def _read_result_block(block: Fields) -> Text | Media:
+    """Read a block of a result. A block that is not known is shown as JSON: a model must see what its call gave."""
+    if block.text("type") == "tool_reference":
+        return _stand_in(block, f"The tool {block.text('tool_name')} can be called.")
     content = _read_content_block(block)
-    if isinstance(content, Text | Media):
-        return content
-    raise block.error("type", f"{block.text('type')!r} in a result is not supported")
+    return content if isinstance(content, Text | Media) else _stand_in(block, dump_compact(block.data))
 
 
 def _read_media(block: Fields, kind: str) -> Part:

@@ -36,6 +36,7 @@ class Decoder:
         self.ended = False
         self.reason = ""
         self.skipped = 0
+        self._stop_text = ""
         self._vendor = vendor
         self._out = PieceBuffer()
         self._text: list[str] = []
@@ -71,7 +72,8 @@ class Decoder:
         """Return the whole message, as far as it arrived."""
         calls = self._calls.build(self._vendor)
         parts: list[Part | ApiCall] = [*self._build_parts(), *calls]
-        return Answer(parts=tuple(parts), finish=self._finish_reason(bool(calls)), usage=self._usage)
+        finish = self._finish_reason(bool(calls))
+        return Answer(parts=tuple(parts), finish=finish, usage=self._usage, stop_text=self._stop_text)
 
     def read_body(self, body: dict[str, Any]) -> None:
         """Read the body of a whole answer."""
@@ -92,7 +94,7 @@ class Decoder:
         if error := chunk.get("error"):
             raise build_error(error)
         if usage := as_object(chunk.get("usage")):
-            self._usage = _read_usage(usage)
+            self._usage = _read_usage(usage, as_object(chunk.get("timings")))
         choices = as_list(chunk.get("choices"))
         if not choices:
             if chunk.get("object") == "error":
@@ -111,6 +113,7 @@ class Decoder:
             self._read_other_fields(delta)
         if reason := as_text(choice.get("finish_reason")):
             self.ended, self.reason = True, reason
+            self._stop_text = as_text(choice.get("stop_reason"))  # vLLM and SGLang; for a token it is a number
             self._calls.end()
 
     def _read_blocks(self, content: Any) -> None:
@@ -200,13 +203,16 @@ def read_response(body: Any, vendor: str = VENDOR, tools: Iterable[ToolSpec] = (
     return decoder.close()
 
 
-def _read_usage(usage: dict[str, Any]) -> Usage:
+def _read_usage(usage: dict[str, Any], timings: dict[str, Any]) -> Usage:
+    """Read the token counts. In `timings` servers of llama.cpp say what their cache had."""
     details = as_object(usage.get("prompt_tokens_details"))
     output_details = as_object(usage.get("completion_tokens_details"))
     return Usage(
         input_tokens=as_count(usage.get("prompt_tokens")),
         output_tokens=as_count(usage.get("completion_tokens")),
-        cached_tokens=as_count(details.get("cached_tokens")) or as_count(usage.get("prompt_cache_hit_tokens")),
+        cached_tokens=as_count(details.get("cached_tokens"))
+        or as_count(usage.get("prompt_cache_hit_tokens"))
+        or as_count(timings.get("cache_n")),
         cache_write_tokens=as_count(details.get("cache_write_tokens")),
         reasoning_tokens=as_count(output_details.get("reasoning_tokens")),
     )

@@ -57,8 +57,10 @@ class Encoder:
         """Return the end of a stream that failed."""
         return encode_event(dump_compact(error_body(report)))
 
-    def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
-        """Return the body of a whole answer."""
+    def response(
+        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
+    ) -> dict[str, Any]:
+        """Return the body of a whole answer. The API has no field for `stop_text`."""
         fields: dict[str, Any] = {"role": "assistant", "content": message.text or None, "refusal": None}
         if thought := "".join(part.text for part in message.parts if isinstance(part, Thinking)):
             fields[REASONING_FIELDS[0]] = thought

@@ -39,7 +39,9 @@ def read_request(body: Any) -> ChatRequest:
     for legacy, now in (("functions", "tools"), ("function_call", "tool_choice")):
         if fields.value(legacy) is not None:
             raise fields.error(legacy, f"is not supported; use {now}", "unsupported_parameter")
-    tools, choice = _read_choice(fields, _read_tools(fields))
+    offered, vendor_tools = _read_tools(fields)
+    tools, choice = _read_choice(fields, offered)
+    extra = fields.other_fields(_KNOWN_FIELDS)
     options = fields.optional_object("stream_options")
     return ChatRequest(
         model=fields.text("model"),
@@ -55,19 +57,22 @@ def read_request(body: Any) -> ChatRequest:
         stop=fields.texts("stop", maximum=MAX_STOP_TEXTS),
         include_usage=options is not None and options.flag("include_usage", False),
         answer_format=read_answer_format(fields.optional_object("response_format"), nested="json_schema"),
-        extra=fields.other_fields(_KNOWN_FIELDS) or None,
+        extra={**extra, "tools": vendor_tools} if vendor_tools else extra or None,
     )
 
 
-def _read_tools(fields: Fields) -> tuple[ToolSpec, ...]:
+def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, Any]]]:
+    """Read the functions, and the tools of another type, which only servers of the vendor know."""
     check_tool_limits(fields)
     tools: list[ToolSpec] = []
+    vendor_tools: list[dict[str, Any]] = []
     for tool in fields.objects("tools"):
-        if tool.text("type") != "function":
-            raise tool.error("type", f"only function tools are supported, not {tool.text('type')!r}")
-        tools.append(read_tool(tool.object("function"), "parameters"))
+        if tool.text("type") == "function":
+            tools.append(read_tool(tool.object("function"), "parameters"))
+        else:
+            vendor_tools.append(tool.data)
     check_unique_names(tools)
-    return tuple(tools)
+    return tuple(tools), vendor_tools
 
 
 def _read_choice(fields: Fields, tools: tuple[ToolSpec, ...]) -> tuple[tuple[ToolSpec, ...], ToolChoice]:

@@ -75,8 +75,10 @@ class Encoder:
         response = {**self._response, "status": "failed", "error": error, "output": self._stream.output, "usage": None}
         return closed + self._stream.event("failed", response=response)
 
-    def response(self, message: Message, finish: FinishReason, usage: Usage | None = None) -> dict[str, Any]:
-        """Return the body of a whole answer."""
+    def response(
+        self, message: Message, finish: FinishReason, usage: Usage | None = None, stop_text: str = ""
+    ) -> dict[str, Any]:
+        """Return the body of a whole answer. The API has no field for `stop_text`."""
         status = "incomplete" if finish in _INCOMPLETE_REASONS else "completed"
         return self._end_response(self._builder.build(message, status), finish, usage or Usage())
 

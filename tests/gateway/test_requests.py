@@ -1,0 +1,249 @@
+"""What clients send beside a conversation: hosted tools, fields of vendors, names of models, preflights, probes."""
+
+import logging
+from typing import Any
+
+import anthropic
+import httpx
+import openai
+import pytest
+
+from toolspeak.dialects import JSON, NATIVE, TYPESCRIPT
+from toolspeak.errors import UsageError
+from toolspeak.gateway import AccessRules, ServedModel, app
+from toolspeak.messages import Text
+from toolspeak.models import connect
+from toolspeak.pieces import Answer
+from toolspeak.testing import ScriptedModel, calls, says
+
+from .conversing import ANSWER, ANTHROPIC_TOOLS, MADE, QUESTION, Tools, scripted
+from .hosting import Reply, ask, gateway, hosted, served
+from .playing import Piecewise
+
+BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9}
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+PAGE = "https://chat.example"
+
+
+def posted(body: dict[str, Any], path: str = "/v1/chat/completions", **options: Any) -> tuple[Reply, ScriptedModel]:
+    model = ScriptedModel([says("Hello.")])
+    return ask(app([served(model, TYPESCRIPT)], **options), {**BODY, **body}, path=path), model
+
+
+# Threads
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+def test_the_tool_runner_of_anthropic(streamed: bool):
+    tools = Tools()
+    with (
+        gateway(served(scripted(), TYPESCRIPT)) as url,
+        anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
+    ):
+        runnable = [anthropic.beta_tool(tools.get_weather), anthropic.beta_tool(tools.calculator)]
+        asks: dict[str, Any] = {"model": "any", "max_tokens": 500, "messages": [{"role": "user", "content": QUESTION}]}
+        if streamed:
+            runner: Any = client.beta.messages.tool_runner(**asks, tools=runnable, stream=True)
+            last = [stream.get_final_message() for stream in runner][-1]
+        else:
+            last = client.beta.messages.tool_runner(**asks, tools=runnable).until_done()
+    assert tools.ran == MADE
+    assert [block.text for block in last.content if block.type == "text"] == [ANSWER]
+
+
+def test_a_thread_is_refused_so_that_clients_go_on_without():
+    with (
+        gateway(served(scripted(), TYPESCRIPT)) as url,
+        anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
+        pytest.raises(anthropic.BadRequestError) as raised,
+    ):
+        client.messages.create(**{**BODY, "tools": ANTHROPIC_TOOLS}, extra_body={"thread": {"type": "create"}})
+    body: Any = raised.value.body
+    assert body["error"]["details"] == {"error_code": "thread_unsupported_request"}
+
+
+# Tools of vendors, and fields
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_hosted_tools_are_left_out_and_named(path: str, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO, "toolspeak.gateway")
+    reply, model = posted({"tools": [SEARCH]}, path)
+    assert (reply.status, reply.headers["x-toolspeak-notice"]) == (200, "hosted tools left out: web_search")
+    assert "hosted tools left out: web_search" in caplog.text
+    assert "web_search" not in model.requests[0].shown.messages[0].text
+    reply, _ = posted({"tools": [SEARCH]}, path, strict=True)
+    assert (reply.status, "tools: 'web_search' runs on servers of its vendor" in reply.error) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "arguments"),
+    [
+        ({"type": "bash_20250124", "name": "bash"}, "bash", {"command": "ls"}),
+        (
+            {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"},
+            "str_replace_based_edit_tool",
+            {"command": "view", "path": "/a"},
+        ),
+        ({"type": "text_editor_20250124", "name": "str_replace_editor"}, "str_replace_editor", {"command": "view", "path": "/a"}),
+        ({"type": "memory_20250818", "name": "memory"}, "memory", {"command": "delete", "path": "/memories/a"}),
+        ({"type": "computer_20250124", "name": "computer", "display_width_px": 800, "display_height_px": 600}, "computer", {"action": "screenshot"}),
+    ],
+)  # fmt: skip
+def test_tools_that_the_client_runs_are_offered_by_their_schema(tool: Any, name: str, arguments: Any):
+    model = ScriptedModel([calls((name, arguments))], dialect="typescript")
+    with (
+        gateway(served(model, TYPESCRIPT)) as url,
+        anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
+    ):
+        asks: dict[str, Any] = {"tools": [tool], "tool_choice": {"type": "tool", "name": name}}
+        message = client.messages.create(**BODY, **asks)
+    assert [(block.name, block.input) for block in message.content if block.type == "tool_use"] == [(name, arguments)]
+
+
+def test_a_hosted_tool_cannot_be_chosen():
+    reply, _ = posted({"tools": [SEARCH], "tool_choice": {"type": "tool", "name": "web_search"}}, "/v1/messages")
+    assert reply.status == 400
+    assert "'web_search' runs on servers of its vendor" in reply.error
+
+
+def test_fields_of_vendors_are_ignored_and_named():
+    fields = {"enable_thinking": True, "keep_alive": "5m", "guided_json": {}, "user": "me", "top_k": 3}
+    reply, model = posted(fields)
+    assert reply.headers["x-toolspeak-notice"] == "fields ignored: enable_thinking, keep_alive, guided_json"
+    assert model.requests[0].sampling.extra == {"top_k": 3}
+    reply, _ = posted(fields, strict=True)
+    assert (reply.status, reply.json["error"]["param"]) == (400, "enable_thinking")
+    assert reply.json["error"]["code"] == "unknown_parameter"
+    reply, _ = posted({"user": "me", "top_k": 3}, strict=True)
+    assert (reply.status, "x-toolspeak-notice" in reply.headers) == (200, False)
+
+
+def test_names_of_fields_cannot_forge_headers():
+    reply, _ = posted({"a\r\nset-cookie: x": 1, "ü\ud800": 1, **{f"f{number}": 1 for number in range(30)}})
+    notice = reply.headers["x-toolspeak-notice"]
+    assert notice.startswith("fields ignored: a??set-cookie:?x, ??, f0")
+    assert notice.endswith("and 12 more")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("logprobs", True), ("top_logprobs", 3), ("modalities", ["text", "audio"]), ("audio", {})]
+)
+def test_another_form_of_answer_is_refused_in_words(field: str, value: Any):
+    reply, model = posted({field: value})
+    error = reply.json["error"]
+    assert (reply.status, error["param"], error["code"]) == (400, field, "unsupported_parameter")
+    assert model.requests == []
+
+
+def test_an_endpoint_of_the_same_api_gets_everything_as_it_is():
+    with gateway(served(ScriptedModel([says("Hello.")]), JSON)) as behind:
+        there = connect("scripted", at=f"{behind}/v1", api="anthropic", key="none")
+        reply = ask(app([served(there, NATIVE)]), {**BODY, "tools": [SEARCH], "odd": 1}, path="/v1/messages")
+    assert (reply.status, "x-toolspeak-notice" in reply.headers) == (200, False)
+
+
+# Stop texts
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+def test_the_stop_text_that_ended_an_answer_is_told(streamed: bool):
+    model = Piecewise([[Answer(parts=(Text(text="One"),), finish="stop", stop_text="END")]])
+    with gateway(served(model, TYPESCRIPT)) as behind:
+        there = connect("scripted", at=f"{behind}/v1", api="anthropic", key="none")
+        with (
+            gateway(served(there, TYPESCRIPT)) as url,
+            anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
+        ):
+            asks: dict[str, Any] = {**BODY, "stop_sequences": ["END"]}
+            if streamed:
+                with client.messages.stream(**asks) as stream:
+                    message: Any = stream.get_final_message()
+            else:
+                message = client.messages.create(**asks)
+    assert (message.stop_reason, message.stop_sequence) == ("stop_sequence", "END")
+
+
+# Names of models
+
+
+def two() -> list[ServedModel]:
+    return [
+        ServedModel(name=name, model=ScriptedModel([says(f"I am {name}.")] * 9), dialect=JSON)
+        for name in ("small", "http://127.0.0.1:9/v1#large")
+    ]
+
+
+def test_models_are_listed_and_found_by_name_and_alias():
+    with (
+        hosted(app(two(), aliases={"gpt-4o": "small"})) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
+        anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as other,
+    ):
+        names = ["small", "http://127.0.0.1:9/v1#large", "gpt-4o"]
+        assert [each.id for each in client.models.list()] == names
+        assert [each.id for each in other.models.list()] == names
+        assert client.models.retrieve("gpt-4o").id == "gpt-4o"
+        assert other.models.retrieve("small").display_name == "small"
+        with pytest.raises(openai.NotFoundError) as missed:
+            client.models.retrieve("gpt-5")
+        assert missed.value.code == "model_not_found"
+        with pytest.raises(anthropic.NotFoundError):
+            other.models.retrieve("claude")
+        for name, answer in (("gpt-4o", "I am small."), ("http://127.0.0.1:9/v1#large", f"I am {names[1]}.")):
+            said = client.chat.completions.create(model=name, messages=[{"role": "user", "content": "Hi"}])
+            assert (said.model, said.choices[0].message.content) == (name, answer)
+        with pytest.raises(openai.NotFoundError, match="did you mean small"):
+            client.chat.completions.create(model="smal", messages=[{"role": "user", "content": "Hi"}])
+
+
+@pytest.mark.parametrize(
+    ("aliases", "problem"),
+    [({"small": "small"}, "is the name of a model"), ({"x": "smal"}, "not served; did you mean small?")],
+)
+def test_an_alias_stands_for_a_model_that_is_served(aliases: dict[str, str], problem: str):
+    with pytest.raises(UsageError, match=problem):
+        app(two(), aliases=aliases)
+
+
+# Probes and browsers
+
+
+def test_probes_need_no_key():
+    application = app([served(ScriptedModel([]), JSON)], AccessRules(key="a long secret"))
+    with hosted(application) as url:
+        assert httpx.head(f"{url}/").status_code == 200
+        assert httpx.get(f"{url}/health").json() == {"status": "ok"}
+        assert httpx.get(f"{url}/v1/models").status_code == 401
+
+
+def test_a_page_of_an_allowed_origin_may_ask_and_read():
+    rules = AccessRules(key="a long secret", origins=frozenset({PAGE}))
+    with hosted(app([served(ScriptedModel([says("Hello.")]), JSON)], rules)) as url:
+        asks = {"origin": PAGE, "access-control-request-method": "POST", "access-control-request-headers": "x-api-key"}
+        preflight = httpx.options(f"{url}/v1/messages", headers=asks)
+        assert preflight.status_code == 204
+        assert preflight.headers["access-control-allow-origin"] == PAGE
+        assert preflight.headers["access-control-allow-headers"] == "x-api-key"
+        assert "POST" in preflight.headers["access-control-allow-methods"]
+        sent = httpx.post(f"{url}/v1/messages", json=BODY, headers={"origin": PAGE, "x-api-key": "a long secret"})
+        assert (sent.status_code, sent.headers["access-control-allow-origin"]) == (200, PAGE)
+        assert "x-request-id" in sent.headers["access-control-expose-headers"]
+        refused = httpx.post(f"{url}/v1/messages", json=BODY, headers={"origin": PAGE})
+        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, PAGE)
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "https://chat.example.evil", "http://chat.example"])
+def test_pages_of_other_origins_get_no_leave(origin: str):
+    rules = AccessRules(origins=frozenset({PAGE}))
+    reply = ask(app([served(ScriptedModel([]), JSON)], rules), b"", method="OPTIONS", headers=[("origin", origin)])
+    assert (reply.status, "access-control-allow-origin" in reply.headers) == (403, False)
+
+
+def test_a_preflight_under_another_name_is_refused():
+    rules = AccessRules(origins=frozenset({PAGE}))
+    headers = [("origin", PAGE)]
+    reply = ask(
+        app([served(ScriptedModel([]), JSON)], rules), b"", method="OPTIONS", headers=headers, host="evil.example"
+    )
+    assert reply.status == 403
