@@ -91,7 +91,7 @@ async def answer_request(
             quotations,
             sent=sent,
             prefix=prefix,
-            held=held,
+            held=held.loosen() if held is not None and repairs_left == 0 else held,
             thinks=served.thinks,
             ends_at_quotation=not has_quoted and repairs_left > 0,
         )

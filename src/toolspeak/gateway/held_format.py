@@ -12,6 +12,7 @@ the model writes is not sent: clients take all text for the answer.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from toolspeak._frozen import frozen
@@ -39,6 +40,8 @@ class HeldFormat:
     Attributes:
         schema: The schema that the answer is checked against.
         shown: The schema that the model is shown.
+        is_strict: Whether an answer that does not fit is refused in the end. Otherwise the model is asked again, too,
+            but its last answer may be any object.
         asking: How the model is asked.
         tool: The tool that gives the answer, if the model is asked by a tool.
         wrapper: The only parameter of the tool, which holds the answer; empty if its parameters are the answer.
@@ -46,9 +49,14 @@ class HeldFormat:
 
     schema: AnswerSchema
     shown: Schema
+    is_strict: bool
     asking: AskingForm
     tool: ToolSpec | None = None
     wrapper: str = ""
+
+    def loosen(self) -> "HeldFormat":
+        """Return the format that the last answer of a model is held to."""
+        return self if self.is_strict else replace(self, schema=AnswerSchema(ANY_OBJECT, ""))
 
 
 def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoice, *, knows_field: bool) -> HeldFormat:
@@ -63,18 +71,23 @@ def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoic
     Raises:
         FieldError: The schema cannot be checked.
     """
-    shown = AnswerSchema(form.schema or ANY_OBJECT, form.path)
-    schema = shown if form.is_strict else AnswerSchema(ANY_OBJECT, form.path)
+    schema = AnswerSchema(form.schema or ANY_OBJECT, form.path)
     if knows_field or not tools or choice.mode != "auto":
         asking = "field" if knows_field else "none" if tools else "words"
-        return HeldFormat(schema=schema, shown=shown.root, asking=asking)
-    root = shown.resolve(shown.root)
+        return HeldFormat(schema=schema, shown=schema.root, is_strict=form.is_strict, asking=asking)
+    root = schema.resolve(schema.root)
     is_plain = root.get("type") == "object" and bool(root.get("properties"))
     taken = {tool.name for tool in tools}
     name = next(name for name in (NAME, *(f"{NAME}_{number}" for number in range(2, 2000))) if name not in taken)
-    parameters = shown.root if is_plain else _wrap(shown.root)
-    tool = ToolSpec(name=name, description=DESCRIPTION, parameters=parameters)
-    return HeldFormat(schema=schema, shown=shown.root, asking="tool", tool=tool, wrapper="" if is_plain else ANSWER)
+    parameters = schema.root if is_plain else _wrap(schema.root)
+    return HeldFormat(
+        schema=schema,
+        shown=schema.root,
+        is_strict=form.is_strict,
+        asking="tool",
+        tool=ToolSpec(name=name, description=DESCRIPTION, parameters=parameters),
+        wrapper="" if is_plain else ANSWER,
+    )
 
 
 def _wrap(schema: Schema) -> Schema:
