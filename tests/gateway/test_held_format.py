@@ -227,7 +227,7 @@ def test_beside_a_format_tools_are_called_as_ever_and_prose_stays_inside(dialect
 def test_prose_beside_tools_is_mended(dialect: str, streamed: bool):
     model = ScriptedModel([says("She is Ada, and 36."), final()], chunk=3)
     assert content(exchange(model, dialect, stream=streamed, tools=OPENAI_TOOLS)) == (TEXT, [], "stop")
-    assert "give the answer by calling final_answer" in model.requests[1].shown.messages[-1].text
+    assert "Give the answer by calling final_answer." in model.requests[1].shown.messages[-1].text
 
 
 @spoken
@@ -322,7 +322,8 @@ def test_a_value_that_may_still_be_wrong_waits_and_the_rest_does_not(dialect: st
     reply = exchange(model, dialect, stream=True)
     assert deltas(reply)[:2] == ['{"name":"', "Ad"]
     assert "".join(deltas(reply)) == '{"name":"Ada","age":1}'
-    assert "begin again with" in model.requests[1].shown.messages[-1].text
+    told = model.requests[1].shown.messages[-1].text
+    assert 'got -1; needs at least 0. Write the whole answer again, beginning with {"name":"Ada"' in told
 
 
 def test_what_shows_only_at_the_end_is_mended_if_the_model_goes_on_from_there():

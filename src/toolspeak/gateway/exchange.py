@@ -115,7 +115,7 @@ async def answer_request(
             if held is not None:
                 raise AnswerNotRepaired(f"the model {served.name} did not answer as asked: {attempt.problem}")
             raise CallNotRepaired(f"the model {served.name} did not manage a call: {attempt.problem}")
-        history = _add_problem(history, attempt.original, attempt.problem)
+        history = _add_problem(history, attempt.original, attempt.describe_problem())
 
 
 def _allowed_tools(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:

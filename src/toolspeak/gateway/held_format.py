@@ -29,6 +29,9 @@ from toolspeak.wire.answer_format import AnswerFormat
 
 ANY_OBJECT: Schema = {"type": "object"}
 
+MAX_QUOTED_CHARS = 500
+"""Characters of the beginning of an answer that a model is reminded of."""
+
 AskingForm = Literal["tool", "words", "field", "none"]
 """How a model is asked for an answer in a format: by a tool, in words, by the field of its own API, or not at all."""
 
@@ -221,16 +224,21 @@ class FormatGate:
         return [] if self._sent or self.has_sent_call else self._send("".join(self._prose))
 
     def find_problem(self) -> str | None:
-        """Return why the message is not acceptable, in words for the model; None if it is."""
+        """Return why the message is not acceptable, in words for the model and the client; None if it is."""
         if self._has_differed or not (self._sent.is_repeated or self.has_sent_call):
-            return f"the beginning of the answer is fixed; write the whole answer again, beginning with {self._sent}"
-        if self.has_sent_call or self._held.asking == "none" or (self._result is not None and not self._result.problem):
+            return "the answer does not go on from the part of it that was sent before"
+        if self.has_sent_call or self._held.asking == "none":
             return None
-        problem = self._result.problem if self._result is not None else "the answer is missing"
+        return "the answer is missing" if self._result is None else self._result.problem or None
+
+    def give_advice(self) -> str:
+        """Return what the model should do after a problem; empty if the problem says enough."""
+        sent = str(self._sent)
+        if sent:
+            beginning = f"with {sent}" if len(sent) <= MAX_QUOTED_CHARS else "exactly as before"
+            return f"Write the whole answer again, beginning {beginning}"
         tool = self._held.tool
-        if tool is not None and not self._answer_id:
-            problem = f"{problem}; give the answer by calling {tool.name}"
-        return f"{problem}; begin again with {self._sent}" if self._sent else problem
+        return f"Give the answer by calling {tool.name}." if tool is not None and not self._answer_id else ""
 
     def build_message(self, message: Message) -> Message:
         """Return the message that was sent, given the one that the `Gate` let pass."""
