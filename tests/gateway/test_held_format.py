@@ -147,12 +147,30 @@ def test_without_mending_it_is_checked_all_the_same(streamed: bool):
 
 
 @both
-def test_any_object_where_no_schema_is_given_or_none_is_strict(streamed: bool):
-    loose = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": False}}
-    for form in ({"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "a"}}, loose):
+def test_any_object_where_no_schema_is_given(streamed: bool):
+    for form in ({"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "a"}}):
         model = ScriptedModel([says("Hm."), says('Well: {"b": {"c": [1.50, "é"]}} and {"d": 1}')], chunk=2)
         assert content(exchange(model, stream=streamed, response_format=form))[0] == '{"b":{"c":[1.5,"é"]}}'
         assert len(model.requests) == 2
+
+
+LOOSE = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": False}}
+
+
+@both
+@pytest.mark.parametrize("tools", [None, OPENAI_TOOLS], ids=["alone", "with tools"])
+def test_a_schema_that_is_not_strict_is_mended_and_in_the_end_any_object_will_do(streamed: bool, tools: Any):
+    wrong = {"name": "Ada", "years": 36}
+    line = final(wrong) if tools else says(json.dumps(wrong))
+    model = ScriptedModel([line, final() if tools else says(TEXT)], chunk=2)
+    if not streamed:
+        assert content(exchange(model, tools=tools, response_format=LOOSE))[0] == TEXT
+    model = ScriptedModel([line] * 3, chunk=2)
+    reply = exchange(model, stream=streamed, tools=tools, response_format=LOOSE)
+    assert content(reply)[0] == '{"name":"Ada","years":36}'
+    assert len(model.requests) == 3
+    model = ScriptedModel([says("No.")] * 3, chunk=2)
+    assert exchange(model, stream=streamed, tools=tools, response_format=LOOSE).status == 422
 
 
 def test_a_list_may_be_the_answer():
@@ -209,7 +227,7 @@ def test_beside_a_format_tools_are_called_as_ever_and_prose_stays_inside(dialect
 def test_prose_beside_tools_is_mended(dialect: str, streamed: bool):
     model = ScriptedModel([says("She is Ada, and 36."), final()], chunk=3)
     assert content(exchange(model, dialect, stream=streamed, tools=OPENAI_TOOLS)) == (TEXT, [], "stop")
-    assert "give the answer by calling final_answer" in model.requests[1].shown.messages[-1].text
+    assert "Give the answer by calling final_answer." in model.requests[1].shown.messages[-1].text
 
 
 @spoken
@@ -304,7 +322,8 @@ def test_a_value_that_may_still_be_wrong_waits_and_the_rest_does_not(dialect: st
     reply = exchange(model, dialect, stream=True)
     assert deltas(reply)[:2] == ['{"name":"', "Ad"]
     assert "".join(deltas(reply)) == '{"name":"Ada","age":1}'
-    assert "begin again with" in model.requests[1].shown.messages[-1].text
+    told = model.requests[1].shown.messages[-1].text
+    assert 'got -1; needs at least 0. Write the whole answer again, beginning with {"name":"Ada"' in told
 
 
 def test_what_shows_only_at_the_end_is_mended_if_the_model_goes_on_from_there():

@@ -115,6 +115,7 @@ def test_an_answer_can_be_held_to_a_form():
     schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
     form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
     llama = Quirks(grammar=True)
+    assert openai(json_schema={"type": "object"})["response_format"] == {"type": "json_object"}
     assert openai(json_schema=schema)["response_format"] == form
     assert openai(json_schema=schema, grammar="root ::= x", quirks=llama).keys() == openai().keys() | {
         "response_format"

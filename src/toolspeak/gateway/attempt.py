@@ -20,7 +20,7 @@ class Attempt:
     """Reads one message. Nothing that `feed` and `close` return can be taken back.
 
     Attributes:
-        problem: Why the message is not acceptable, in words for the model; None if it is, or has not ended.
+        problem: Why the message is not acceptable; None if it is, or has not ended.
     """
 
     def __init__(
@@ -111,6 +111,11 @@ class Attempt:
         if self.problem is None and gate.finish not in ("length", "refused"):
             self.problem = format_gate.find_problem()
         return sent
+
+    def describe_problem(self) -> str:
+        """Return the problem and what to do about it, in words for the model."""
+        advice = self._format_gate.give_advice() if self._format_gate is not None else ""
+        return f"{str(self.problem).rstrip('.')}. {advice}" if advice else str(self.problem)
 
     @property
     def has_sent_call(self) -> bool:

@@ -91,7 +91,7 @@ async def answer_request(
             quotations,
             sent=sent,
             prefix=prefix,
-            held=held,
+            held=held.loosen() if held is not None and repairs_left == 0 else held,
             thinks=served.thinks,
             ends_at_quotation=not has_quoted and repairs_left > 0,
         )
@@ -116,7 +116,7 @@ async def answer_request(
             if held is not None:
                 raise AnswerNotRepaired(f"the model {served.name} did not answer as asked: {attempt.problem}")
             raise CallNotRepaired(f"the model {served.name} did not manage a call: {attempt.problem}")
-        history = _add_problem(history, attempt.original, attempt.problem)
+        history = _add_problem(history, attempt.original, attempt.describe_problem())
 
 
 def _allowed_tools(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:

@@ -12,6 +12,7 @@ the model writes is not sent: clients take all text for the answer.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from toolspeak._frozen import frozen
@@ -28,6 +29,9 @@ from toolspeak.wire.answer_format import AnswerFormat
 
 ANY_OBJECT: Schema = {"type": "object"}
 
+MAX_QUOTED_CHARS = 500
+"""Characters of the beginning of an answer that a model is reminded of."""
+
 AskingForm = Literal["tool", "words", "field", "none"]
 """How a model is asked for an answer in a format: by a tool, in words, by the field of its own API, or not at all."""
 
@@ -39,6 +43,8 @@ class HeldFormat:
     Attributes:
         schema: The schema that the answer is checked against.
         shown: The schema that the model is shown.
+        is_strict: Whether an answer that does not fit is refused in the end. Otherwise the model is asked again, too,
+            but its last answer may be any object.
         asking: How the model is asked.
         tool: The tool that gives the answer, if the model is asked by a tool.
         wrapper: The only parameter of the tool, which holds the answer; empty if its parameters are the answer.
@@ -46,9 +52,14 @@ class HeldFormat:
 
     schema: AnswerSchema
     shown: Schema
+    is_strict: bool
     asking: AskingForm
     tool: ToolSpec | None = None
     wrapper: str = ""
+
+    def loosen(self) -> "HeldFormat":
+        """Return the format that the last answer of a model is held to."""
+        return self if self.is_strict else replace(self, schema=AnswerSchema(ANY_OBJECT, ""))
 
 
 def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoice, *, knows_field: bool) -> HeldFormat:
@@ -63,18 +74,23 @@ def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoic
     Raises:
         FieldError: The schema cannot be checked.
     """
-    shown = AnswerSchema(form.schema or ANY_OBJECT, form.path)
-    schema = shown if form.is_strict else AnswerSchema(ANY_OBJECT, form.path)
+    schema = AnswerSchema(form.schema or ANY_OBJECT, form.path)
     if knows_field or not tools or choice.mode != "auto":
         asking = "field" if knows_field else "none" if tools else "words"
-        return HeldFormat(schema=schema, shown=shown.root, asking=asking)
-    root = shown.resolve(shown.root)
+        return HeldFormat(schema=schema, shown=schema.root, is_strict=form.is_strict, asking=asking)
+    root = schema.resolve(schema.root)
     is_plain = root.get("type") == "object" and bool(root.get("properties"))
     taken = {tool.name for tool in tools}
     name = next(name for name in (NAME, *(f"{NAME}_{number}" for number in range(2, 2000))) if name not in taken)
-    parameters = shown.root if is_plain else _wrap(shown.root)
-    tool = ToolSpec(name=name, description=DESCRIPTION, parameters=parameters)
-    return HeldFormat(schema=schema, shown=shown.root, asking="tool", tool=tool, wrapper="" if is_plain else ANSWER)
+    parameters = schema.root if is_plain else _wrap(schema.root)
+    return HeldFormat(
+        schema=schema,
+        shown=schema.root,
+        is_strict=form.is_strict,
+        asking="tool",
+        tool=ToolSpec(name=name, description=DESCRIPTION, parameters=parameters),
+        wrapper="" if is_plain else ANSWER,
+    )
 
 
 def _wrap(schema: Schema) -> Schema:
@@ -208,16 +224,21 @@ class FormatGate:
         return [] if self._sent or self.has_sent_call else self._send("".join(self._prose))
 
     def find_problem(self) -> str | None:
-        """Return why the message is not acceptable, in words for the model; None if it is."""
+        """Return why the message is not acceptable, in words for the model and the client; None if it is."""
         if self._has_differed or not (self._sent.is_repeated or self.has_sent_call):
-            return f"the beginning of the answer is fixed; write the whole answer again, beginning with {self._sent}"
-        if self.has_sent_call or self._held.asking == "none" or (self._result is not None and not self._result.problem):
+            return "the answer does not go on from the part of it that was sent before"
+        if self.has_sent_call or self._held.asking == "none":
             return None
-        problem = self._result.problem if self._result is not None else "the answer is missing"
+        return "the answer is missing" if self._result is None else self._result.problem or None
+
+    def give_advice(self) -> str:
+        """Return what the model should do after a problem; empty if the problem says enough."""
+        sent = str(self._sent)
+        if sent:
+            beginning = f"with {sent}" if len(sent) <= MAX_QUOTED_CHARS else "exactly as before"
+            return f"Write the whole answer again, beginning {beginning}"
         tool = self._held.tool
-        if tool is not None and not self._answer_id:
-            problem = f"{problem}; give the answer by calling {tool.name}"
-        return f"{problem}; begin again with {self._sent}" if self._sent else problem
+        return f"Give the answer by calling {tool.name}." if tool is not None and not self._answer_id else ""
 
     def build_message(self, message: Message) -> Message:
         """Return the message that was sent, given the one that the `Gate` let pass."""

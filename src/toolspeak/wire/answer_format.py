@@ -11,8 +11,7 @@ class AnswerFormat:
 
     Attributes:
         schema: The schema of the answer. None stands for any JSON object.
-        is_strict: Whether the answer must match the schema. Otherwise the schema is a description for the model, and
-            any JSON object is accepted.
+        is_strict: Whether the answer must match the schema. Otherwise it should, and any JSON object is accepted.
         path: The field of the request with the schema, for errors.
     """
 
