@@ -4,7 +4,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from toolspeak._frozen import frozen
-from toolspeak.events import Fact, StopReason, Usage
+from toolspeak.events import Compacted, Fact, StopReason, Usage
 from toolspeak.messages import Arguments, Json, Message, ToolCall, ToolResult
 
 T_co = TypeVar("T_co", covariant=True)
@@ -61,6 +61,8 @@ class Outcome(Generic[T_co]):
         detail: The stop reason in words, where there is more to say.
         output: The typed answer; None if the run was started without `output`.
         agent: The name of the agent that answered, if the conversation was handed over to it; else "".
+        compacted: What the model is still shown of `messages`, if they became too long for it (`Limits.context`). Give
+            it to the next run, beside the messages: `agent.run("…", messages=…, compacted=outcome.compacted)`.
     """
 
     text: str
@@ -73,3 +75,4 @@ class Outcome(Generic[T_co]):
     output: T_co
     cost: float | None = None
     agent: str = ""
+    compacted: Compacted | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolspeak.events import RunStarted
+from toolspeak.events import Compacted, RunStarted
 from toolspeak.messages import Message, Thinking
 from toolspeak.outcome import Outcome
 from toolspeak.run.run import AgentRun
@@ -25,12 +25,16 @@ class Chat(Runnable[T_co]):
     Attributes:
         agent: The agent that answers.
         messages: The conversation so far.
+        compacted: What the model is still shown of it; None if it is shown the whole.
         dropped: The messages of the last run, from its prompt on, if that run was not kept; else none.
     """
 
-    def __init__(self, agent: "Agent[T_co]", messages: Sequence[Message] = ()) -> None:
+    def __init__(
+        self, agent: "Agent[T_co]", messages: Sequence[Message] = (), compacted: Compacted | None = None
+    ) -> None:
         self.agent = agent
         self.messages = tuple(messages)
+        self.compacted = compacted
         self.dropped: tuple[Message, ...] = ()
         self._earlier: RunStarted | None = None
 
@@ -47,7 +51,7 @@ class Chat(Runnable[T_co]):
         messages = (*self.messages, *options.get("messages", ()))
         return self.agent.prepare(
             prompt,
-            {**options, "messages": messages},
+            {"compacted": self.compacted, **options, "messages": messages},
             output=output,
             output_optional=output_optional,
             watched=watched,
@@ -58,6 +62,7 @@ class Chat(Runnable[T_co]):
     def _remember(self, outcome: Outcome[Any]) -> None:
         self.messages, self.dropped = extend_conversation(self.messages, outcome)
         if not self.dropped:
+            self.compacted = outcome.compacted
             self._earlier = next((fact for fact in outcome.facts if isinstance(fact, RunStarted)), None)
 
 

@@ -28,6 +28,7 @@ def build_outcome(
         detail=state.ended.detail if state.ended else "",
         output=output,
         agent=state.speaker.agent if state.speaker else "",
+        compacted=state.compacted,
     )
 
 
