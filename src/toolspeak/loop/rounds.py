@@ -9,6 +9,7 @@ All functions take the messages of a conversation without its system messages.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from toolspeak.messages import Message, Result
 
@@ -47,9 +48,8 @@ def _find_reach(messages: Sequence[Message]) -> list[int]:
 
 def list_rounds(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
     """Return the rounds of a conversation, in order."""
-    cuts = find_cuts(messages)
-    ends = (*cuts[1:], len(messages))
-    return [tuple(messages[start:end]) for start, end in zip(cuts, ends, strict=True)]
+    cuts = (*find_cuts(messages), len(messages))
+    return [tuple(messages[start:end]) for start, end in pairwise(cuts)]
 
 
 def list_results(messages: Sequence[Message]) -> list[Result]:

@@ -10,9 +10,10 @@ for.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from toolspeak.dialects import Dialect
@@ -297,7 +298,7 @@ class Driver:
             self._fold(Interrupted(cause="context", detail=planned.reason))
         elif needs_summary(planned):
             self._compactor.is_busy = True
-            self._start_task(self._write_summary(planned))
+            self._start_task(self._end_on_failure(partial(self._write_summary, planned), "the summary"))
         else:
             self._fold(planned)
         return True
@@ -339,15 +340,17 @@ class Driver:
         if self.approve is None:
             self._awaiting_approval = calls
         else:
-            self._start_task(self._collect_approvals(calls, self.approve))
+            approvals = partial(collect_approvals, calls, self.approve, self._inbox.put)
+            self._start_task(self._end_on_failure(approvals, "the approval"))
 
-    async def _collect_approvals(self, calls: tuple[ToolCall, ...], approve: Approver) -> None:
+    async def _end_on_failure(self, work: Callable[[], Awaitable[None]], name: str) -> None:
+        """Do work that a function of the user's takes part in. If it fails, the run ends with that exception."""
         try:
-            await collect_approvals(calls, approve, self._inbox.put)
+            await work()
         except BaseException as error:  # the function may exit the program: the caller of the run gets the exception
             if self.state.ended is None:
                 self.error = error
-                self._inbox.put(Interrupted(cause="cancelled", detail=f"the approval failed: {format_error(error)}"))
+                self._inbox.put(Interrupted(cause="cancelled", detail=f"{name} failed: {format_error(error)}"))
 
     # Handing over
 
