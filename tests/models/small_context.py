@@ -48,9 +48,7 @@ class SmallContext:
         refused: How many requests were too long.
     """
 
-    def __init__(
-        self, reply: Callable[[Sent], ScriptedReply], *, context: int = 4096, dialect: str = "native"
-    ) -> None:
+    def __init__(self, reply: Callable[[Sent], ScriptedReply], *, context: int = 4096, dialect: str = "native") -> None:
         self._reply, self._context, self._dialect = reply, context, dialect
         self.sent: list[Sent] = []
         self.refused = 0

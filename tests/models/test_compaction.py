@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.run.playing import sendable
-from toolspeak.events import Compacted, Limits
+from toolspeak.events import Limits
 from toolspeak.messages import Result
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedReply, calls, says
@@ -60,5 +60,10 @@ def test_two_hundred_turns(server: Server, api: Api):
     assert endpoint.refused == 0
     assert max(sent.tokens for sent in endpoint.sent) <= CONTEXT
     assert len(chat.messages) == 1 + 201 * 4  # nothing is lost
-    print(endpoint.changes, [endpoint.turns[place].tokens for place in endpoint.changes], len(endpoint.summaries), max(sent.tokens for sent in endpoint.sent))
+    print(
+        endpoint.changes,
+        [endpoint.turns[place].tokens for place in endpoint.changes],
+        len(endpoint.summaries),
+        max(sent.tokens for sent in endpoint.sent),
+    )
     assert all(later - earlier >= 20 for earlier, later in zip(endpoint.changes, endpoint.changes[1:]))

@@ -32,6 +32,7 @@ class AgentOptions:
     system: str | None = None
     tool_choice: str | None = None
     max_turns: int | None = None
+    context: int | None = None
     approve: ApproveChoice | None = None
     remembered_tools: tuple[str, ...] | None = None
     sampling: Sampling = Sampling()
@@ -84,18 +85,26 @@ class AgentConfig:
 
 def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
     """Merge the options of a command with the settings."""
-    limits, dialect = settings.limits, find_chosen_dialect(options.dialect, settings)
+    dialect = find_chosen_dialect(options.dialect, settings)
     return AgentConfig(
         model=options.model or settings.model,
         dialect=dialect.name if dialect else None,
         system=options.system,
         tool_choice=_parse_tool_choice(options.tool_choice),
-        limits=limits if options.max_turns is None else replace(limits, turns=options.max_turns),
+        limits=_merge_limits(options, settings.limits),
         approve=options.approve or ApproveChoice(settings.approve),
         toolbox=_discover_tools(options, settings),
         settings=settings,
         targets=options.tools or options.remembered_tools or (),
         sampling=options.sampling,
+    )
+
+
+def _merge_limits(options: AgentOptions, limits: Limits) -> Limits:
+    return replace(
+        limits,
+        turns=limits.turns if options.max_turns is None else options.max_turns,
+        context=limits.context if options.context is None else options.context,
     )
 
 

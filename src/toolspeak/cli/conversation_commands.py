@@ -8,6 +8,7 @@ import typer
 from toolspeak.cli.options import (
     ApproveOption,
     AttachOption,
+    ContextOption,
     ContinueOption,
     ConversationOption,
     DebugOption,
@@ -38,6 +39,7 @@ def chat_command(
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
+    context: ContextOption = None,
     approve: ApproveOption = None,
     option: SamplingOption = None,
     attach: AttachOption = None,
@@ -76,6 +78,7 @@ def chat_command(
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
+        context=context,
         approve=approve,
         sampling=parse_sampling([*(chosen.options if chosen else ()), *(option or ())]),
     )
@@ -104,6 +107,7 @@ def run_command(
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
+    context: ContextOption = None,
     approve: ApproveOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one a line.")] = False,
     record: Annotated[
@@ -151,6 +155,7 @@ def run_command(
         system=system,
         tool_choice=tool_choice,
         max_turns=max_turns,
+        context=context,
         approve=approve,
         sampling=parse_sampling([*(chosen.options if chosen else ()), *(option or ())]),
     )

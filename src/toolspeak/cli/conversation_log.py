@@ -22,7 +22,7 @@ from toolspeak.cli.remembered_tools import encode_tools, select_tools
 from toolspeak.cli.safe_text import print_error
 from toolspeak.cli.user_files import log_path
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, RunStarted
+from toolspeak.events import Compacted, Fact, RunStarted
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.messages import Message
 from toolspeak.messages import system as system_message
@@ -41,6 +41,7 @@ class ContinuedConversation:
         run_id: Its last run.
         messages: Its messages, without a last prompt that got no answer.
         options: The options that were remembered with it, as `remember_options` returns them.
+        compacted: What the model was still shown of the messages; None if it was shown the whole.
     """
 
     id: str
@@ -48,6 +49,7 @@ class ContinuedConversation:
     run_id: str
     messages: tuple[Message, ...]
     options: dict[str, Any]
+    compacted: Compacted | None = None
 
     def apply_to(self, options: AgentOptions) -> AgentOptions:
         """Return the options of a command with those of the conversation where the command has none.
@@ -90,8 +92,9 @@ def find_conversation(id_start: str | None) -> ContinuedConversation:
                 raise UsageError("there is no conversation to continue: the log is empty")
             entry = newest[0]
         run_id, messages = store.load_conversation(entry.id)
+        compacted = store.load_compaction(run_id)
     return ContinuedConversation(
-        id=entry.id, title=entry.title, run_id=run_id, messages=messages, options=entry.options
+        id=entry.id, title=entry.title, run_id=run_id, messages=messages, options=entry.options, compacted=compacted
     )
 
 

@@ -148,6 +148,11 @@ MaxTurnsOption = Annotated[
     int | None, typer.Option("--max-turns", metavar="N", min=1, help="Stop after N answers of the model to a prompt.")
 ]
 
+ContextOption = Annotated[
+    int | None,
+    typer.Option("--context", metavar="TOKENS", min=1, help="Compact conversations that need more tokens."),
+]
+
 ApproveOption = Annotated[
     ApproveChoice | None,
     typer.Option("--approve", help="Calls that need approval: refuse them, ask you, or approve them all."),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from toolspeak._frozen import frozen
-from toolspeak.cli.format import format_call_line, format_quotation, format_result, format_seconds
+from toolspeak.cli.format import format_call_line, format_compaction, format_quotation, format_result, format_seconds
 from toolspeak.cli.record import TimedFact
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.errors import UsageError
@@ -18,6 +18,7 @@ from toolspeak.events import (
     CallMalformed,
     CallQuoted,
     CallReady,
+    Compacted,
     RunEnded,
     RunStarted,
     ToolFinished,
@@ -94,6 +95,8 @@ class _DiagramBuilder:
                 self._turn_started = at
             case TurnRestarted(failed=failed, model=model, reason=reason):
                 self._add_arrow(MODEL, MODEL, f"asking {model}, since {failed} failed: {reason}", "note")
+            case Compacted():
+                self._add_arrow(MODEL, MODEL, format_compaction(timed.fact), "note")
             case CallReady(call=call):
                 tool = self._calls[call.id] = self._participant(escape_controls(call.name))
                 self._add_arrow(MODEL, tool, format_call_line(call))

@@ -23,7 +23,7 @@ from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimite
 from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.wire.api import WIRES
-from toolspeak.wire.api_errors import read_error_body
+from toolspeak.wire.api_errors import OVERFLOW_HINT, is_overflow, read_error_body
 
 MAX_CONNECTIONS = 1000
 
@@ -44,7 +44,7 @@ STATUS_HINTS = {
     401: "the key was refused",
     403: "the key has no access to this",
     404: "is the address right, and the name of the model?",
-    413: "the conversation is too long",
+    413: OVERFLOW_HINT,
 }
 
 CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
@@ -298,6 +298,8 @@ async def _build_status_failure(endpoint: Endpoint, response: aiohttp.ClientResp
         _release(response)
     if status in (401, 403) and endpoint.key_variable:
         hint += f"; is {endpoint.key_variable} right?" if endpoint.key else f"; {endpoint.key_variable} is not set"
+    if status in (400, 413, 422) and is_overflow(cause):
+        hint = OVERFLOW_HINT
     if moved := response.headers.get("location"):
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")

@@ -129,6 +129,7 @@ SETTINGS: Mapping[str, SettingType] = {
     "limits.seconds": NUMBER_OR_NONE,
     "limits.repeats": COUNT_OR_NONE,
     "limits.concurrent": COUNT,
+    "limits.context": COUNT_OR_NONE,
     "local.threads": COUNT,
     "local.context": COUNT,
     "local.slots": COUNT,

@@ -141,6 +141,7 @@ class Settings:
         yield "limits.seconds", _format_limit(limits.seconds)
         yield "limits.repeats", _format_limit(limits.repeats)
         yield "limits.concurrent", _format_limit(limits.concurrent)
+        yield "limits.context", _format_limit(limits.context)
         yield "local.threads", str(self.local.threads or "about one per core")
         yield "local.context", str(self.local.context)
         yield "local.slots", str(self.local.slots)

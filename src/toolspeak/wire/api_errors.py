@@ -20,6 +20,15 @@ _REQUEST_WORDS = tuple(
 )
 """Words in the type or code of an error that is due to the request, the key or the account."""
 
+_OVERFLOW = re.compile(
+    r"context[_ ](?:length|window|size)|maximum context|prompt is too long|too many (?:input )?tokens|"
+    r"exceed\w* .{0,40}(?:context|token limit)",
+    re.IGNORECASE,
+)
+"""What servers write when a request has more tokens than the model can read."""
+
+OVERFLOW_HINT = "the conversation is too long for the model; Limits(context=TOKENS) keeps it within that many tokens"
+
 _HTML_MARKUP = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -29,7 +38,13 @@ def build_error(error: Any) -> ModelError:
     label = f"{fields.get('type')} {fields.get('code')}".lower()
     is_rate_limit = fields.get("code") in _RATE_LIMIT_CODES or any(word in label for word in _RATE_LIMIT_WORDS)
     error_class = RateLimited if is_rate_limit else ProviderError if _is_refusal(label) else EndpointDown
-    return error_class(read_cause(error) or "the endpoint reported an error without a cause")
+    cause = read_cause(error) or "the endpoint reported an error without a cause"
+    return error_class(f"{cause} ({OVERFLOW_HINT})" if is_overflow(f"{cause} {label}") else cause)
+
+
+def is_overflow(cause: str) -> bool:
+    """Whether an error says that the request has more tokens than the model can read."""
+    return _OVERFLOW.search(cause) is not None
 
 
 def _is_refusal(label: str) -> bool:
