@@ -17,6 +17,7 @@ from typing import ClassVar, Literal, TypeAlias
 from toolspeak._frozen import frozen
 from toolspeak.messages import Message, ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
+from toolspeak.usage import Usage as Usage
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "refused", "closed", "error"]
 """How a message ended. `closed`: toolspeak closed the stream, since the message was complete enough."""
@@ -42,37 +43,6 @@ StopReason: TypeAlias = Literal["answered", "empty", "length", "refused", "limit
 
 
 @frozen
-class Usage:
-    """The tokens of a turn or of a run.
-
-    Attributes:
-        input_tokens: All tokens of the request, those from a cache included.
-        output_tokens: All tokens of the answer, those of its reasoning included.
-        cached_tokens: The input tokens that the endpoint had in its cache.
-        estimated: Whether the endpoint did not send the numbers.
-        cache_write_tokens: The input tokens that the endpoint has put into its cache.
-        reasoning_tokens: The output tokens of reasoning, where the endpoint counts them.
-    """
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    estimated: bool = False
-    cache_write_tokens: int = 0
-    reasoning_tokens: int = 0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            estimated=self.estimated or other.estimated,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
-        )
-
-
-@frozen
 class Limits:
     """The limits of a run. `None` is no limit.
 
@@ -88,6 +58,8 @@ class Limits:
         cost: US dollars for the tokens of all turns. The price of every model of the agent must be known.
         depth: How deeply agents that are tools may be nested below the run: 1 lets its tools be agents, 2 lets those
             have such tools too.
+        context: Tokens of one request and its answer. A longer conversation is compacted (`Compacted`) before the
+            model is asked. A model that runs on this machine has this limit by itself.
     """
 
     turns: int | None = 10
@@ -98,6 +70,7 @@ class Limits:
     concurrent: int = 8
     cost: float | None = None
     depth: int | None = 3
+    context: int | None = None
 
 
 @frozen
@@ -140,6 +113,38 @@ class ArgsDelta:
 
 
 @frozen
+class Compacted:
+    """The conversation became too long, and from here on the model is shown less of it. Nothing is lost from the facts.
+
+    Messages are counted without system messages. The first `dropped` of them are replaced by the summary. In those
+    after them, up to `through`, long results are shortened; the others are shown whole. This fact takes the place of an
+    earlier one.
+
+    Attributes:
+        through: The number of messages that are dropped or have their results shortened.
+        summary: What stands in place of the dropped messages.
+        dropped: The number of messages that are dropped.
+        prompt: The place of the one message among them that is shown all the same: the prompt of the run; None if that
+            is not among them.
+        shortened: The number of results that are shortened.
+        failure: Why the summary is only a list of what was dropped: the model or the function that should write it
+            failed. "" if it did not.
+        usage: The tokens of the request for the summary.
+        cost: What they cost, in US dollars; None if the price is unknown.
+    """
+
+    kind: ClassVar[Literal["compacted"]] = "compacted"
+    through: int
+    summary: str = ""
+    dropped: int = 0
+    prompt: int | None = None
+    shortened: int = 0
+    failure: str = ""
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+
+
+@frozen
 class RunStarted:
     """The run begins with these messages and options.
 
@@ -150,6 +155,7 @@ class RunStarted:
         has_approver: Whether somebody can be asked about a quoted call. If not, such a call is refused.
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
             A run that is resumed uses the tools of the program that resumes it.
+        compacted: What an earlier run left of `messages` for the model; None if they are shown whole.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -164,6 +170,7 @@ class RunStarted:
     in_text: bool = False
     has_approver: bool = False
     tools: tuple[ToolSpec, ...] = ()
+    compacted: Compacted | None = None
 
 
 @frozen
@@ -175,10 +182,10 @@ class RunResumed:
 
 @frozen
 class Interrupted:
-    """The run was stopped from outside: by a cancellation, a deadline or an endpoint that failed."""
+    """The run was stopped from outside: by a cancellation, a deadline, an endpoint that failed or a full context."""
 
     kind: ClassVar[Literal["interrupted"]] = "interrupted"
-    cause: Literal["cancelled", "deadline", "endpoint"]
+    cause: Literal["cancelled", "deadline", "endpoint", "context"]
     detail: str = ""
 
 
@@ -371,6 +378,7 @@ OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
 OwnFact: TypeAlias = (
     RunStarted
     | RunResumed
+    | Compacted
     | TurnStarted
     | TurnRestarted
     | CallStarted

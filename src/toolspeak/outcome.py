@@ -4,7 +4,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from toolspeak._frozen import frozen
-from toolspeak.events import Fact, StopReason, Usage
+from toolspeak.events import Compacted, Fact, StopReason, Usage
 from toolspeak.messages import Arguments, Json, Message, ToolCall, ToolResult
 
 T_co = TypeVar("T_co", covariant=True)
@@ -62,6 +62,8 @@ class Outcome(Generic[T_co]):
         output: The typed answer; None if the run was started without `output`.
         agent: The name of the agent that answered, if the conversation was handed over to it; else "".
         run_id: The id of the run, which messages in the log and `Context.run_id` have too.
+        compacted: What the model is still shown of `messages`, if they became too long for it (`Limits.context`). Give
+            it to the next run, beside the messages: `agent.run("…", messages=…, compacted=outcome.compacted)`.
     """
 
     text: str
@@ -75,3 +77,4 @@ class Outcome(Generic[T_co]):
     cost: float | None = None
     agent: str = ""
     run_id: str = ""
+    compacted: Compacted | None = None

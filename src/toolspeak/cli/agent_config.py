@@ -33,6 +33,7 @@ class AgentOptions:
     tool_choice: str | None = None
     max_turns: int | None = None
     max_cost: float | None = None
+    context: int | None = None
     approve: ApproveChoice | None = None
     remembered_tools: tuple[str, ...] | None = None
     sampling: Sampling = Sampling()
@@ -90,8 +91,12 @@ class AgentConfig:
 
 def _restrict(limits: Limits, options: AgentOptions) -> Limits:
     """Return the limits of the settings, with those that the options of the command replace."""
-    turns = limits.turns if options.max_turns is None else options.max_turns
-    return replace(limits, turns=turns, cost=limits.cost if options.max_cost is None else options.max_cost)
+    return replace(
+        limits,
+        turns=limits.turns if options.max_turns is None else options.max_turns,
+        cost=limits.cost if options.max_cost is None else options.max_cost,
+        context=limits.context if options.context is None else options.context,
+    )
 
 
 def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:

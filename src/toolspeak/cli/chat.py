@@ -21,7 +21,7 @@ from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import PipedInput, TerminalInput, UserInput, is_interactive
 from toolspeak.errors import ModelError, UsageError
-from toolspeak.events import Fact
+from toolspeak.events import Compacted, Fact
 from toolspeak.messages import Media, Message, ToolCall, user
 from toolspeak.models import check_attachments
 from toolspeak.run import Outcome
@@ -88,6 +88,7 @@ class ChatSession:
         config: The configuration of the agent.
         agent: The agent that answers.
         messages: The conversation so far.
+        compacted: What the model is still shown of it; None if it is shown the whole.
         facts: The facts of the last run.
         attachments: What is sent with the next message.
     """
@@ -96,6 +97,7 @@ class ChatSession:
         self.console = console
         self._log = log
         self.messages: tuple[Message, ...] = ()
+        self.compacted: Compacted | None = None
         self.facts: tuple[Fact, ...] = ()
         self.attachments: tuple[Media, ...] = ()
         self._user_input = user_input
@@ -114,7 +116,7 @@ class ChatSession:
 
     def continue_conversation(self, continued: ContinuedConversation, system: str | None) -> None:
         """Go on with a conversation of the log, with another system prompt if one was given."""
-        self.messages = continued.messages_with(system)
+        self.messages, self.compacted = continued.messages_with(system), continued.compacted
         count = len(self.messages)
         self._print(f"continues {continued.id[:8]} ({count} messages): {escape_line(continued.title)}", "dim")
 
@@ -176,6 +178,7 @@ class ChatSession:
                     user(prompt, *self.attachments),
                     transcript.show,
                     messages=self.messages,
+                    compacted=self.compacted,
                     approvals=self._approvals,
                     record=record,
                 )
@@ -212,7 +215,7 @@ class ChatSession:
         self.facts = outcome.facts
         self.messages, dropped = extend_conversation(self.messages, outcome)
         if not dropped:
-            self.attachments = ()
+            self.attachments, self.compacted = (), outcome.compacted
         else:
             calls = sum(len(message.calls) for message in dropped)
             after = f", nor {calls} call{'' if calls == 1 else 's'} after it" if calls else ""

@@ -9,6 +9,7 @@ from toolspeak.cli.options import (
     ApproveChoice,
     ApproveOption,
     AttachOption,
+    ContextOption,
     ContinueOption,
     ConversationOption,
     DebugOption,
@@ -42,6 +43,7 @@ def chat_command(
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
     max_cost: MaxCostOption = None,
+    context: ContextOption = None,
     approve: ApproveOption = None,
     option: SamplingOption = None,
     attach: AttachOption = None,
@@ -80,6 +82,7 @@ def chat_command(
         tool_choice=tool_choice,
         max_turns=max_turns,
         max_cost=max_cost,
+        context=context,
         approve=approve,
         option=option,
     )
@@ -109,6 +112,7 @@ def run_command(
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
     max_cost: MaxCostOption = None,
+    context: ContextOption = None,
     approve: ApproveOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the events of the run as JSON, one a line.")] = False,
     record: Annotated[
@@ -156,6 +160,7 @@ def run_command(
         tool_choice=tool_choice,
         max_turns=max_turns,
         max_cost=max_cost,
+        context=context,
         approve=approve,
         option=option,
     )
@@ -201,6 +206,7 @@ def _build_options(
     tool_choice: str | None,
     max_turns: int | None,
     max_cost: float | None,
+    context: int | None,
     approve: ApproveChoice | None,
     option: list[str] | None,
 ) -> "AgentOptions":
@@ -216,6 +222,7 @@ def _build_options(
         tool_choice=tool_choice,
         max_turns=max_turns,
         max_cost=max_cost,
+        context=context,
         approve=approve,
         sampling=parse_sampling([*(template.options if template else ()), *(option or ())]),
     )

@@ -22,7 +22,7 @@ from toolspeak.cli.remembered_tools import encode_tools, select_tools
 from toolspeak.cli.safe_text import escape_line, print_error
 from toolspeak.cli.user_files import find_log
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, RunStarted
+from toolspeak.events import Compacted, Fact, RunStarted
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.messages import Message
 from toolspeak.messages import system as system_message
@@ -42,6 +42,7 @@ class ContinuedConversation:
         messages: Its messages, without a last prompt that got no answer.
         options: The options that were remembered with it, as `remember_options` returns them.
         lock: The lock of this process on it.
+        compacted: What the model was still shown of the messages; None if it was shown the whole.
     """
 
     id: str
@@ -50,6 +51,7 @@ class ContinuedConversation:
     messages: tuple[Message, ...]
     options: dict[str, Any]
     lock: "ConversationLock"
+    compacted: Compacted | None = None
 
     def apply_to(self, options: AgentOptions) -> AgentOptions:
         """Return the options of a command with those of the conversation where the command has none.
@@ -91,11 +93,18 @@ def find_conversation(id_start: str | None) -> ContinuedConversation:
                     "end it there, or continue another one with --conversation ID (toolspeak log lists them)"
                 )
             run_id, messages = store.load_conversation(entry.id)
+            compacted = store.load_compaction(run_id)
         except BaseException:
             lock.close()
             raise
     return ContinuedConversation(
-        id=entry.id, title=entry.title, run_id=run_id, messages=messages, options=entry.options, lock=lock
+        id=entry.id,
+        title=entry.title,
+        run_id=run_id,
+        messages=messages,
+        options=entry.options,
+        lock=lock,
+        compacted=compacted,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.codec import encode_argument
 from toolspeak.dialects.python_notation import format_call
-from toolspeak.events import CallQuoted
+from toolspeak.events import CallQuoted, Compacted
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
@@ -90,3 +90,14 @@ def format_cost(dollars: float) -> str:
     if 0 < dollars < 0.0001:
         return "less than $0.0001"
     return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def format_compaction(fact: Compacted) -> str:
+    """Format what the model is no longer shown of the conversation, on one line."""
+    parts = [
+        f"{count} {noun}{'' if count == 1 else 's'} {verb}"
+        for count, noun, verb in ((fact.dropped, "message", "summarized"), (fact.shortened, "result", "shortened"))
+        if count
+    ]
+    failure = f"; the summary is only a list ({fact.failure})" if fact.failure else ""
+    return escape_controls(f"({', '.join(parts) or 'nothing left out'}, to fit the context{failure})")

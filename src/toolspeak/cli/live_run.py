@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from toolspeak.cli.approval import ApprovalBridge
-from toolspeak.events import ApprovalNeeded, Event, NestedFact, join_ids
+from toolspeak.events import ApprovalNeeded, Compacted, Event, NestedFact, join_ids
 from toolspeak.messages import Message, ToolCall
 from toolspeak.run import Agent, Outcome, Recorder, Stream
 
@@ -19,6 +19,7 @@ def run_live(
     show: Callable[[Event], None],
     *,
     messages: Sequence[Message] = (),
+    compacted: Compacted | None = None,
     approvals: ApprovalBridge | None = None,
     record: Recorder | None = None,
 ) -> Outcome[None]:
@@ -29,6 +30,7 @@ def run_live(
         prompt: The user's prompt.
         show: Called with each event.
         messages: The conversation before the prompt.
+        compacted: What the model is still shown of it; None if it is shown the whole.
         approvals: Asks the user about calls that need approval.
         record: Called with each fact at the time it happens.
 
@@ -39,7 +41,8 @@ def run_live(
     """
     if approvals is not None:
         approvals.clear()
-    with agent.stream(prompt, messages=messages, record=record) as stream, _cancel_on_interrupt(stream):
+    started = agent.stream(prompt, messages=messages, compacted=compacted, record=record)
+    with started as stream, _cancel_on_interrupt(stream):
         for event in stream:
             show(event)
             call = _find_waiting_call(event)

@@ -5,12 +5,13 @@ Inner runs may happen at the same time, so their texts are shown when they are c
 
 from collections.abc import Iterator
 
-from toolspeak.cli.format import format_call_line, format_result
+from toolspeak.cli.format import format_call_line, format_compaction, format_result
 from toolspeak.cli.safe_text import escape_controls, escape_prose
 from toolspeak.events import (
     ApprovalGiven,
     CallMalformed,
     CallReady,
+    Compacted,
     HandedOver,
     NestedFact,
     OwnFact,
@@ -43,6 +44,8 @@ def _format_fact(fact: OwnFact) -> Iterator[str]:
             yield from f"assistant: {escape_prose(text)}".split("\n")
         case ApprovalGiven(approved=False, reason=reason):
             yield escape_controls(f"  the call was refused: {reason}".removesuffix(": "))
+        case Compacted():
+            yield format_compaction(fact)
         case HandedOver(agent=agent):
             yield escape_controls(f"  handed over to {agent}")
         case TurnRestarted(failed=failed, model=model):

@@ -154,6 +154,11 @@ MaxCostOption = Annotated[
     typer.Option("--max-cost", metavar="DOLLARS", min=0, help="Stop when the answers to a prompt have cost so much."),
 ]
 
+ContextOption = Annotated[
+    int | None,
+    typer.Option("--context", metavar="TOKENS", min=1, help="Compact conversations that need more tokens."),
+]
+
 ApproveOption = Annotated[
     ApproveChoice | None,
     typer.Option("--approve", help="Calls that need approval: refuse them, ask you, or approve them all."),

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from enum import IntEnum
 from io import StringIO
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import NamedTuple, Protocol, TextIO
 
 from rich.console import Console
 
@@ -32,7 +32,7 @@ from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
 from toolspeak.errors import ModelError, RunPaused
-from toolspeak.events import ArgsDelta, Event, Fact, NestedDelta, TextDelta, ThinkingDelta
+from toolspeak.events import ArgsDelta, Compacted, Event, Fact, NestedDelta, TextDelta, ThinkingDelta
 from toolspeak.messages import Message, ToolCall
 from toolspeak.models import check_attachments
 from toolspeak.run import Agent, Outcome, Recorder
@@ -67,6 +67,13 @@ class RunOutput:
     log: Path | None = None
 
 
+class ConversationSoFar(NamedTuple):
+    """The messages before the prompt, and what the model is still shown of them."""
+
+    messages: tuple[Message, ...] = ()
+    compacted: Compacted | None = None
+
+
 def run(
     prompt: str | Message,
     options: AgentOptions,
@@ -76,7 +83,9 @@ def run(
 ) -> int:
     """Run an agent on one prompt, print what happens, and return the exit code."""
     config = resolve_config(continued.apply_to(options) if continued else options, settings)
-    messages = continued.messages_with(options.system) if continued else ()
+    before = ConversationSoFar()
+    if continued is not None:
+        before = ConversationSoFar(continued.messages_with(options.system), continued.compacted)
     with (
         reserve_stdout() as answer,
         RecordFile(output.record) if output.record else nullcontext() as record_file,
@@ -85,7 +94,7 @@ def run(
         log.remember(config)
         runner = _create_runner(config, answer, output)
         try:
-            outcome = runner.run(prompt, messages, _record_with(log.record, record_file and record_file.record))
+            outcome = runner.run(prompt, before, _record_with(log.record, record_file and record_file.record))
         except RunPaused as paused:
             names = ", ".join(dict.fromkeys(call.name for call in paused.calls))
             print_error(f"paused: {names} needs approval, and nobody can be asked here; {_explain_paused(output.log)}")
@@ -116,7 +125,7 @@ def _explain_paused(log: Path | None) -> str:
 class _Runner(Protocol):
     """Runs an agent on a prompt and shows what happens."""
 
-    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]: ...
+    def run(self, prompt: str | Message, before: ConversationSoFar, record: Recorder) -> Outcome[None]: ...
 
 
 class _JsonRunner:
@@ -126,10 +135,12 @@ class _JsonRunner:
         self._agent = config.build_agent(None)
         self._answer = answer
 
-    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+    def run(self, prompt: str | Message, before: ConversationSoFar, record: Recorder) -> Outcome[None]:
         _check_prompt(prompt, self._agent)
         ModelLoader(self._agent.model).wait()
-        return run_live(self._agent, prompt, self._print_event, messages=messages, record=record)
+        return run_live(
+            self._agent, prompt, self._print_event, messages=before.messages, compacted=before.compacted, record=record
+        )
 
     def _print_event(self, event: Event) -> None:
         self._answer.write(json.dumps(encode_event(event)) + "\n")
@@ -168,9 +179,9 @@ class _TranscriptRunner:
 
         return ApprovalBridge(ask_user)
 
-    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
+    def run(self, prompt: str | Message, before: ConversationSoFar, record: Recorder) -> Outcome[None]:
         _check_prompt(prompt, self._agent)
-        continues = f" · continues {len(messages)} messages" if messages else ""
+        continues = f" · continues {len(before.messages)} messages" if before.messages else ""
         self._transcript.write_line(describe_agent(self._agent) + continues, "dim")
         loader = ModelLoader(self._agent.model)
         if loader.is_loading:
@@ -184,7 +195,8 @@ class _TranscriptRunner:
                     self._agent,
                     prompt,
                     self._transcript.show,
-                    messages=messages,
+                    messages=before.messages,
+                    compacted=before.compacted,
                     approvals=self._approvals,
                     record=_record_with(self._timer.record, record),
                 )
@@ -199,8 +211,8 @@ class _ExtractingRunner:
         self._answer = answer
         self._runner = _TranscriptRunner(config, StringIO())
 
-    def run(self, prompt: str | Message, messages: tuple[Message, ...], record: Recorder) -> Outcome[None]:
-        outcome = self._runner.run(prompt, messages, record)
+    def run(self, prompt: str | Message, before: ConversationSoFar, record: Recorder) -> Outcome[None]:
+        outcome = self._runner.run(prompt, before, record)
         if outcome.stop_reason == "answered":
             block = extract_code(outcome.text)
             if block is None:

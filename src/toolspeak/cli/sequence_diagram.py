@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from toolspeak._frozen import frozen
-from toolspeak.cli.format import format_call_line, format_quotation, format_result, format_seconds
+from toolspeak.cli.format import format_call_line, format_compaction, format_quotation, format_result, format_seconds
 from toolspeak.cli.record import TimedFact
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.errors import UsageError
@@ -19,6 +19,7 @@ from toolspeak.events import (
     CallMalformed,
     CallQuoted,
     CallReady,
+    Compacted,
     Fact,
     HandedOver,
     NestedFact,
@@ -143,6 +144,8 @@ class _RunDrawer:
                 self._turn_started = at
             case TurnRestarted(failed=failed, model=name, reason=reason):
                 self._add_arrow(model, model, f"asking {name}, since {failed} failed: {reason}", "note")
+            case Compacted():
+                self._add_arrow(model, model, format_compaction(fact), "note")
             case CallReady(call=call):
                 tool = self._builder.find_participant(f"{self._prefix}{escape_controls(call.name)}")
                 self._calls[call.id] = tool

@@ -18,7 +18,7 @@ from toolspeak.cli.tools import render_tools
 from toolspeak.cli.why import explain_calls
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact
+from toolspeak.events import Compacted, Fact
 from toolspeak.messages import Media, Message
 from toolspeak.messages import system as system_message
 from toolspeak.run import Agent
@@ -32,6 +32,7 @@ class ChatState(Protocol):
     config: AgentConfig
     agent: Agent
     messages: tuple[Message, ...]
+    compacted: Compacted | None
     facts: tuple[Fact, ...]
     attachments: tuple[Media, ...]
 
@@ -135,7 +136,7 @@ def _system(chat: ChatState, prompt: str) -> None:
 
 
 def _clear(chat: ChatState, _: str) -> None:
-    chat.messages, chat.facts, chat.attachments = (), (), ()
+    chat.messages, chat.compacted, chat.facts, chat.attachments = (), None, (), ()
     _print(chat, Text("the conversation starts anew", "dim"))
 
 
@@ -162,7 +163,7 @@ def _load(chat: ChatState, file: str) -> None:
         messages = codec.load_messages(text)
     except UsageError as error:
         raise UsageError(f"{path}, {error}") from None
-    chat.messages, chat.facts = messages, ()
+    chat.messages, chat.compacted, chat.facts = messages, None, ()
     _print(chat, Text(f"{_format_count(messages)} read from {escape_controls(str(path))}", "dim"))
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak.cli.call_timer import CallTimer
-from toolspeak.cli.format import format_call_line, format_quotation, format_result, format_seconds
+from toolspeak.cli.format import format_call_line, format_compaction, format_quotation, format_result, format_seconds
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
 from toolspeak.cli.nested_lines import format_nested
 from toolspeak.cli.safe_text import ProseEscaper, SafeConsole, escape_controls, escape_prose
@@ -29,6 +29,7 @@ from toolspeak.events import (
     CallQuoted,
     CallReady,
     CallStarted,
+    Compacted,
     Event,
     HandedOver,
     NestedDelta,
@@ -119,6 +120,8 @@ class Transcript:
                 self._running.append(call_id)
             case ToolFinished():
                 self._draw_result(event)
+            case Compacted():
+                self.write_line(format_compaction(event), "dim")
             case HandedOver(agent=agent):
                 self.write_line(f"  handed over to {escape_controls(agent)}", "dim")
             case NestedFact():

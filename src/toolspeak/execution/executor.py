@@ -39,13 +39,25 @@ class Executor:
     def __init__(
         self,
         toolbox: Toolbox,
+        own_tools: Toolbox = Toolbox(),  # noqa: B008 (it does not change)
         *,
         deps: Any = None,
         run_id: str = "",
         timeout: float | None = None,
         pool: ThreadPool = THREAD_POOL,
     ) -> None:
+        """Prepare to run calls.
+
+        Args:
+            toolbox: The tools.
+            own_tools: Tools of toolspeak itself. A tool of the same name in `toolbox` is called in their place.
+            deps: What tools get in their `Context`.
+            run_id: The id of the run, for the `Context`.
+            timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            pool: The threads in which functions run.
+        """
         self.toolbox = toolbox
+        self._own_tools = own_tools
         self._deps = deps
         self._run_id = run_id
         self._timeout = timeout
@@ -99,6 +111,8 @@ class Executor:
 
     def _find_tool(self, name: str) -> Tool[..., Any]:
         if name not in self.toolbox:
+            if name in self._own_tools:
+                return self._own_tools[name]
             raise _UnknownTool(explain_unknown_tool(name, self.toolbox.names))
         return self.toolbox[name]
 

@@ -20,6 +20,14 @@ MAX_UNMET_DEMANDS = 2
 MAX_FAILED_TURNS = 3
 """How many turns in a row may fail, which means that not one call in them could be run."""
 
+STOP_REASONS: dict[str, StopReason] = {
+    "cancelled": "cancelled",
+    "deadline": "limit",
+    "context": "limit",
+    "endpoint": "error",
+}
+"""Why a run ended, by the cause of its interruption."""
+
 
 def decide(state: State) -> tuple[Action, ...]:
     """Return what to do now. The same state always gives the same actions."""
@@ -89,8 +97,7 @@ def _stop_work(state: State) -> tuple[Action, ...]:
 
 def _finish_early(state: State) -> Finish:
     if state.interruption is not None:
-        reasons: dict[str, StopReason] = {"cancelled": "cancelled", "deadline": "limit", "endpoint": "error"}
-        return Finish(reason=reasons[state.interruption.cause], detail=state.interruption.detail)
+        return Finish(reason=STOP_REASONS[state.interruption.cause], detail=state.interruption.detail)
     if state.turn.finish == "length":
         return Finish(reason="length", detail="the answer was cut off at the most tokens that it may have")
     if state.turn.finish == "refused":

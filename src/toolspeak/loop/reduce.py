@@ -11,6 +11,7 @@ from toolspeak.events import (
     CallMalformed,
     CallQuoted,
     CallReady,
+    Compacted,
     Fact,
     FinishReason,
     HandedOver,
@@ -28,9 +29,11 @@ from toolspeak.events import (
     TurnStarted,
 )
 from toolspeak.loop import words
+from toolspeak.loop.recall import RECALL
 from toolspeak.loop.references import find_references
 from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, make_key, replace
 from toolspeak.messages import Message, Result, Text, Thinking, ToolCall, ToolResult, user
+from toolspeak.spec import ToolSpec
 from toolspeak.tools import output_text
 
 MAX_SHOWN_CHARS = 65_536
@@ -47,7 +50,10 @@ def reduce(state: State, fact: Fact) -> State:
     match fact:
         case RunStarted():
             demand = _drop_empty_demand(fact.choice)
-            return replace(state, run=fact, history=fact.messages, demand=demand, model_is_next=True)
+            state = replace(state, run=fact, history=fact.messages, demand=demand, model_is_next=True)
+            return state if fact.compacted is None else _set_compaction(state, fact.compacted)
+        case Compacted():
+            return _add_usage(_set_compaction(state, fact), fact)
         case TurnStarted():
             return _start_turn(state, fact)
         case TurnRestarted():
@@ -83,12 +89,25 @@ def reduce(state: State, fact: Fact) -> State:
             return _close_turn(_resume(state))
         case HandedOver():
             return replace(state, successor=fact)
-        case NestedFact(event=TurnEnded() as ended):
-            return _add_usage(state, ended)
+        case NestedFact(event=TurnEnded() | Compacted() as paid):
+            return _add_usage(state, paid)
         case RunEnded():
             return replace(state, ended=fact, model_is_next=False)
         case _:  # the name of a call alone changes nothing, nor does anything else in an inner run
             return state
+
+
+# The conversation that the model is shown
+
+
+def _set_compaction(state: State, compacted: Compacted) -> State:
+    """Show the model less of the conversation, and offer it the tool that returns the rest."""
+    return replace(state, compacted=compacted, specs=_offer_recall(state.specs))
+
+
+def _offer_recall(specs: Mapping[str, ToolSpec]) -> Mapping[str, ToolSpec]:
+    """Return the tools with `recall`, unless one of them has its name."""
+    return {**specs, RECALL.name: specs.get(RECALL.name, RECALL)}
 
 
 # The beginning of a message
@@ -199,8 +218,8 @@ def _end_message(state: State, fact: TurnEnded) -> State:
     return state if turn.calls else _end_answer(state)
 
 
-def _add_usage(state: State, fact: TurnEnded) -> State:
-    """Count the tokens of a message and what they cost."""
+def _add_usage(state: State, fact: TurnEnded | Compacted) -> State:
+    """Count the tokens of a message or of a summary, and what they cost."""
     cost = None if state.cost is None or fact.cost is None else state.cost + fact.cost
     return replace(state, usage=state.usage + fact.usage, cost=cost)
 
@@ -310,7 +329,8 @@ def _hand_over(state: State, fact: HandedOver) -> State:
         has_approver=fact.has_approver,
         tools=fact.tools,
     )
-    specs = {spec.name: spec for spec in fact.tools}
+    specs: Mapping[str, ToolSpec] = {spec.name: spec for spec in fact.tools}
+    specs = specs if state.compacted is None else _offer_recall(specs)
     demand = _drop_empty_demand(fact.choice)
     return replace(state, run=run, specs=specs, demand=demand, successor=None, speaker=fact)
 

@@ -3,7 +3,19 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from toolspeak.events import AUTO, FinishReason, HandedOver, Interrupted, RunEnded, RunStarted, ToolChoice, Usage
+from toolspeak.events import (
+    AUTO,
+    Compacted,
+    FinishReason,
+    HandedOver,
+    Interrupted,
+    RunEnded,
+    RunStarted,
+    ToolChoice,
+    Usage,
+)
+from toolspeak.loop.compaction import show_history
+from toolspeak.loop.recall import RECALL
 from toolspeak.messages import Message, ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 
@@ -91,6 +103,7 @@ class State(NamedTuple):
         ended: The end of the run.
         successor: The agent that goes on with the conversation after this turn.
         speaker: The agent that speaks now; None for the one that began the run.
+        compacted: What the model is still shown of the history; None if it is shown the whole.
     """
 
     specs: Mapping[str, ToolSpec]
@@ -113,11 +126,17 @@ class State(NamedTuple):
     ended: RunEnded | None = None
     successor: HandedOver | None = None
     speaker: HandedOver | None = None
+    compacted: Compacted | None = None
 
     @property
     def has_demand(self) -> bool:
         """Whether the next message is bound to a choice of tools, such as a call that it must make."""
         return self.demand.mode != "auto"
+
+    @property
+    def shown_history(self) -> tuple[Message, ...]:
+        """The conversation as the model is shown it."""
+        return show_history(self.history, self.compacted, has_recall=self.specs.get(RECALL.name) == RECALL)
 
     @property
     def results(self) -> dict[str, ToolResult]:

@@ -71,3 +71,24 @@ def truncate(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n… (cut: {limit:,} of {len(text):,} characters are shown)"
+
+
+# Long conversations
+
+HOW_TO_RECALL = (
+    'recall("round_1") returns a round word for word, recall("result_1") a result, and recall("some words") finds the '
+    "rounds that contain these words. Call recall before you answer a question about something that is not shown."
+)
+
+
+def shorten_result(head: str, total: int, handle: str) -> str:
+    """Return what is shown of a shortened result. `handle` is "" if the model cannot ask for the rest."""
+    cure = f'; recall("{handle}") returns all of it' if handle else ""
+    return f"{head}\n… (shortened: {len(head):,} of {total:,} characters are shown{cure})"
+
+
+def introduce_summary(summary: str, rounds: int, *, has_recall: bool) -> str:
+    """Return the text that stands in place of the first rounds of a conversation."""
+    which = "round_1 is" if rounds == 1 else f"round_1 to round_{rounds} are"
+    cure = f"\n[{HOW_TO_RECALL}]" if has_recall else ""
+    return f"[{which} no longer shown. Summary:]\n{summary}\n[End of the summary.]{cure}"

@@ -71,6 +71,11 @@ class EmbeddedModel:
         """Return the dialect, and why it was chosen. Nothing is asked: that would load the weights."""
         return self._choice
 
+    @property
+    def context_tokens(self) -> int:
+        """The tokens of a request and its answer. Longer conversations are compacted."""
+        return self._context
+
     def explain_unsupported(self, media: Media) -> str | None:
         """Return why the model cannot take an attachment, as the rest of a sentence; None for a text file."""
         return explain_text_only(media)

@@ -62,6 +62,9 @@ class Model(Protocol):
     model cannot take the attachment, it returns the rest of a sentence that begins with the model's name, such as
     "takes no images"; otherwise None.
 
+    And it may have an attribute `context_tokens`: the most tokens that a request and its answer may have together. A
+    longer conversation is compacted, as with `Limits(context=…)`.
+
     And it may have a method `cost(usage)` that returns what these tokens cost, in US dollars, or None if the price is
     unknown.
     """

@@ -2,14 +2,16 @@
 
 from toolspeak.outcome import CallRecord, Outcome
 from toolspeak.run.agent import Agent
+from toolspeak.run.approvals import Approver
 from toolspeak.run.chain import Chain
 from toolspeak.run.chain_steps import ChainOutcome, StepResult, previous
 from toolspeak.run.chat import Chat
-from toolspeak.run.driver import Approver, Recorder
+from toolspeak.run.driver import Recorder
 from toolspeak.run.partial import Partial
 from toolspeak.run.resumable import ResumeOptions
 from toolspeak.run.runnable import RunOptions
 from toolspeak.run.streams import AsyncStream, Stream
+from toolspeak.run.summary import Summarizer
 
 __all__ = [
     "Agent",
@@ -26,5 +28,6 @@ __all__ = [
     "RunOptions",
     "StepResult",
     "Stream",
+    "Summarizer",
     "previous",
 ]

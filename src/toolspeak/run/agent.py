@@ -5,18 +5,18 @@ from typing import Any, Unpack, cast, overload
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import AUTO, Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
+from toolspeak.events import AUTO, Compacted, Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
 from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
 from toolspeak.outcome import Outcome
 from toolspeak.run.agent_models import AgentModels
-from toolspeak.run.callbacks import call_function
+from toolspeak.run.approvals import Approver
 from toolspeak.run.chat import Chat
-from toolspeak.run.conversation import replace_system
+from toolspeak.run.compaction import Compactor
 from toolspeak.run.deadline import interrupt_late_run, wait_within
-from toolspeak.run.driver import Approver, Driver
+from toolspeak.run.driver import Driver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
@@ -31,28 +31,37 @@ from toolspeak.run.inputs import (
     build_toolbox,
     check_callback,
     check_chooser,
+    check_compaction,
     check_deps,
     check_limits,
     check_prices,
     check_sampling,
     check_system,
-    check_system_text,
     check_timeout,
+    choose_run_tools,
     find_start,
     refuse_unknown_options,
+    set_system,
 )
 from toolspeak.run.model_lookup import Models, find_models
-from toolspeak.run.output import Output
+from toolspeak.run.output import Output, add_answer
+from toolspeak.run.recall_tool import RECALL_TOOL
+from toolspeak.run.receiving import gains_by_streaming
+from toolspeak.run.request_size import TokenRates
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
+from toolspeak.run.summary import Summarizer
 from toolspeak.settings import Settings
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool, Toolbox
 
 TOOL_TIMEOUT_SECONDS = 300.0
 """After how long a call is given up, if its tool has no timeout of its own."""
+
+OWN_TOOLS = Toolbox([RECALL_TOOL])
+"""Tools that a run may offer its model beside those of the agent."""
 
 
 class Agent(Runnable[T_co], Resumable[T_co]):
@@ -118,6 +127,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         limits: Limits = Limits(),  # noqa: B008 (it does not change)
         sampling: Sampling = Sampling(),  # noqa: B008 (it does not change)
         approve: Approver | None = None,
+        summarize: Summarizer | None = None,
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
         settings: Settings | None = None,
@@ -141,14 +151,17 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             limits: Where a run stops by itself.
             sampling: The temperature, the most tokens of an answer, and the like.
             approve: Called with each call of a tool that needs an approval, and with each call that is quoted from a
-                result (`CallQuoted`). Without it, the run pauses at a call that needs an
-                approval, and refuses a quoted call.
+                result (`CallQuoted`). Without it, the run pauses at a call that needs an approval, and refuses a quoted
+                call.
+            summarize: Returns the summary of messages that are dropped from a conversation, since it is longer than
+                `Limits.context`. Without it, the model writes the summary.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
         """
         check_callback(approve, "approve", "a call")
+        check_callback(summarize, "summarize", "messages")
         if settings is not None and not isinstance(cast("object", settings), Settings):
             raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
         self.models = find_models(model, settings)
@@ -164,6 +177,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self.limits = check_limits(limits)
         self.sampling = check_sampling(sampling)
         self.approve = approve
+        self.summarize = summarize
+        self._token_rates = TokenRates()
         self.deps = deps
         self.tool_timeout = check_timeout(tool_timeout)
 
@@ -194,9 +209,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         """
         return await self._dialects.choose()
 
-    def chat(self, messages: Sequence[Message] = ()) -> Chat[T_co]:
+    def chat(self, messages: Sequence[Message] = (), *, compacted: Compacted | None = None) -> Chat[T_co]:
         """Begin a conversation, in which each run goes on from the one before."""
-        return Chat(self, messages)
+        return Chat(self, messages, compacted)
 
     def as_tool(
         self,
@@ -268,7 +283,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         check_attachments(self.model, driver.state.history)
         answer = [driver.toolbox[run.output]] if run is not None and run.output else []
         deps = self.deps if context.deps is None else context.deps
-        tools = await self._find_tools(Context(deps=deps, run_id=context.run_id))
+        own_context = Context(deps=deps, run_id=context.run_id)
+        tools = await choose_run_tools(self.choose_tools, self.toolbox, own_context)
         dialect = await self._dialects.choose_first(handed)
         toolbox = Toolbox([*tools, *answer])
         successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
@@ -309,6 +325,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         answer = self._find_answer(output)
         text = self.system if isinstance(self.system, str) else None
         messages = build_conversation(text, options.get("messages", ()), prompt)
+        compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
         limits = check_limits(options.get("limits") or self.limits)
         check_prices(limits, self.models)
@@ -319,9 +336,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)
-            toolbox = await self._find_tools(context)
+            toolbox = await choose_run_tools(self.choose_tools, self.toolbox, context)
             dialect = await self._dialects.choose_first(earlier)
-            return toolbox, dialect, await self._set_system(messages, context)
+            return toolbox, dialect, await set_system(self.system, messages, context)
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             unasked = self.toolbox, self.dialect, messages
@@ -337,9 +354,10 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 parallel=self.parallel_tool_calls,
                 limits=limits,
                 output=None if answer is None else answer.tool.name,
-                tools=_add_answer(toolbox, answer).specs,
+                tools=add_answer(toolbox, answer).specs,
+                compacted=compacted,
             )
-            driver = self._build_driver(run_id, _add_answer(toolbox, answer), dialect, options, watched, outer=outer)
+            driver = self._build_driver(run_id, add_answer(toolbox, answer), dialect, options, watched, outer=outer)
             return driver, [started, interrupt_late_run(limits)] if is_late else [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
@@ -367,8 +385,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
-            chosen, is_late = await wait_within(started.limits, self._find_tools(context), self.toolbox)
-            toolbox = _add_answer(chosen, answer)
+            choosing = choose_run_tools(self.choose_tools, self.toolbox, context)
+            chosen, is_late = await wait_within(started.limits, choosing, self.toolbox)
+            toolbox = add_answer(chosen, answer)
             dialect = await self._dialects.choose_first(started)
             driver = self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
             await restore_handoffs(driver, toolbox, facts, context)
@@ -386,20 +405,6 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
         deps = options.get("deps")
         return self.deps if deps is None else deps
-
-    async def _find_tools(self, context: Context[Any]) -> Toolbox:
-        """Return the tools of a run."""
-        chosen = self.toolbox
-        if self.choose_tools is not None:
-            chosen = build_toolbox(await call_function(self.choose_tools, context, self.toolbox))
-        check_deps(chosen, context.deps)
-        return chosen
-
-    async def _set_system(self, messages: tuple[Message, ...], context: Context[Any]) -> tuple[Message, ...]:
-        """Return the conversation with what the `system` function returns, if the agent has one."""
-        if self.system is None or isinstance(self.system, str):
-            return messages
-        return replace_system(messages, check_system_text(await call_function(self.system, context)))
 
     def _first_choice(self, options: RunOptions, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
         """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
@@ -424,20 +429,12 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         return Driver(
             models,
             toolbox.specs,
-            Executor(toolbox, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
+            Executor(toolbox, OWN_TOOLS, deps=self._find_deps(options), run_id=run_id, timeout=self.tool_timeout),
+            Compactor(self._token_rates, self.summarize),
             facts=facts,
-            stream=watched or self._gains_by_streaming(toolbox, [each.dialect for each in models]),
+            stream=watched
+            or gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls),
             approve=self._find_approver(outer),
             record=options.get("record"),
             publish=None if outer is None else outer.publish,
         )
-
-    def _gains_by_streaming(self, toolbox: Toolbox, dialects: Sequence[Dialect]) -> bool:
-        """Whether streaming a message saves time though nobody watches: calls start, or the stream ends, early."""
-        ends_early = not self.parallel_tool_calls and any(dialect.in_text for dialect in dialects)
-        return ends_early or any(spec.effect == "read" for spec in toolbox.specs)
-
-
-def _add_answer(toolbox: Toolbox, answer: Output | None) -> Toolbox:
-    """Return the tools of a run, with the one that gives the typed answer."""
-    return toolbox if answer is None else Toolbox([*toolbox, answer.tool])

@@ -16,9 +16,9 @@ from toolspeak.events import Limits
 from toolspeak.execution import Executor
 from toolspeak.models import Sampling
 from toolspeak.run.agent import TOOL_TIMEOUT_SECONDS, Agent
+from toolspeak.run.approvals import Approver
 from toolspeak.run.chain_run import ChainRun, PlannedStep
 from toolspeak.run.chain_steps import ChainOutcome, LlmStep, PromptStep, Step, ToolStep, TransformStep
-from toolspeak.run.driver import Approver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.inputs import Choice, Tools, build_choice, build_toolbox, check_deps, check_limits
 from toolspeak.run.model_lookup import Models

@@ -9,7 +9,7 @@ from toolspeak.events import StopReason, Usage
 from toolspeak.messages import Message
 from toolspeak.models import Sampling
 from toolspeak.outcome import CallRecord, Outcome
-from toolspeak.run.driver import Approver
+from toolspeak.run.approvals import Approver
 from toolspeak.run.inputs import Choice
 from toolspeak.run.model_lookup import Models
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, RunStarted
+from toolspeak.events import Compacted, Fact, RunStarted
 from toolspeak.messages import Message, Thinking
 from toolspeak.outcome import Outcome
 from toolspeak.run.resumable import Resumable, ResumeOptions
@@ -27,12 +27,16 @@ class Chat(Runnable[T_co], Resumable[T_co]):
     Attributes:
         agent: The agent that answers.
         messages: The conversation so far.
+        compacted: What the model is still shown of it; None if it is shown the whole.
         dropped: The messages of the last run, from its prompt on, if that run was not kept; else none.
     """
 
-    def __init__(self, agent: "Agent[T_co]", messages: Sequence[Message] = ()) -> None:
+    def __init__(
+        self, agent: "Agent[T_co]", messages: Sequence[Message] = (), compacted: Compacted | None = None
+    ) -> None:
         self.agent = agent
         self.messages = tuple(messages)
+        self.compacted = compacted
         self.dropped: tuple[Message, ...] = ()
         self._earlier: RunStarted | None = None
 
@@ -49,7 +53,7 @@ class Chat(Runnable[T_co], Resumable[T_co]):
         messages = (*self.messages, *options.get("messages", ()))
         return self.agent.prepare(
             prompt,
-            {**options, "messages": messages},
+            {"compacted": self.compacted, **options, "messages": messages},
             output=output,
             output_optional=output_optional,
             watched=watched,
@@ -89,6 +93,7 @@ class Chat(Runnable[T_co], Resumable[T_co]):
     def _remember(self, outcome: Outcome[Any]) -> None:
         self.messages, self.dropped = extend_conversation(self.messages, outcome)
         if not self.dropped:
+            self.compacted = outcome.compacted
             self._earlier = next((fact for fact in outcome.facts if isinstance(fact, RunStarted)), None)
 
 

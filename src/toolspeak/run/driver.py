@@ -10,17 +10,18 @@ for.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 from toolspeak.dialects import Dialect
 from toolspeak.events import (
-    ApprovalGiven,
     ApprovalNeeded,
     ArgsDelta,
     CallReady,
+    Compacted,
     Event,
     Fact,
     HandedOver,
@@ -36,7 +37,7 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.execution import CANCEL_GRACE_SECONDS, Executor, RunningCall
+from toolspeak.execution import Executor, RunningCall
 from toolspeak.execution.outcome import format_error
 from toolspeak.log import LOG
 from toolspeak.loop import (
@@ -54,19 +55,17 @@ from toolspeak.loop import (
 )
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Request, find_model_cost
-from toolspeak.run.callbacks import call_function
-from toolspeak.run.conversation import build_id_prefix, replace_system
+from toolspeak.run.approvals import Approver, build_pause, collect_approvals
+from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
 from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids
 from toolspeak.run.inbox import FallbackReady, Inbox, ModelFailed, PiecesArrived
 from toolspeak.run.receiving import prepare_fallback, receive_message
-from toolspeak.run.results import build_pause
+from toolspeak.run.tasks import RunTasks
+from toolspeak.run.turn_request import build_reader, render_request
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
-
-Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
-"""A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""
 
 Recorder: TypeAlias = Callable[[Fact], None]
 """A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
@@ -96,6 +95,7 @@ class Driver:
         models: Sequence[AnsweringModel],
         specs: Sequence[ToolSpec],
         executor: Executor,
+        compactor: Compactor,
         *,
         facts: Sequence[Fact] = (),
         stream: bool = True,
@@ -109,6 +109,7 @@ class Driver:
             models: The model that answers, and those that are asked when it fails.
             specs: The tools.
             executor: Runs the calls.
+            compactor: Compacts the conversation when it becomes too long.
             facts: The run so far.
             stream: Whether messages are requested as streams.
             approve: Asked about calls that need an approval; without it, the run pauses.
@@ -123,6 +124,7 @@ class Driver:
         self.error: BaseException | None = None
         self._models = ModelRotation(models)
         self._executor = executor
+        self._compactor = compactor
         self.exceptions = executor.exceptions
         self.streams = stream
         self.approve = approve
@@ -135,7 +137,7 @@ class Driver:
         self._request_count = 0
         self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._running: dict[str, RunningCall] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = RunTasks()
         self._receiving: asyncio.Task[None] | None = None
         self._stream_stopped = False
         self._awaiting_approval: tuple[ToolCall, ...] = ()
@@ -163,7 +165,7 @@ class Driver:
                 if self.state.ended is not None:
                     return
                 if self._awaiting_approval or self._has_paused_inside():
-                    raise build_pause(self._awaiting_approval, tuple(self.facts))
+                    raise build_pause(self._awaiting_approval, self.facts)
                 for item in await self._inbox.take():
                     self._handle(item)
         finally:
@@ -186,6 +188,9 @@ class Driver:
         self.facts.append(fact)
         self._pass_on(fact)
         self.state = reduce(self.state, fact)
+        if isinstance(fact, Compacted):
+            self._compactor.is_busy = False
+            self._quotations.clear()  # they know the tools, to which `recall` was added
 
     def _pass_on(self, event: Event) -> None:
         self._events.append(event)
@@ -225,7 +230,7 @@ class Driver:
             if self._models.current.choose_dialect is None:
                 self._apply(restarted)
             else:
-                self._start_task(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
+                self._tasks.start(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
             return
         self.error = self._models.build_error() if self.state.interruption is None else error
         self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
@@ -247,6 +252,7 @@ class Driver:
     def _add_cost(self, ended: TurnEnded) -> TurnEnded:
         """Return the end of a message with its cost. The model that wrote it works, so the run stays with it."""
         self._models.note_answer()
+        self._compactor.note_usage(self._models.current, ended.usage)
         return replace(ended, cost=find_model_cost(self._models.current.model, ended.usage))
 
     def _apply(self, fact: Fact) -> None:
@@ -286,28 +292,36 @@ class Driver:
 
     def _ask_model(self, action: AskModel) -> None:
         self._follow_speaker()
+        if self._must_compact(action):
+            return
         model, dialect, sampling, _ = self._models.current
         LOG.info("%s: asking %s, %s dialect", self._place(action.turn), model.name, dialect.name)
         self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
-        state, speaker = self.state, self.state.speaker
-        specs = tuple(state.specs.values())
-        history = state.history if speaker is None else replace_system(state.history, speaker.system)
-        shown = dialect.render(specs, history, choice=action.choice, parallel=action.parallel)
-        taken = {call.id for message in state.history for call in message.calls} | self._discarded_ids
-        quotations = self._quotations.setdefault(dialect.name, QuotationFinder(specs, dialect))
-        quotations.follow(state.history)
-        self._reader = TurnReader(
-            dialect,
-            specs,
-            single=not action.parallel,
-            prefix=build_id_prefix(action.turn, taken),
-            taken=taken,
-            quotations=quotations,
-        )
+        shown = render_request(self.state, dialect, action)
+        self._reader = build_reader(self.state, dialect, action, self._quotations, self._discarded_ids)
         self._stream_stopped = False
         self._request_count += 1
         request = Request(shown=shown, dialect=dialect.name, stream=self.streams, sampling=sampling)
-        self._receiving = self._start_task(receive_message(model, request, self._request_count, self._inbox.put))
+        self._receiving = self._tasks.start(receive_message(model, request, self._request_count, self._inbox.put))
+
+    def _must_compact(self, action: AskModel) -> bool:
+        """Compact the conversation if the request would be too long. Whether the request must wait for that."""
+        if self._compactor.is_busy:
+            return True
+        planned = self._compactor.plan(self.state, self._models.current, action)
+        if planned is None:
+            return False
+        if isinstance(planned, Overflow):
+            self._fold(Interrupted(cause="context", detail=planned.reason))
+        elif needs_summary(planned):
+            self._compactor.is_busy = True
+            self._tasks.start(self._end_on_failure(partial(self._write_summary, planned), "the summary"))
+        else:
+            self._fold(planned)
+        return True
+
+    async def _write_summary(self, planned: Compacted) -> None:
+        self._inbox.put(await self._compactor.write_summary(self.state, planned, self._models.current))
 
     def _stop_receiving(self) -> None:
         if self._receiving is not None:
@@ -343,19 +357,17 @@ class Driver:
         if self.approve is None:
             self._awaiting_approval = calls
         else:
-            self._start_task(self._collect_approvals(calls, self.approve))
+            approvals = partial(collect_approvals, calls, self.approve, self._inbox.put)
+            self._tasks.start(self._end_on_failure(approvals, "the approval"))
 
-    async def _collect_approvals(self, calls: tuple[ToolCall, ...], approve: Approver) -> None:
-        """Ask about one call after the other, since a person may be asked."""
+    async def _end_on_failure(self, work: Callable[[], Awaitable[None]], name: str) -> None:
+        """Do work that a function of the user's takes part in. If it fails, the run ends with that exception."""
         try:
-            for call in calls:
-                answer = await call_function(approve, call)
-                reason = answer if isinstance(answer, str) else ""
-                self._inbox.put(ApprovalGiven(call_id=call.id, approved=answer is True, reason=reason))
+            await work()
         except BaseException as error:  # the function may exit the program: the caller of the run gets the exception
             if self.state.ended is None:
                 self.error = error
-                self._inbox.put(Interrupted(cause="cancelled", detail=f"the approval failed: {format_error(error)}"))
+                self._inbox.put(Interrupted(cause="cancelled", detail=f"{name} failed: {format_error(error)}"))
 
     # Handing over
 
@@ -363,6 +375,11 @@ class Driver:
     def dialect(self) -> Dialect:
         """How the model that is asked now is shown the tools and writes its calls."""
         return self._models.current.dialect
+
+    @property
+    def recalled_chars(self) -> int:
+        """The most characters that one call of `recall` returns."""
+        return count_recalled_chars(find_context(self.state, self._models.current))
 
     @property
     def toolbox(self) -> Toolbox:
@@ -383,20 +400,13 @@ class Driver:
             return
         self._speaker, successor = speaker, self.successors[speaker.call_id]
         self._models, self._quotations = successor._models, successor._quotations
+        self._compactor = successor._compactor
         self.streams, self.approve = successor.streams, successor.approve
         successor._executor.exceptions.update(self.exceptions)
         successor._executor.tasks.update(self._executor.tasks)
         self._executor, self.exceptions = successor._executor, successor._executor.exceptions
 
     # Inner runs: agents that calls of this run ask
-
-    def is_call_of(self, call_id: str, function: Callable[..., Any]) -> bool:
-        """Whether the call runs now, and runs this very function."""
-        call = self.state.turn.calls.get(call_id)
-        is_running = call_id in self.state.turn.running_ids
-        if call is None or not is_running or call.key.tool not in self.toolbox:
-            return False
-        return self.toolbox[call.key.tool].function is function
 
     def take_nested(self, event: NestedDelta | NestedFact) -> None:
         """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
@@ -436,14 +446,4 @@ class Driver:
         """Cancel all calls and tasks, and wait a while until they have ended."""
         for running in list(self._running.values()):
             running.cancel()
-        for task in self._tasks:
-            task.cancel()
-        # A task that is done leaves the set only in the next round of the event loop.
-        if left := [task for task in self._tasks | self._executor.tasks if not task.done()]:
-            await asyncio.wait(left, timeout=2 * CANCEL_GRACE_SECONDS)
-
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        await self._tasks.stop(self._executor.tasks)

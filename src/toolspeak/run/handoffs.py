@@ -13,6 +13,7 @@ from toolspeak.events import Fact, HandedOver, ToolChoice
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.driver import CALLING_RUN, Driver
 from toolspeak.run.inputs import build_choice, check_system_text
+from toolspeak.run.sub_agents import is_call_of
 from toolspeak.tools import Context, Tool, Toolbox
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Handoff:
     async def __call__(self, context: Context[Any]) -> str:
         """Hand the conversation over to somebody else."""
         driver = CALLING_RUN.get()
-        if driver is None or not driver.is_call_of(context.call_id, self):
+        if driver is None or not is_call_of(driver, context.call_id, self):
             raise ToolError(f"{self.name} hands over the conversation of a run; only the model of a run can call it")
         if (pending := driver.state.successor) is not None and pending.call_id != context.call_id:
             raise ToolError(f"the conversation is handed over to {pending.agent} already; {self.name} was not asked")

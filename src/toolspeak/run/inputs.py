@@ -12,6 +12,7 @@ from toolspeak.events import (
     AUTO,
     ApprovalGiven,
     ApprovalNeeded,
+    Compacted,
     Fact,
     Limits,
     NestedFact,
@@ -23,7 +24,10 @@ from toolspeak.events import (
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.prices import is_price_list_installed
-from toolspeak.run.driver import Approver
+from toolspeak.run.approvals import Approver
+from toolspeak.run.callbacks import call_function
+from toolspeak.run.conversation import replace_system
+from toolspeak.run.summary import Summarizer
 from toolspeak.settings import Settings
 from toolspeak.tools import Context, Tool, Toolbox, discover
 from toolspeak.tools.toolbox import explain_unknown_tool
@@ -53,6 +57,7 @@ class AgentOptions(TypedDict, total=False):
     limits: Limits
     sampling: Sampling
     approve: Approver | None
+    summarize: Summarizer | None
     deps: Any
     tool_timeout: float | None
     settings: Settings | None
@@ -105,7 +110,7 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth"):
+    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context"):
         value = getattr(limits, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
@@ -157,6 +162,20 @@ def check_system_text(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
         raise UsageError(f"the system function returned {_describe(value)}; it must return a text, or None for none")
     return value
+
+
+async def set_system(value: System | None, messages: tuple[Message, ...], context: Context[Any]) -> tuple[Message, ...]:
+    """Return the conversation with what the `system` function of an agent returns, if it has one."""
+    if value is None or isinstance(value, str):
+        return messages
+    return replace_system(messages, check_system_text(await call_function(value, context)))
+
+
+async def choose_run_tools(chooser: ToolChooser | None, toolbox: Toolbox, context: Context[Any]) -> Toolbox:
+    """Return the tools of a run: those of the agent, or what its `choose_tools` function returns."""
+    chosen = toolbox if chooser is None else build_toolbox(await call_function(chooser, context, toolbox))
+    check_deps(chosen, context.deps)
+    return chosen
 
 
 def check_chooser(function: Any) -> ToolChooser | None:
@@ -239,6 +258,18 @@ def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> t
     if not conversation or conversation[-1].role not in ("user", "tool"):
         raise UsageError("nothing is asked; give a prompt, or messages that end with one of the user's")
     return tuple(conversation)
+
+
+def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted | None:
+    """Return the compaction of an earlier run if it can be one of these messages."""
+    if compacted is not None and not isinstance(compacted, Compacted):
+        raise UsageError(f"compacted is that of an outcome, not {_describe(compacted)}")
+    count = sum(message.role != "system" for message in messages)
+    if compacted is not None and compacted.dropped >= count:
+        raise UsageError(
+            f"compacted drops {compacted.dropped} messages, and there are only {count}: it belongs to other messages"
+        )
+    return compacted
 
 
 def find_start(facts: Sequence[Fact], has_output: bool) -> RunStarted:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, cast, get_type_hints
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from toolspeak.errors import InvalidArguments, UsageError
-from toolspeak.tools import Tool
+from toolspeak.tools import Tool, Toolbox
 from toolspeak.validation import format_key, format_value
 
 NAME = "final_answer"
@@ -80,6 +80,11 @@ class _OutputTool(Tool[..., Any]):
         except (ValueError, AssertionError) as error:  # what a dataclass raises in __post_init__
             raise InvalidArguments(NAME, (_shorten(str(error)) or type(error).__name__,)) from None
         return values
+
+
+def add_answer(toolbox: Toolbox, answer: Output | None) -> Toolbox:
+    """Return the tools of a run, with the one that gives the typed answer."""
+    return toolbox if answer is None else Toolbox([*toolbox, answer.tool])
 
 
 def _return_answer(answer: Any) -> Any:

@@ -4,9 +4,10 @@ Before another model is asked for a message that broke off, its server may have 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 
+from toolspeak.dialects import Dialect
 from toolspeak.errors import EndpointDown, ModelError, ProviderError, StreamInterrupted, UsageError
 from toolspeak.events import TurnRestarted
 from toolspeak.log import LOG
@@ -14,6 +15,13 @@ from toolspeak.models import Model, Request
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.fallback import ModelRotation
 from toolspeak.run.inbox import FallbackReady, ModelFailed, PiecesArrived
+from toolspeak.spec import ToolSpec
+
+
+def gains_by_streaming(specs: Iterable[ToolSpec], dialects: Iterable[Dialect], *, parallel: bool) -> bool:
+    """Whether streaming a message saves time though nobody watches: calls start, or the stream ends, early."""
+    ends_early = not parallel and any(dialect.in_text for dialect in dialects)
+    return ends_early or any(spec.effect == "read" for spec in specs)
 
 
 async def receive_message(

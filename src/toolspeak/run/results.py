@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from toolspeak.errors import RunPaused
 from toolspeak.events import Fact
 from toolspeak.loop import BrokenReference, State, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
@@ -30,17 +29,7 @@ def build_outcome(
         output=output,
         agent=state.speaker.agent if state.speaker else "",
         run_id=state.run.run_id if state.run else "",
-    )
-
-
-def build_pause(calls: tuple[ToolCall, ...], facts: tuple[Fact, ...]) -> RunPaused:
-    """Build the error that says which calls wait for an approval, with the facts from which the run is resumed."""
-    names = ", ".join(call.name for call in calls)
-    return RunPaused(
-        f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "
-        "and go on with agent.resume(facts, approvals={…})",
-        calls,
-        facts,
+        compacted=state.compacted,
     )
 
 

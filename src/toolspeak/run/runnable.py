@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, Unpack, overload
 
-from toolspeak.events import Limits
+from toolspeak.events import Compacted, Limits
 from toolspeak.messages import Message
 from toolspeak.outcome import Outcome
 from toolspeak.run.driver import Recorder
@@ -39,6 +39,7 @@ class RunOptions(TypedDict, total=False):
         limits: Where this run stops, instead of the agent's own limits.
         deps: What tools get in their `Context`, instead of the agent's own.
         record: Called with each fact before the run acts on it.
+        compacted: What an earlier run left of `messages` for the model, as its outcome has it.
     """
 
     messages: Sequence[Message]
@@ -46,6 +47,7 @@ class RunOptions(TypedDict, total=False):
     limits: Limits | None
     deps: Any
     record: Recorder | None
+    compacted: Compacted | None
 
 
 class Runnable(ABC, Generic[T_co]):

@@ -22,8 +22,9 @@ from toolspeak.errors import RunPaused, ToolError, UsageError
 from toolspeak.events import CallReady, Event, Fact, Limits, NestedDelta, NestedFact, join_ids
 from toolspeak.messages import Message, ToolCall
 from toolspeak.outcome import Outcome
+from toolspeak.run.approvals import Approver
 from toolspeak.run.callbacks import call_function
-from toolspeak.run.driver import CALLING_RUN, DELTAS, Approver, Driver
+from toolspeak.run.driver import CALLING_RUN, DELTAS, Driver
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool
 from toolspeak.tools.signature import read_signature
@@ -94,6 +95,15 @@ class OuterCall(NamedTuple):
             elif isinstance(fact, NestedFact) and fact.path[0] == self.call_id:
                 facts.append(fact.event if len(fact.path) == 1 else NestedFact(path=fact.path[1:], event=fact.event))
         return facts
+
+
+def is_call_of(driver: Driver, call_id: str, function: Callable[..., Any]) -> bool:
+    """Whether a call runs now in the run of a driver, and runs this very function."""
+    turn = driver.state.turn
+    call = turn.calls.get(call_id)
+    if call is None or call_id not in turn.running_ids or call.key.tool not in driver.toolbox:
+        return False
+    return driver.toolbox[call.key.tool].function is function
 
 
 def _find_cost_left(limit: float | None, spent: float | None) -> float | None:
@@ -167,7 +177,7 @@ async def _run_agent(
 ) -> Any:
     """Run an agent as a part of the run that made the call, or on its own if the tool was called from Python."""
     driver = CALLING_RUN.get()
-    if context is None or driver is None or not driver.is_call_of(context.call_id, function):
+    if context is None or driver is None or not is_call_of(driver, context.call_id, function):
         return _read_answer(name, await agent.arun(prompt, output_optional=True))
     outer = OuterCall(driver, context.call_id)
     deps = context.deps if agent.deps is None else agent.deps

@@ -130,6 +130,7 @@ SETTINGS: Mapping[str, SettingType] = {
     "limits.repeats": COUNT_OR_NONE,
     "limits.concurrent": COUNT,
     "limits.cost": NUMBER_OR_NONE,
+    "limits.context": COUNT_OR_NONE,
     "local.threads": COUNT,
     "local.context": COUNT,
     "local.slots": COUNT,

@@ -142,7 +142,7 @@ class Settings:
         yield "tools", list(self.tools)
         yield "approve", self.approve
         yield "log", self.log
-        for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost"):
+        for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "context"):
             yield f"limits.{limit}", getattr(self.limits, limit)
         for setting, value in asdict(self.local).items():
             yield f"local.{setting}", value

@@ -21,6 +21,7 @@ from toolspeak.errors import UsageError
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
+    Compacted,
     Fact,
     Interrupted,
     RunEnded,
@@ -179,6 +180,20 @@ class RunStore:
             UsageError: There is no such run, or a fact of it cannot be read.
         """
         return self._load_chain(run_id)[-1].messages
+
+    def load_compaction(self, run_id: str) -> Compacted | None:
+        """Return what the model was still shown of the messages at the end of a run; None if all of them.
+
+        Raises:
+            UsageError: There is no such run, or a fact of it cannot be read.
+        """
+        found: Compacted | None = None
+        for stored in self.load_facts(run_id):
+            if isinstance(stored.fact, RunStarted):
+                found = stored.fact.compacted
+            elif isinstance(stored.fact, Compacted):
+                found = stored.fact
+        return found
 
     def _load_chain(self, run_id: str) -> "list[_LoadedRun]":
         """Return a run after all runs that it goes on from, the first one first."""

@@ -1,0 +1,192 @@
+"""What a model is shown of a conversation that was compacted, and how much of it to take away.
+
+Two numbers and a text say what is shown (`Compacted`): the first `dropped` messages are replaced by a summary, and in
+the messages up to `through` long results are shortened. Everything else is shown as it is. So a compacted conversation
+follows from its messages and that fact, and stays the same, byte for byte, until the next compaction.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from toolspeak.events import Compacted, RunStarted, Usage
+from toolspeak.loop import words
+from toolspeak.loop.rounds import drop_system, find_cuts, list_rounds
+from toolspeak.messages import Media, Message, Part, Result, Text, user
+
+MAX_SHORTENED_CHARS = 200
+"""Characters of a result that are shown once it is shortened."""
+
+MIN_LONG_CHARS = 2 * MAX_SHORTENED_CHARS
+"""Characters from which on a result is long. A shorter one is not shortened: that would save nothing."""
+
+WHOLE_ROUNDS = 3
+"""How many of the newest rounds are shown whole, where there is room for them."""
+
+
+# What is shown
+
+
+class _NumberedMessage(NamedTuple):
+    """A message, with the number of messages and of results before it."""
+
+    place: int
+    results: int
+    message: Message
+
+
+def show_history(history: Sequence[Message], compacted: Compacted | None, *, has_recall: bool) -> tuple[Message, ...]:
+    """Return what the model is shown of a conversation.
+
+    Args:
+        history: The whole conversation.
+        compacted: The last compaction; None if there was none.
+        has_recall: Whether the model is offered the tool that returns what is not shown.
+    """
+    if compacted is None:
+        return tuple(history)
+    messages = drop_system(history)
+    system = tuple(message for message in history if message.role == "system")
+    rest = tuple(
+        _shorten_results(each, has_recall=has_recall) if each.place < compacted.through else each.message
+        for each in _number_messages(messages)
+        if each.place >= compacted.dropped
+    )
+    if not compacted.dropped:
+        return (*system, *rest)
+    prompt = () if compacted.prompt is None else messages[compacted.prompt : compacted.prompt + 1]
+    rounds = len(list_rounds(messages[: compacted.dropped]))
+    note = words.introduce_summary(compacted.summary, rounds, has_recall=has_recall)
+    return (*system, *_prepend_text(note, (*prompt, *rest)))
+
+
+def _number_messages(messages: Iterable[Message]) -> Iterator[_NumberedMessage]:
+    results = 0
+    for place, message in enumerate(messages):
+        yield _NumberedMessage(place, results, message)
+        results += sum(isinstance(part, Result) for part in message.parts)
+
+
+def _prepend_text(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Put a text before a conversation: into its first message if the user wrote that, since roles must alternate."""
+    first = messages[0] if messages else None
+    if first is None or first.role != "user":
+        return (user(text), *messages)
+    merged = user(f"{text}\n\n{first.text}")
+    others = tuple(part for part in first.parts if not isinstance(part, Text))
+    return (replace(merged, parts=(*merged.parts, *others)), *messages[1:])
+
+
+def _shorten_results(numbered: _NumberedMessage, *, has_recall: bool) -> Message:
+    """Return a message with its long results shortened; the message itself if it has none."""
+    number, parts = numbered.results, list[Part]()
+    for part in numbered.message.parts:
+        if isinstance(part, Result):
+            number += 1
+            part = _shorten_result(part, f"result_{number}" if has_recall else "")
+        parts.append(part)
+    return replace(numbered.message, parts=tuple(parts))
+
+
+def is_long_result(result: Result) -> bool:
+    """Whether a result is shortened when it is old: its text is long, or it holds an image or a file."""
+    return len(read_result(result)) >= MIN_LONG_CHARS or any(isinstance(part, Media) for part in result.content)
+
+
+def _shorten_result(result: Result, handle: str) -> Result:
+    if not is_long_result(result):
+        return result
+    text = read_result(result)
+    shown = words.shorten_result(text[:MAX_SHORTENED_CHARS], len(text), handle)
+    return replace(result, content=(Text(text=shown),))
+
+
+def read_result(result: Result) -> str:
+    """Return a result as text; an image or a file in it is only named."""
+    return "\n".join(part.text if isinstance(part, Text) else f"[{part.mime}]" for part in result.content)
+
+
+# How much is taken away
+
+
+class Sizes(NamedTuple):
+    """The sizes that decide about a compaction, in tokens.
+
+    Attributes:
+        limit: What a request may take.
+        target: What a request should take after a compaction.
+    """
+
+    limit: int
+    target: int
+
+
+Measure = Callable[[Compacted], int]
+"""A function that returns how many tokens a request takes after a compaction."""
+
+
+def find_prompt(run: RunStarted) -> int | None:
+    """Return the place of the message that the run must answer, counted without system messages."""
+    messages = drop_system(run.messages)
+    return next((place for place in reversed(range(len(messages))) if messages[place].role == "user"), None)
+
+
+def plan_compaction(
+    history: Sequence[Message], old: Compacted | None, prompt: int | None, sizes: Sizes, measure: Measure
+) -> Compacted | None:
+    """Return the least compaction after which a request has the target size, or at least fits the limit.
+
+    Results are shortened first, from the oldest on. If that is not enough, rounds are dropped as well, again from the
+    oldest on. The newest round is never dropped, and its results are shortened only if nothing else makes the request
+    fit.
+
+    Args:
+        history: The whole conversation.
+        old: The last compaction; the new one takes away at least as much.
+        prompt: The place of the message that the run must answer, which is always shown.
+        sizes: The target and the limit.
+        measure: Tells how large a request is. A compaction that drops more than the old one has no summary yet.
+
+    Returns:
+        The compaction, without a new summary; None if nothing makes the request fit.
+    """
+    messages = drop_system(history)
+    cuts = find_cuts(messages)
+    if not cuts:
+        return None
+    old = replace(old or Compacted(through=0), failure="", usage=Usage(), cost=0.0)
+    newest, whole = cuts[-1], cuts[-WHOLE_ROUNDS:][0]
+
+    def build(through: int, dropped: int) -> Compacted:
+        dropped = max(dropped, old.dropped)
+        through = max(through, dropped, old.through)
+        parts = (part for message in messages[dropped:through] for part in message.parts)
+        plan = replace(old, through=through, dropped=dropped, shortened=sum(map(_is_long_part, parts)))
+        if dropped == old.dropped:
+            return plan
+        return replace(plan, summary="", prompt=prompt if prompt is not None and prompt < dropped else None)
+
+    def find_least(options: Sequence[Compacted], size: int) -> Compacted | None:
+        """Return the first option that has the size. From the second on, each takes away more than the one before."""
+        if options and measure(options[0]) <= size:  # this one may need no new summary, so it may beat the second
+            return options[0]
+        place = bisect_left(options, True, lo=min(1, len(options)), key=lambda option: measure(option) <= size)
+        return options[place] if place < len(options) else None
+
+    def drop(through: int) -> list[Compacted]:
+        return [build(through, cut) for cut in cuts if cut >= old.dropped]
+
+    attempts = (
+        ([build(cut, 0) for cut in cuts if cut > old.through], sizes.target),
+        (drop(whole), sizes.target),
+        (drop(newest), sizes.target),
+        ([build(newest, newest)], sizes.limit),
+        (drop(len(messages)), sizes.target),
+        ([build(len(messages), newest)], sizes.limit),
+    )
+    return next(filter(None, (find_least(options, size) for options, size in attempts)), None)
+
+
+def _is_long_part(part: Part) -> bool:
+    return isinstance(part, Result) and is_long_result(part)

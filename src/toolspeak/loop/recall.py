@@ -1,0 +1,106 @@
+"""`recall`: the tool by which a model reads what it is no longer shown of its conversation."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from toolspeak.codec import encode_argument
+from toolspeak.loop.compaction import read_result
+from toolspeak.loop.rounds import drop_system, list_results, list_rounds
+from toolspeak.messages import Call, Media, Message, Result, Text
+from toolspeak.spec import ToolSpec
+from toolspeak.tools import output_text
+
+RECALL = ToolSpec(
+    name="recall",
+    description=(
+        "Return an earlier part of this conversation that is no longer shown, word for word: a round (round_3) or a "
+        "result (result_17). Other text is looked for in earlier rounds."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "handle": {"type": "string", "description": "round_N, result_N, or words to look for."},
+            "start": {"type": "integer", "description": "The character to begin with.", "default": 0},
+        },
+        "required": ["handle"],
+    },
+    effect="read",
+)
+"""The tool as it is offered to a model. A tool of the user's that has its name takes its place."""
+
+MAX_FOUND = 8
+"""Rounds that a search lists, the newest ones."""
+
+SNIPPET_CHARS = 80
+"""Characters that a search shows of each round on both sides of what was found."""
+
+
+def read_earlier(history: Sequence[Message], through: int, handle: str, start: int, size: int) -> str:
+    """Return a piece of an earlier round or result, or the rounds that hold some words.
+
+    Args:
+        history: The whole conversation.
+        through: The number of messages in which something is not shown, counted without system messages. Words are
+            looked for in these.
+        handle: The handle of a round or a result; anything else is looked for.
+        start: The character to begin with.
+        size: The most characters of the piece.
+    """
+    messages = drop_system(history)
+    results, rounds = list_results(messages), list_rounds(messages)
+    kind, _, number = handle.strip().strip("\"'").rpartition("_")
+    place = int(number) - 1 if number.isascii() and number.isdigit() else -1
+    if kind == "result" and 0 <= place < len(results):
+        return _cut(read_result(results[place]), start, size)
+    if kind == "round" and 0 <= place < len(rounds):
+        return _cut(write_round(rounds[place]), start, size)
+    found = _find(handle.strip().casefold(), list_rounds(messages[:through]))
+    return _cut("\n".join(found), start, size) if found else _explain_miss(handle, len(rounds), len(results))
+
+
+def _cut(text: str, start: int, size: int) -> str:
+    start = max(start, 0)
+    end = start + size
+    if start and start >= len(text):
+        return f"(it has {len(text):,} characters, so there is nothing at {start:,})"
+    note = f"\n… (characters {start:,} to {end:,} of {len(text):,}; go on with start={end})" if end < len(text) else ""
+    return text[start:end] + note
+
+
+def _explain_miss(handle: str, rounds: int, results: int) -> str:
+    known = f"round_1 to round_{rounds}" + (f", result_1 to result_{results}" if results else "")
+    return f"Nothing is called {handle!r}, and no earlier round contains it. There are: {known}."
+
+
+def _find(words: str, rounds: Sequence[tuple[Message, ...]]) -> list[str]:
+    """List the newest rounds that contain the words, without regard to case."""
+    lines: list[str] = []
+    for number in range(len(rounds), 0, -1):
+        text = " ".join(write_round(rounds[number - 1]).split())
+        found = text.casefold().find(words) if words else -1
+        if found >= 0:
+            start, end = max(found - SNIPPET_CHARS, 0), found + len(words) + SNIPPET_CHARS
+            lines.append(f"round_{number}: …{text[start:end]}…")
+        if len(lines) == MAX_FOUND:
+            break
+    return lines
+
+
+def write_round(messages: Sequence[Message]) -> str:
+    """Write messages as text: who said what, the calls and their results. What was recalled in them is left out."""
+    copies = {call.id for message in messages for call in message.calls if call.name == RECALL.name}
+    return "\n".join(line for message in messages for line in _write_message(message, copies))
+
+
+def _write_message(message: Message, copies: Collection[str]) -> Iterator[str]:
+    for part in message.parts:
+        match part:
+            case Text(text=text) if text.strip():
+                yield f"{'note' if message.role == 'tool' else message.role}: {text}"
+            case Call(call=call) if call.id not in copies:
+                yield f"call: {call.name} {output_text(encode_argument(call.arguments))}"
+            case Result(call_id=call_id) if call_id not in copies:
+                yield f"result: {read_result(part)}"
+            case Media(mime=mime):
+                yield f"{message.role}: [{mime}]"
+            case _:  # reasoning, and data of a vendor
+                pass

@@ -1,0 +1,74 @@
+"""How many tokens a request takes, estimated from what will be rendered: its texts, tools, calls and results.
+
+Until an endpoint has counted the tokens of a request, a token has 3 bytes; from then on, as many bytes as in the last
+request to that model. An attachment that is no text counts as a fixed number of tokens.
+"""
+
+import json
+
+from toolspeak.codec import encode_argument
+from toolspeak.dialects import Shown
+from toolspeak.events import Usage
+from toolspeak.messages import Call, Media, Opaque, Part, Result
+
+DEFAULT_BYTES_PER_TOKEN = 3.0
+"""Bytes of a token until the endpoint has counted some. English has more, so the first estimate is rather too high."""
+
+MEDIA_BYTES = 4_500
+"""Bytes that an image or another attachment without text counts for: about 1,500 tokens."""
+
+MESSAGE_BYTES = 16
+"""Bytes of a message beside its content: its role, and what separates it from the next."""
+
+CALL_BYTES = 32
+"""Bytes of a call or a result beside its content: its id and its frame."""
+
+
+class TokenRates:
+    """How many bytes a token has for each model, as its endpoint last counted. The runs of an agent share it."""
+
+    def __init__(self) -> None:
+        self._bytes_per_token: dict[str, float] = {}
+
+    def bytes_per_token(self, model: str) -> float:
+        """Return the bytes of a token in requests to a model."""
+        return self._bytes_per_token.get(model, DEFAULT_BYTES_PER_TOKEN)
+
+    def note(self, model: str, request_bytes: int, usage: Usage) -> None:
+        """Note how many tokens an endpoint counted in a request of that many bytes."""
+        if request_bytes and usage.input_tokens and not usage.estimated:
+            self._bytes_per_token[model] = request_bytes / usage.input_tokens
+
+
+def count_request_bytes(shown: Shown) -> int:
+    """Return how many bytes a request has for the model."""
+    tools = sum(len(spec.name) + _count(spec.description) + _count_json(spec.parameters) for spec in shown.tools)
+    messages = sum(MESSAGE_BYTES + sum(map(_count_part, message.parts)) for message in shown.messages)
+    return tools + messages
+
+
+def _count_part(part: Part) -> int:
+    match part:
+        case Call(call=call):
+            return CALL_BYTES + len(call.name) + _count_json(encode_argument(call.arguments))
+        case Result(content=content):
+            return CALL_BYTES + sum(map(_count_part, content))
+        case Media(mime=mime, data=data):
+            return len(data) if data is not None and mime.startswith("text/") else MEDIA_BYTES
+        case Opaque(data=data):
+            return _count_json(data)
+        case _:
+            return _count(part.text)
+
+
+def _count(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _count_json(value: object) -> int:
+    return _count(json.dumps(value, ensure_ascii=False))
+
+
+def cut_bytes(text: str, max_bytes: int) -> str:
+    """Return the beginning of a text that has at most that many bytes."""
+    return text.encode("utf-8", "replace")[: max(max_bytes, 0)].decode("utf-8", "ignore")

@@ -1,0 +1,46 @@
+"""What one turn needs: the conversation as the model is shown it, and the reader of its answer."""
+
+from collections.abc import MutableMapping, Set
+
+from toolspeak.dialects import Dialect, Shown
+from toolspeak.loop import AskModel, State
+from toolspeak.run.conversation import build_id_prefix, replace_system
+from toolspeak.turns import QuotationFinder, TurnReader
+
+
+def render_request(state: State, dialect: Dialect, action: AskModel) -> Shown:
+    """Return what a model is shown in its next turn."""
+    history, speaker = state.shown_history, state.speaker
+    if speaker is not None:
+        history = replace_system(history, speaker.system)
+    return dialect.render(tuple(state.specs.values()), history, choice=action.choice, parallel=action.parallel)
+
+
+def build_reader(
+    state: State,
+    dialect: Dialect,
+    action: AskModel,
+    quotations: MutableMapping[str, QuotationFinder],
+    discarded_ids: Set[str],
+) -> TurnReader:
+    """Build the reader of the answer.
+
+    Args:
+        state: The state of the run.
+        dialect: The dialect in which the model is asked.
+        action: What the model is asked for.
+        quotations: What tells which calls are quoted, by the names of dialects. It is kept here for the next turns.
+        discarded_ids: The ids of calls in messages that broke off, which must not be given again.
+    """
+    specs = tuple(state.specs.values())
+    taken = {call.id for message in state.history for call in message.calls} | discarded_ids
+    finder = quotations.setdefault(dialect.name, QuotationFinder(specs, dialect))
+    finder.follow(state.history)
+    return TurnReader(
+        dialect,
+        specs,
+        single=not action.parallel,
+        prefix=build_id_prefix(action.turn, taken),
+        taken=taken,
+        quotations=finder,
+    )
