@@ -66,7 +66,9 @@ def test_a_run_without_deps_is_refused_before_anything_is_sent():
 
 
 @pytest.mark.parametrize(
-    ("function", "output"), [(run_id, None), (optional, "nobody"), (generic, "NoneType")], ids=lambda case: str(case)
+    ("function", "output"),
+    [(run_id, None), (optional, "nobody"), (generic, "NoneType")],
+    ids=lambda case: getattr(case, "__name__", case),
 )
 def test_a_tool_that_can_do_without_deps_is_not_refused(function: Any, output: str | None):
     outcome = Agent(ScriptedModel([calls((function.__name__, {})), says("Well.")]), [function]).run("Go.")

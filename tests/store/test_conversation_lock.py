@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ for conversation in sys.argv[2:]:
 
 
 @contextmanager
-def holder(log: Path, *conversations: str) -> Iterator[subprocess.Popen[str]]:
+def holder(log: Path, *conversations: str) -> Generator[subprocess.Popen[str]]:
     """A process that locks the first conversation, and the next one whenever a line is written to it."""
     command = [sys.executable, "-c", HOLDER, str(log), *conversations]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
