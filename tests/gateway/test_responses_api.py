@@ -208,6 +208,20 @@ class TestRest:
         parsed = client.responses.parse(model="scripted", input="A town.", text_format=Town)
         assert parsed.output_parsed == Town(name="Ulm", people=5)
 
+    def test_hosted_tools_are_left_out_with_a_notice(self, client: openai.OpenAI):
+        search: Any = {"type": "web_search"}
+        raw = client.responses.with_raw_response.create(model="scripted", input="Hi", tools=[search, *TOOLS])
+        assert raw.headers["x-toolspeak-notice"] == "hosted tools left out: web_search"
+        assert raw.parse().output_text
+
+    @both
+    def test_fields_without_effect_need_no_notice(self, client: openai.OpenAI, streamed: bool):
+        raw = client.responses.with_raw_response.create(
+            model="scripted", input="Hi", reasoning={"effort": "low"}, text={"verbosity": "low"}, truncation="auto",
+            prompt_cache_key="k", service_tier="auto", stream=streamed,
+        )  # fmt: skip
+        assert "x-toolspeak-notice" not in raw.headers
+
     def test_what_is_refused_in_words(self, client: openai.OpenAI):
         with pytest.raises(openai.BadRequestError, match="nothing is kept here between requests") as refused:
             client.responses.create(model="scripted", input="Hi", previous_response_id="resp_1")

@@ -82,8 +82,6 @@ def request_body(
 def _text_options(request: ChatRequest, rules: SchemaRules, quirks: Quirks, extra: dict[str, Any]) -> dict[str, Any]:
     """Return the field `text`, and take out of `extra` what belongs into it."""
     text = dict(as_object(extra.pop("text", None)))
-    if given := as_object(extra.pop("response_format", None)):  # as a client of the chat API has asked for it
-        text["format"] = {"type": given.get("type"), **as_object(given.get("json_schema"))}
     if request.json_schema is not None and quirks.response_format:
         schema, strict = fit_schema(request.json_schema, rules)
         text["format"] = {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict}

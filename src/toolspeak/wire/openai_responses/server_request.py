@@ -8,6 +8,7 @@ from typing import Any
 from toolspeak.definitions import CUSTOM_PARAMETER
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.spec import ToolSpec
+from toolspeak.wire.answer_format import AnswerFormat, read_answer_format
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace
 from toolspeak.wire.fields import (
     MAX_QUOTED_CHARS,
@@ -46,7 +47,6 @@ def read_request(body: Any) -> ChatRequest:
             "background", "nothing runs here without a client that waits; leave the field out", "unsupported_value"
         )
     fields.flag("store", False)
-    _check_answer_format(fields)
     reader = _ToolReader()
     reader.read(fields)
     choice = _read_choice(fields, reader)
@@ -64,6 +64,7 @@ def read_request(body: Any) -> ChatRequest:
         temperature=fields.number("temperature", maximum=2),
         top_p=fields.number("top_p", maximum=1),
         include_usage=True,
+        answer_format=_read_answer_format(fields),
         extra={**extra, "tools": reader.vendor_tools} if reader.vendor_tools else extra or None,
     )
 
@@ -74,17 +75,9 @@ def _read_includes(fields: Fields) -> dict[str, Any]:
     return {"include": others} if others else {}
 
 
-def _check_answer_format(fields: Fields) -> None:
-    """Raise `UsageError` if the form of the answer is none of this API. It stays in `extra`, as part of `text`."""
+def _read_answer_format(fields: Fields) -> AnswerFormat | None:
     text = fields.optional_object("text")
-    form = text.optional_object("format") if text is not None else None
-    match form.text("type") if form else "text":
-        case "text" | "json_object":
-            pass
-        case "json_schema" if form:
-            form.object("schema")
-        case other:
-            raise fields.error("text.format.type", f"{other!r} is none of text, json_object, json_schema")
+    return read_answer_format(text.optional_object("format")) if text is not None else None
 
 
 # Tools
