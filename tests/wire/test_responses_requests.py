@@ -298,7 +298,7 @@ def test_tools_of_all_sorts():
     now, patch, calc, send, inner = request.tools
     assert (now, patch) == (NOW, PATCH)
     assert (calc.raw, calc.parameters["properties"]["input"]["x-grammar"]) == ("input", GRAMMAR)
-    assert GRAMMAR["definition"] in calc.parameters["properties"]["input"]["description"]
+    assert calc.description == 'Changes files.\n\nThe text must match this lark grammar:\n\nstart: "a"+'
     assert (send.name, send.parameters, inner.name, inner.raw) == (
         "mail__send",
         WEATHER.parameters,

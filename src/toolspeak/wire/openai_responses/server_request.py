@@ -19,7 +19,12 @@ from toolspeak.wire.fields import (
     read_tool,
 )
 from toolspeak.wire.openai_responses.input_reader import read_messages
-from toolspeak.wire.openai_responses.names import ENCRYPTED_REASONING, GRAMMAR_KEYWORD, join_namespace
+from toolspeak.wire.openai_responses.names import (
+    ENCRYPTED_REASONING,
+    GRAMMAR_KEYWORD,
+    describe_grammar,
+    join_namespace,
+)
 
 _KNOWN_FIELDS = frozenset(
     "model input instructions tools tool_choice parallel_tool_calls stream stream_options max_output_tokens "
@@ -153,14 +158,15 @@ def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
     if not name:
         raise tool.error("name", "is empty")
     schema: dict[str, Any] = {"type": "string"}
+    description = tool.optional_text("description")
     form = tool.optional_object("format")
     if form is not None and form.text("type") == "grammar":
         grammar = {"syntax": form.text("syntax"), "definition": form.text("definition")}
-        schema["description"] = f"A text that matches this {grammar['syntax']} grammar:\n{grammar['definition']}"
         schema[GRAMMAR_KEYWORD] = grammar
+        description += describe_grammar(grammar)
     return ToolSpec(
         name=join_namespace(namespace, name),
-        description=tool.optional_text("description"),
+        description=description,
         parameters={"type": "object", "properties": {CUSTOM_PARAMETER: schema}, "required": [CUSTOM_PARAMETER]},
         raw=CUSTOM_PARAMETER,
     )
