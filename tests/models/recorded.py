@@ -44,6 +44,20 @@ def ends(reason: str) -> tuple[dict[str, Any], ...]:
     }
 
 
+def item(kind: str, index: int, **fields: Any) -> dict[str, Any]:
+    return {"type": f"response.output_item.{kind}", "output_index": index, "item": fields}
+
+
+def grows(index: int, sort: str, text: str) -> dict[str, Any]:
+    return {"type": f"response.{sort}.delta", "output_index": index, "delta": text}
+
+
+COMPLETED = {
+    "type": "response.completed",
+    "response": {"status": "completed", "output": [], "usage": {"input_tokens": 5, "output_tokens": 7}},
+}
+NOTE = {"type": "function_call", "call_id": "c0", "name": "note"}
+LOOK = {"type": "function_call", "call_id": "c1", "name": "look"}
 BEGINS = {"type": "message_start", "message": {"usage": {"input_tokens": 5}}}
 TOOK = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 7}}
 
@@ -114,6 +128,36 @@ RECORDED: dict[Api, dict[str, bytes]] = {
             *ends("tool_use"),
         ),
     },
+    "openai-responses": {
+        "text": events(
+            {"type": "response.created", "response": {"status": "in_progress"}},
+            item("added", 0, type="message", id="m", content=[]),
+            grows(0, "output_text", "Grüße aus "),
+            grows(0, "output_text", "Köln 👋🏽"),
+            COMPLETED,
+        ),
+        "calls": events(
+            item("added", 0, type="message", id="m", content=[]),
+            grows(0, "output_text", "Ich sehe nach."),
+            item("added", 1, **NOTE, arguments=""),
+            grows(1, "function_call_arguments", '{"text":"Kö'),
+            item("added", 2, **LOOK, arguments=""),
+            grows(2, "function_call_arguments", '{"city":"Wien"}'),
+            grows(1, "function_call_arguments", 'ln"}'),
+            item("done", 2, **LOOK, arguments='{"city":"Wien"}'),
+            item("done", 1, **NOTE, arguments='{"text":"Köln"}'),
+            COMPLETED,
+        ),
+        "thinking": events(
+            item("added", 0, type="reasoning", id="r", summary=[]),
+            grows(0, "reasoning_summary_text", "Mal "),
+            grows(0, "reasoning_summary_text", "sehen …"),
+            item("done", 0, type="reasoning", id="r", summary=[], encrypted_content="c2ln"),
+            item("added", 1, **NOTE, arguments=""),
+            grows(1, "function_call_arguments", '{"text":"x"}'),
+            COMPLETED,
+        ),
+    },
 }
 
 STREAMS = [(api, name) for api, by_name in RECORDED.items() for name in by_name]
@@ -148,6 +192,14 @@ def told(api: Api, data: bytes) -> Told:
             continue
         fields = (event.get("choices") or [{}])[0] if api == "openai" else event
         change = fields.get("delta", {})
+        if api == "openai-responses":
+            ended = ended or event["type"] == COMPLETED["type"]
+            if event.get("item", {}).get("type") == "function_call":
+                arguments.setdefault(event["output_index"], "")
+            if "arguments" in event["type"]:
+                arguments[event["output_index"]] += change
+                continue
+            change = {"thinking" if "reasoning" in event["type"] else "text": change} if change else {}
         text += change.get("content") or change.get("text") or ""
         thinking += change.get("reasoning_content") or change.get("thinking") or ""
         for call in change.get("tool_calls", ()):
@@ -163,5 +215,8 @@ def told(api: Api, data: bytes) -> Told:
 DONE = {
     "openai": events(delta(content="Fertig."), delta("stop"), "[DONE]"),
     "anthropic": events(BEGINS, block(0, type="text", text="Fertig."), stop(0), *ends("end_turn")),
+    "openai-responses": events(
+        item("done", 0, type="message", content=[{"type": "output_text", "text": "Fertig."}]), COMPLETED
+    ),
 }
 """The answer after the calls."""

@@ -279,7 +279,7 @@ def plays(script: Sequence[ScriptedReply], dialect: str = "native", chunk: int |
     async def act(post: Post, connection: Connection) -> None:
         wire = WIRES[post.api]
         asked = wire.read_request(post.body)
-        encoder = wire.Encoder(asked.model, id="answer_1", created=1, include_usage=asked.include_usage)
+        encoder = wire.Encoder(asked.model, id="answer_1", created=1, include_usage=asked.include_usage, request=asked)
         request = Request(shown=Shown(messages=asked.messages), dialect=dialect, stream=asked.stream)
         if asked.stream:
             connection.head(kind="text/event-stream")

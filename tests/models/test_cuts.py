@@ -22,8 +22,12 @@ AT_ONCE = 40
 """Runs at the same time."""
 
 
+def conversation(post: Post) -> list[dict[str, Any]]:
+    return post.body["input" if post.api == "openai-responses" else "messages"]
+
+
 def prompt(post: Post) -> str:
-    content = post.body["messages"][0]["content"]
+    content = conversation(post)[0]["content"]
     return content if isinstance(content, str) else content[0]["text"]
 
 
@@ -31,7 +35,7 @@ def by_prompt(api: Api, act_for: Callable[[int], Act]) -> Act:
     """What is played depends on the number that is asked with; the turn after the calls is always whole."""
 
     async def act(post: Post, connection: Connection) -> None:
-        last = post.body["messages"][-1]["role"] == "user" and len(post.body["messages"]) == 1
+        last = len(conversation(post)) == 1
         chosen = act_for(int(prompt(post))) if last else streams(DONE[api])
         await chosen(post, connection)
 

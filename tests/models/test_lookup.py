@@ -101,14 +101,14 @@ def test_every_server_is_found_by_its_name():
 
 WRONG = {
     "": "names no endpoint",
-    "gpt-5.1": "'gpt-5.1' names no endpoint that is known; write openai:NAME, anthropic:NAME",
+    "gpt-5.1": "'gpt-5.1' names no endpoint that is known; write openai:NAME, openai-responses:NAME, anthropic:NAME",
     "openai": "'openai' names an endpoint and no model; write openai:NAME",
     "openai:": "names an endpoint and no model",
     "opnai:gpt-5.1": "did you mean openai:gpt-5.1?",
     "OpenAI:gpt-5.1": "did you mean openai:gpt-5.1?",
     "lm-studio:x": "did you mean lmstudio:x?",
     "llama.cpp:x": "did you mean llamacpp:x?",
-    "qqq:x": "there are openai, anthropic, openrouter, ",
+    "qqq:x": "there are openai, openai-responses, anthropic, openrouter, ",
     "nope:x": "vllm; write openai:NAME for example",
     "ftp://x/v1#m": "names no endpoint",
     "http://#m": "is not an address; write https://HOST/v1",
@@ -291,7 +291,7 @@ def test_profiles_are_whole():
     assert all(family.dialect in DIALECTS for family in DIALECTS_BY_NAME)
     assert all(re.compile(family.pattern) for family in DIALECTS_BY_NAME)
     for where, server in SERVERS.items():
-        assert re.fullmatch(r"[a-z]+", where)
+        assert re.fullmatch(r"[a-z-]+", where)
         assert server.base_url.startswith("https://" if server.reliable_tool_calls else "http://127.0.0.1:")
         assert server.key_variable or where == "ollama"
         assert server.url_variable or server.reliable_tool_calls

@@ -41,6 +41,7 @@ from toolspeak.messages import (
 )
 from toolspeak.spec import ToolSpec
 from toolspeak.wire import openai_responses as wire
+from toolspeak.wire.answer_format import AnswerFormat
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace
 from toolspeak.wire.openai_responses.client_request import encode_choice
 from toolspeak.wire.quirks import Quirks
@@ -297,7 +298,7 @@ def test_tools_of_all_sorts():
     now, patch, calc, send, inner = request.tools
     assert (now, patch) == (NOW, PATCH)
     assert (calc.raw, calc.parameters["properties"]["input"]["x-grammar"]) == ("input", GRAMMAR)
-    assert GRAMMAR["definition"] in calc.parameters["properties"]["input"]["description"]
+    assert calc.description == 'Changes files.\n\nThe text must match this lark grammar:\n\nstart: "a"+'
     assert (send.name, send.parameters, inner.name, inner.raw) == (
         "mail__send",
         WEATHER.parameters,
@@ -348,10 +349,9 @@ def test_the_form_of_the_answer_stays_in_the_field_of_the_api():
     text = {"format": {"type": "json_schema", "name": "a", "schema": SCHEMA, "strict": True}, "verbosity": "low"}
     request = read(text=text)
     assert request.extra == {"text": text}
+    assert request.answer_format == AnswerFormat(schema=SCHEMA, is_strict=True, path="text.format.schema")
     assert wire.request_body(request)["text"] == text
-    chat = {"type": "json_schema", "json_schema": {"name": "a", "schema": SCHEMA, "strict": True}}
-    asked = ChatRequest(model="m", messages=(user("Hi"),), extra={"response_format": chat})
-    assert wire.request_body(asked)["text"] == {"format": text["format"]}
+    assert read(text={"format": {"type": "text"}, "verbosity": "low"}).answer_format is None
 
 
 def test_no_result_without_its_content():

@@ -29,7 +29,7 @@ IGNORABLE_FIELDS = frozenset(
     "user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention "
     "reasoning_effort verbosity moderation thinking cache_control inference_geo user_profile_id workspace_id "
     "diagnostics speed betas context_management output_config reasoning include truncation max_tool_calls "
-    "client_metadata".split()
+    "client_metadata text".split()
 )
 """Fields about the client's account, its caches, and the effort: an answer is right without them."""
 
@@ -109,9 +109,6 @@ class Passthrough:
             given = _remove_format(given)
         if self._same_api:
             return given
-        if form := as_object(as_object(given.pop("text", None)).get("format")):  # as the chat API names it
-            inner = {key: value for key, value in form.items() if key != "type"}
-            given["response_format"] = {"type": form.get("type"), **({"json_schema": inner} if inner else {})}
         forwarded: dict[str, Any] = {}
         for name, value in given.items():
             if name in self._sampling_fields:

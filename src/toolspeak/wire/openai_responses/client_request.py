@@ -22,6 +22,7 @@ from toolspeak.wire.openai_responses.names import (
     FUNCTION_CALL,
     GRAMMAR_KEYWORD,
     VENDOR,
+    describe_grammar,
     is_custom,
     raw_schema,
     split_namespace,
@@ -82,8 +83,6 @@ def request_body(
 def _text_options(request: ChatRequest, rules: SchemaRules, quirks: Quirks, extra: dict[str, Any]) -> dict[str, Any]:
     """Return the field `text`, and take out of `extra` what belongs into it."""
     text = dict(as_object(extra.pop("text", None)))
-    if given := as_object(extra.pop("response_format", None)):  # as a client of the chat API has asked for it
-        text["format"] = {"type": given.get("type"), **as_object(given.get("json_schema"))}
     if request.json_schema is not None and quirks.response_format:
         schema, strict = fit_schema(request.json_schema, rules)
         text["format"] = {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict}
@@ -134,8 +133,11 @@ def group_definitions(
 def _definition(spec: ToolSpec, rules: SchemaRules, quirks: Quirks) -> dict[str, Any]:
     if is_custom(spec) and quirks.custom_tools:
         grammar = as_object(raw_schema(spec).get(GRAMMAR_KEYWORD))
-        form = {"type": "grammar", **grammar} if grammar else {"type": "text"}
-        return {"type": "custom", "name": spec.name, "description": spec.description, "format": form}
+        custom = {"type": "custom", "name": spec.name}
+        if not grammar:
+            return {**custom, "description": spec.description, "format": {"type": "text"}}
+        description = spec.description.removesuffix(describe_grammar(grammar))
+        return {**custom, "description": description, "format": {"type": "grammar", **grammar}}
     parameters, strict = fit_schema(spec.parameters, rules)
     function = {"type": "function", "name": spec.name, "description": spec.description}
     return {**function, "parameters": parameters, "strict": strict}  # left out, it would be true

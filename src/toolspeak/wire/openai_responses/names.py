@@ -40,6 +40,11 @@ def raw_schema(spec: ToolSpec) -> dict[str, Any]:
     return cast("Mapping[str, dict[str, Any]]", spec.parameters["properties"])[spec.raw or CUSTOM_PARAMETER]
 
 
+def describe_grammar(grammar: Mapping[str, Any]) -> str:
+    """Return what a model is told of the grammar of a raw text, as the end of the description of its tool."""
+    return f"\n\nThe text must match this {grammar['syntax']} grammar:\n\n{grammar['definition']}"
+
+
 def join_namespace(namespace: str, name: str) -> str:
     """Return the name of a tool in a namespace, as models are shown it. Without a namespace it is the name itself.
 

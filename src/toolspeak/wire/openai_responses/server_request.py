@@ -8,6 +8,7 @@ from typing import Any
 from toolspeak.definitions import CUSTOM_PARAMETER
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.spec import ToolSpec
+from toolspeak.wire.answer_format import AnswerFormat, read_answer_format
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace
 from toolspeak.wire.fields import (
     MAX_QUOTED_CHARS,
@@ -18,7 +19,12 @@ from toolspeak.wire.fields import (
     read_tool,
 )
 from toolspeak.wire.openai_responses.input_reader import read_messages
-from toolspeak.wire.openai_responses.names import ENCRYPTED_REASONING, GRAMMAR_KEYWORD, join_namespace
+from toolspeak.wire.openai_responses.names import (
+    ENCRYPTED_REASONING,
+    GRAMMAR_KEYWORD,
+    describe_grammar,
+    join_namespace,
+)
 
 _KNOWN_FIELDS = frozenset(
     "model input instructions tools tool_choice parallel_tool_calls stream stream_options max_output_tokens "
@@ -46,7 +52,6 @@ def read_request(body: Any) -> ChatRequest:
             "background", "nothing runs here without a client that waits; leave the field out", "unsupported_value"
         )
     fields.flag("store", False)
-    _check_answer_format(fields)
     reader = _ToolReader()
     reader.read(fields)
     choice = _read_choice(fields, reader)
@@ -64,6 +69,7 @@ def read_request(body: Any) -> ChatRequest:
         temperature=fields.number("temperature", maximum=2),
         top_p=fields.number("top_p", maximum=1),
         include_usage=True,
+        answer_format=_read_answer_format(fields),
         extra={**extra, "tools": reader.vendor_tools} if reader.vendor_tools else extra or None,
     )
 
@@ -74,17 +80,9 @@ def _read_includes(fields: Fields) -> dict[str, Any]:
     return {"include": others} if others else {}
 
 
-def _check_answer_format(fields: Fields) -> None:
-    """Raise `UsageError` if the form of the answer is none of this API. It stays in `extra`, as part of `text`."""
+def _read_answer_format(fields: Fields) -> AnswerFormat | None:
     text = fields.optional_object("text")
-    form = text.optional_object("format") if text is not None else None
-    match form.text("type") if form else "text":
-        case "text" | "json_object":
-            pass
-        case "json_schema" if form:
-            form.object("schema")
-        case other:
-            raise fields.error("text.format.type", f"{other!r} is none of text, json_object, json_schema")
+    return read_answer_format(text.optional_object("format")) if text is not None else None
 
 
 # Tools
@@ -160,14 +158,15 @@ def _read_custom_tool(tool: Fields, namespace: str) -> ToolSpec:
     if not name:
         raise tool.error("name", "is empty")
     schema: dict[str, Any] = {"type": "string"}
+    description = tool.optional_text("description")
     form = tool.optional_object("format")
     if form is not None and form.text("type") == "grammar":
         grammar = {"syntax": form.text("syntax"), "definition": form.text("definition")}
-        schema["description"] = f"A text that matches this {grammar['syntax']} grammar:\n{grammar['definition']}"
         schema[GRAMMAR_KEYWORD] = grammar
+        description += describe_grammar(grammar)
     return ToolSpec(
         name=join_namespace(namespace, name),
-        description=tool.optional_text("description"),
+        description=description,
         parameters={"type": "object", "properties": {CUSTOM_PARAMETER: schema}, "required": [CUSTOM_PARAMETER]},
         raw=CUSTOM_PARAMETER,
     )
