@@ -26,8 +26,8 @@ VOLATILE_FIELDS = frozenset(
 
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE)
 
-API_ID = re.compile(r"\b(?:call|toolu|msg|resp|chatcmpl|req|fc|rs)[_-][A-Za-z0-9_-]{8,}")
-"""The ids of APIs, where they stand in a text."""
+API_ID = re.compile(r"\b(?:call|toolu|msg|resp|chatcmpl|req|fc|rs)[_-](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}(?:_\d+)?\b")
+"""The ids of APIs, where they stand in a text. Without a digit it would be the name of something."""
 
 TIME_OF_DAY = r"(?:[T ,]{1,2}(?:at )?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?(?:[AaPp][Mm]|Z|UTC|[+-]\d{2}:?\d{2}))*)?"
 
@@ -79,7 +79,7 @@ class _Canonicalizer:
             return {name: self.convert(each, name) for name, each in pairs if name != "cache_control"}
         if isinstance(value, list):
             return [self.convert(each) for each in cast("list[Any]", value)]
-        if isinstance(value, str):
+        if isinstance(value, str) and key != "name":
             return self._number(value) if key in ID_KEYS else self._convert_text(value)
         return value
 
