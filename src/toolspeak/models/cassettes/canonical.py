@@ -10,7 +10,8 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, cast
 
@@ -69,7 +70,8 @@ class _Canonicalizer:
 
     def __init__(self, at: datetime) -> None:
         self._numbers: dict[str, int] = {}
-        self._today = _date_pattern(at)
+        self._today = _date_pattern(at.date())
+        self._years = {str((at + timedelta(days=offset)).year) for offset in (-1, 0, 1)}
 
     def convert(self, value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
@@ -91,8 +93,9 @@ class _Canonicalizer:
         return self._convert_text(value) if isinstance(value, str) else value
 
     def _convert_text(self, text: str) -> str:
-        text = self._today.sub("<today>", text)
-        for pattern in (UUID, API_ID):
+        if any(year in text for year in self._years):  # most texts have no date, and the pattern is slow
+            text = self._today.sub("<today>", text)
+        for pattern in (UUID, API_ID) if "-" in text or "_" in text else ():
             text = pattern.sub(lambda found: self._number(found[0]), text)
         return text
 
@@ -100,9 +103,10 @@ class _Canonicalizer:
         return f"<id {self._numbers.setdefault(identifier, len(self._numbers) + 1)}>"
 
 
-def _date_pattern(at: datetime) -> re.Pattern[str]:
+@lru_cache(maxsize=64)
+def _date_pattern(today: date) -> re.Pattern[str]:
     """Return the pattern of today's date; a day more or less, since the date may be that of another time zone."""
-    days = [at + timedelta(days=offset) for offset in (-1, 0, 1)]
+    days = [today + timedelta(days=offset) for offset in (-1, 0, 1)]
     written = {day.strftime(form) for day in days for form in DATE_FORMATS}
     written |= {re.sub(r"\b0(\d\b)", r"\1", text) for text in written if not text[:4].isdigit()}
     dates = "|".join(re.escape(text) for text in sorted(written, key=len, reverse=True))
