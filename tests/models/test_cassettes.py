@@ -4,6 +4,8 @@ import asyncio
 import json
 import re
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.run.playing import SPOKEN, essence, play
+from tests.run.playing import SPOKEN, essence, play, until
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
 from toolspeak.attachments import image
 from toolspeak.codec import IncompleteLineWarning, dump_facts
@@ -24,9 +26,10 @@ from toolspeak.events import Fact, RunStarted
 from toolspeak.messages import user
 from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Request, resolve_model
 from toolspeak.models.cassettes import Exchange, TapePlayer, TapeWriter, load_tape, record_model, replay_model
+from toolspeak.models.cassettes.redaction import Redactor
 from toolspeak.models.embedded import make_endpoint
 from toolspeak.run import Agent
-from toolspeak.testing import FakeClock, ScriptedModel, cassette, says
+from toolspeak.testing import FakeClock, ScriptedModel, calls, cassette, says
 
 from .asking import IMPATIENT, KEY, QUICK, Plain, at, heard, question, within
 from .recorded import RECORDED, STREAMS, delta, events
@@ -212,6 +215,51 @@ def test_a_planted_key_is_in_no_file(
         assert said == text.replace(key, "<key>")
 
 
+@pytest.mark.parametrize("manner", ["streamed", "plain"])
+@pytest.mark.parametrize("api", APIS)
+def test_a_key_that_a_model_spells_out_is_in_no_file(server: Server, tmp_path: Path, api: Api, manner: str):
+    file, key = tmp_path / "run.jsonl", "sk-spelled-out-0815"
+    spelled = [calls(("search", {"query": f"is {key} a key?"}), text=f"I see {key}."), says(f"It is {key}.")]
+    server.plays(plays(spelled, chunk=1))
+
+    def run(model: Any) -> Any:
+        made = cassette(model, file)
+        return Agent(made if manner == "streamed" else Plain(made), TOOLS).run(f"Which is it, {key}?")
+
+    recorded = run(at(server, api, key=key))
+    assert key in recorded.text
+    written = file.read_text()
+    assert key not in written
+    assert (
+        "".join(re.findall(r'"(?:content|text|delta|partial_json|arguments)\\": ?\\"(.)\\"', written)).count("0815")
+        == 0
+    )
+    replayed = run(gone(at(server, api, key=key)))
+    assert replayed.text == "It is <key>."
+    assert [each.arguments for each in replayed.calls] == [{"query": "is <key> a key?"}]
+
+
+@given(data=st.data())
+def test_a_key_is_removed_wherever_chunks_are_cut(data: Any):
+    key = data.draw(st.text('ab/"é', min_size=6, max_size=9))
+    texts = data.draw(st.lists(st.text("xy é", max_size=5), min_size=2, max_size=4))
+    said = key.join(texts)
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=len(said), max_size=len(said)))
+    parts, place = [], 0
+    for size in sizes:
+        parts += [said[place : place + size]] if place < len(said) else []
+        place += size
+    body = events(*(delta(content=part) for part in parts), delta("stop"), "[DONE]")
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(body) - 1), max_size=20)))
+    chunks = [(0.0, body[start:end]) for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+    cleaned = b"".join(chunk for _, chunk in Redactor({key}).redact_chunks(chunks))
+    lines = [json.loads(line[6:]) for line in cleaned.decode().split("\n") if line.startswith("data: {")]
+    left = "".join(line["choices"][0]["delta"].get("content", "") for line in lines)
+    assert left == said.replace(key, "<key>")
+    kept = b"".join(chunk for _, chunk in Redactor({"other-key"}).redact_chunks(chunks))
+    assert kept == body
+
+
 def test_texts_without_a_key_stay_as_they_are(server: Server, tmp_path: Path):
     said = events(delta(content="Grüße, sk-"), delta(content="canary"), delta("stop"), "[DONE]")
     server.plays(streams(said))
@@ -301,6 +349,16 @@ def test_ids_are_compared_by_their_places(tmp_path: Path):
     assert take(tape(tmp_path, conversation("c", f"order {one}")), conversation("c", f"order {other}"))
 
 
+def test_names_are_no_ids(tmp_path: Path):
+    def named(name: str) -> Any:
+        return [{"role": "assistant", "tool_calls": [{"function": {"name": name}}], "content": f"I use {name}."}]
+
+    for one, other in (("call_customer_support", "call_customer_service"), ("msg_send_v2_all1", "msg_send_v2_all2")):
+        assert take(tape(tmp_path, named(one)), named(one))
+        with pytest.raises(ReplayMiss, match=other):
+            take(tape(tmp_path, named(one)), named(other))
+
+
 def test_ids_in_arguments_are_a_part_of_the_question(tmp_path: Path):
     def called(order: str) -> Any:
         return [{"role": "assistant", "content": [{"type": "tool_use", "id": "x", "input": {"id": order}}]}]
@@ -362,6 +420,24 @@ def test_a_cut_last_line_is_told(server: Server, tmp_path: Path):
     assert ask(model, "One") == "To One"
     with pytest.raises(ReplayMiss):
         ask(model, "Two")
+
+
+def test_a_process_that_dies_leaves_whole_lines(server: Server, tmp_path: Path):
+    server.plays(streams(SAID), streams(events(delta(content="Hm.")), ending="silence"))
+    file = tmp_path / "run.jsonl"
+    program = (
+        "import sys; from toolspeak import Agent, connect; from toolspeak.testing import cassette\n"
+        "model = cassette(connect('m', at=sys.argv[1], dialect='native'), sys.argv[2])\n"
+        "print(Agent(model).run('One').text, flush=True)\n"
+        "for event in Agent(model).stream('Two'): print(event.kind, flush=True)\n"
+    )
+    command = [sys.executable, "-c", program, f"{server.url}/v1", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "Hello.\n"
+        until(lambda: len(server.posts) == 2)
+        process.kill()
+    assert [type(entry).__name__ for entry in load_tape(file)] == ["RecordedModel", "Exchange"]
 
 
 def test_a_changed_line_is_named(tmp_path: Path):

@@ -10,7 +10,8 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, cast
 
@@ -26,8 +27,8 @@ VOLATILE_FIELDS = frozenset(
 
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE)
 
-API_ID = re.compile(r"\b(?:call|toolu|msg|resp|chatcmpl|req|fc|rs)[_-][A-Za-z0-9_-]{8,}")
-"""The ids of APIs, where they stand in a text."""
+API_ID = re.compile(r"\b(?:call|toolu|msg|resp|chatcmpl|req|fc|rs)[_-](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}(?:_\d+)?\b")
+"""The ids of APIs, where they stand in a text. Without a digit it would be the name of something."""
 
 TIME_OF_DAY = r"(?:[T ,]{1,2}(?:at )?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?(?:[AaPp][Mm]|Z|UTC|[+-]\d{2}:?\d{2}))*)?"
 
@@ -69,7 +70,8 @@ class _Canonicalizer:
 
     def __init__(self, at: datetime) -> None:
         self._numbers: dict[str, int] = {}
-        self._today = _date_pattern(at)
+        self._today = _date_pattern(at.date())
+        self._years = {str((at + timedelta(days=offset)).year) for offset in (-1, 0, 1)}
 
     def convert(self, value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
@@ -79,7 +81,7 @@ class _Canonicalizer:
             return {name: self.convert(each, name) for name, each in pairs if name != "cache_control"}
         if isinstance(value, list):
             return [self.convert(each) for each in cast("list[Any]", value)]
-        if isinstance(value, str):
+        if isinstance(value, str) and key != "name":
             return self._number(value) if key in ID_KEYS else self._convert_text(value)
         return value
 
@@ -91,8 +93,9 @@ class _Canonicalizer:
         return self._convert_text(value) if isinstance(value, str) else value
 
     def _convert_text(self, text: str) -> str:
-        text = self._today.sub("<today>", text)
-        for pattern in (UUID, API_ID):
+        if any(year in text for year in self._years):  # most texts have no date, and the pattern is slow
+            text = self._today.sub("<today>", text)
+        for pattern in (UUID, API_ID) if "-" in text or "_" in text else ():
             text = pattern.sub(lambda found: self._number(found[0]), text)
         return text
 
@@ -100,9 +103,10 @@ class _Canonicalizer:
         return f"<id {self._numbers.setdefault(identifier, len(self._numbers) + 1)}>"
 
 
-def _date_pattern(at: datetime) -> re.Pattern[str]:
+@lru_cache(maxsize=64)
+def _date_pattern(today: date) -> re.Pattern[str]:
     """Return the pattern of today's date; a day more or less, since the date may be that of another time zone."""
-    days = [at + timedelta(days=offset) for offset in (-1, 0, 1)]
+    days = [today + timedelta(days=offset) for offset in (-1, 0, 1)]
     written = {day.strftime(form) for day in days for form in DATE_FORMATS}
     written |= {re.sub(r"\b0(\d\b)", r"\1", text) for text in written if not text[:4].isdigit()}
     dates = "|".join(re.escape(text) for text in sorted(written, key=len, reverse=True))

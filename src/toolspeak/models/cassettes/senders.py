@@ -8,6 +8,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from toolspeak import errors
+from toolspeak.errors import EndpointDown, ModelError
 from toolspeak.models.cassettes.exchange import Exchange, RecordedFailure
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
 from toolspeak.models.cassettes.tape import EntryWriter, TapePlayer
@@ -17,6 +18,11 @@ from toolspeak.models.transport import CONNECTION_ERRORS, RequestFailed, send_re
 
 KEPT_HEADERS = ("content-type", "retry-after", "location")
 """The headers of a response that have an effect. Others may hold ids, cookies and the like."""
+
+FAILURES: Mapping[str, type[ModelError]] = {
+    name: each for name, each in vars(errors).items() if isinstance(each, type) and issubclass(each, ModelError)
+}
+"""The errors that a request without a response may have, by the names under which they are recorded."""
 
 
 class RecordingSender:
@@ -151,9 +157,8 @@ class ReplayingSender:
         start = asyncio.get_running_loop().time()
         exchange = self._player.take(path, redactor.redact_body(json.loads(body)))
         if (failure := exchange.failure) is not None:
-            error_class: type[errors.ModelError] = getattr(errors, failure.error, errors.EndpointDown)
-            error = error_class(f"{endpoint.label} {failure.problem}")
-            raise RequestFailed(error, can_retry=failure.can_retry)
+            error_class = FAILURES.get(failure.error, EndpointDown)
+            raise RequestFailed(error_class(f"{endpoint.label} {failure.problem}"), can_retry=failure.can_retry)
         if self._realtime:
             await asyncio.sleep(exchange.head_seconds)
         return _ReplayedResponse(exchange, start if self._realtime else None)

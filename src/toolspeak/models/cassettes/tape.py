@@ -143,6 +143,9 @@ class TapePlayer:
         self.models = {entry.name: entry for entry in known if isinstance(entry, RecordedModel)}
         self._exchanges = sorted((entry for entry in known if isinstance(entry, Exchange)), key=lambda each: each.at)
         self._requests = [canonicalize(each.path, each.body, each.at) for each in self._exchanges]
+        self._numbers: dict[str, list[int]] = {}
+        for number, request in enumerate(self._requests):
+            self._numbers.setdefault(request, []).append(number)
         self._use_counts = [0] * len(self._exchanges)
         self._source = source
         self._repeats = repeats
@@ -157,7 +160,7 @@ class TapePlayer:
         """
         sought = canonicalize(path, body, at or datetime.now(UTC).astimezone())
         with self._lock:
-            equal = [number for number, request in enumerate(self._requests) if request == sought]
+            equal = self._numbers.get(sought, [])
             unused = [number for number in equal if self._repeats or not self._use_counts[number]]
             if unused:
                 # What is not compared may still tell two recordings apart: those of two days, for example.
