@@ -85,7 +85,10 @@ def test_it_serves_what_is_configured_until_ctrl_c(home: Path):
             said = client.chat.completions.create(model="there", **asks).choices[0].message
             assert [call.function.name for call in said.tool_calls or ()] == [name for name, _ in MADE]
         process.send_signal(signal.SIGINT)
-        out, log = process.communicate(timeout=20)
+        process.wait(timeout=20)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out, log = process.stdout.read(), process.stderr.read()
     assert (process.returncode, out) == (0, client_lines(url, "there"))
     assert re.search(r"req_\w+ POST /v1/chat/completions 200 \d+ ms\n", log)
     assert "Traceback" not in log
