@@ -112,10 +112,10 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
         except UsageError:  # the weights of the embedded model are missing, which matters only if it was chosen
             if not found or settings.origin("model") != "default":
                 raise
-    names = _shorten_names(list(found))
+    short_names = _shorten_names(list(found))
     return [
         ServedModel(
-            name=names[name],
+            name=short_names[name],
             model=model,
             dialect=dialect(_choose_dialect(options, name, model, settings)),
             max_repairs=options.mends,
