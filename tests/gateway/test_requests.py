@@ -31,7 +31,8 @@ PAGE = "https://chat.example"
 
 def posted(body: dict[str, Any], path: str = "/v1/chat/completions", **options: Any) -> tuple[Reply, ScriptedModel]:
     model = ScriptedModel([says("Hello.")])
-    return ask(app([served(model, TYPESCRIPT)], **options), {**BODY, **body}, path=path), model
+    given: dict[str, Any] = {"model": "any", "input": "Hi"} if path == "/v1/responses" else BODY
+    return ask(app([served(model, TYPESCRIPT)], **options), {**given, **body}, path=path), model
 
 
 # Threads
@@ -69,7 +70,7 @@ def test_a_thread_is_refused_so_that_clients_go_on_without():
 # Tools of vendors, and fields
 
 
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
 def test_hosted_tools_are_left_out_and_named(path: str, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO, "toolspeak.gateway")
     reply, model = posted({"tools": [SEARCH]}, path)

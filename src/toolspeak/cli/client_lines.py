@@ -5,6 +5,7 @@ A key is never printed: the lines name the environment variable that holds it.
 
 import json
 import shlex
+from typing import Any
 
 from toolspeak._frozen import frozen
 from toolspeak.models.lookup import CLIENT_HOSTS
@@ -76,7 +77,7 @@ def _codex(address: ServedAddress) -> str:
 
 def _opencode(address: ServedAddress) -> str:
     key = f"{{env:{address.key_env}}}" if address.key_env else NO_KEY
-    provider = {
+    provider: dict[str, Any] = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"{address.root}/v1", "apiKey": key},
         "models": {address.model: {}},
