@@ -139,14 +139,18 @@ def test_the_time_to_wait_is_passed_on(behind: Upstream):
     assert (reply.status, reply.headers["retry-after"]) == (429, "8")
 
 
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
 def test_an_error_within_a_stream_keeps_its_type(behind: Upstream, path: str):
     start = b'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {"choices":[{"delta":{"content":"Once"}}]}\n\n'
     error = {"error": {"type": "exceed_context_size_error", "message": TOO_LONG}}
     behind.plays = sends(start, b"data: " + json.dumps(error).encode() + b"\n\n")
-    reply = ask(app([served(behind.model(ONCE), TYPESCRIPT)]), {**BODY, "stream": True}, path=path)
+    body = {"model": "any", "input": "Hi"} if path == "/v1/responses" else BODY
+    reply = ask(app([served(behind.model(ONCE), TYPESCRIPT)]), {**body, "stream": True}, path=path)
     last = reply.chunks[-1]
     assert reply.status == 200
+    if path == "/v1/responses":
+        assert (last["type"], last["response"]["error"]["code"]) == ("response.failed", "context_length_exceeded")
+        return
     assert TOO_LONG in last["error"]["message"]
     if path == "/v1/messages":
         assert (last["type"], last["error"]["type"]) == ("error", "invalid_request_error")

@@ -1,5 +1,6 @@
 """What clients send beside a conversation: hosted tools, fields of vendors, names of models, preflights, probes."""
 
+import json
 import logging
 from typing import Any
 
@@ -10,15 +11,18 @@ import pytest
 
 from toolspeak.dialects import JSON, NATIVE, TYPESCRIPT
 from toolspeak.errors import UsageError
+from toolspeak.events import Usage
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.messages import Text
 from toolspeak.models import connect
 from toolspeak.pieces import Answer
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.wire import openai_chat
 
 from .conversing import ANSWER, ANTHROPIC_TOOLS, MADE, QUESTION, Tools, scripted
 from .hosting import Reply, ask, gateway, hosted, served
 from .playing import Piecewise
+from .upstream import sends, upstream
 
 BODY: dict[str, Any] = {"model": "scripted", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9}
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
@@ -27,7 +31,8 @@ PAGE = "https://chat.example"
 
 def posted(body: dict[str, Any], path: str = "/v1/chat/completions", **options: Any) -> tuple[Reply, ScriptedModel]:
     model = ScriptedModel([says("Hello.")])
-    return ask(app([served(model, TYPESCRIPT)], **options), {**BODY, **body}, path=path), model
+    given: dict[str, Any] = {"model": "any", "input": "Hi"} if path == "/v1/responses" else BODY
+    return ask(app([served(model, TYPESCRIPT)], **options), {**given, **body}, path=path), model
 
 
 # Threads
@@ -65,7 +70,7 @@ def test_a_thread_is_refused_so_that_clients_go_on_without():
 # Tools of vendors, and fields
 
 
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
 def test_hosted_tools_are_left_out_and_named(path: str, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO, "toolspeak.gateway")
     reply, model = posted({"tools": [SEARCH]}, path)
@@ -247,3 +252,67 @@ def test_a_preflight_under_another_name_is_refused():
         app([served(ScriptedModel([]), JSON)], rules), b"", method="OPTIONS", headers=headers, host="evil.example"
     )
     assert reply.status == 403
+
+
+# Tokens
+
+
+def test_tokens_are_estimated_where_no_server_counts_them():
+    with (
+        gateway(served(scripted(), TYPESCRIPT)) as url,
+        anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client,
+    ):
+        asks: dict[str, Any] = {"model": "any", "messages": [{"role": "user", "content": "x" * 4000}]}
+        alone = client.messages.with_raw_response.count_tokens(**asks)
+        assert alone.headers["x-toolspeak-tokens"] == "estimated"
+        assert alone.parse().input_tokens == 1004
+        assert client.messages.count_tokens(**asks, tools=ANTHROPIC_TOOLS, system="S").input_tokens > 1104
+        with pytest.raises(anthropic.BadRequestError, match="messages: is empty"):
+            client.messages.count_tokens(model="any", messages=[])
+
+
+@pytest.mark.parametrize(
+    ("answer", "tokens", "how"),
+    [({"tokens": [1, 2, 3]}, 7, "counted"), ({"count": 9}, 13, "counted"), ({"error": "no"}, 5, "estimated")],
+)
+def test_a_server_counts_tokens_by_its_tokenizer(answer: Any, tokens: int, how: str):
+    data = json.dumps(answer).encode()
+    with upstream() as behind:
+        behind.plays = sends(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(data) + data)
+        application = app([served(behind.model(ability_apis=("llamacpp",)), TYPESCRIPT)])
+        body = {"model": "any", "messages": BODY["messages"]}
+        reply = ask(application, body, path="/v1/messages/count_tokens")
+    assert (reply.json, reply.headers["x-toolspeak-tokens"]) == ({"input_tokens": tokens}, how)
+
+
+def test_the_tokens_that_were_read_anew_are_told(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO, "toolspeak.gateway")
+    usage = Usage(input_tokens=5021, cached_tokens=5000, output_tokens=3)
+    model = Piecewise([[Answer(parts=(Text(text="One"),), finish="stop", usage=usage)]])
+    reply = ask(app([served(model, TYPESCRIPT)]), BODY)
+    assert reply.headers["x-toolspeak-tokens"] == "input=5021, cached=5000, anew=21"
+    ask(app([served(model, TYPESCRIPT)]), {**BODY, "stream": True})
+    assert caplog.text.count("tokens: input=5021, cached=5000, anew=21") == 2
+    silent = Piecewise([[Answer(parts=(Text(text="One"),), finish="stop")]])
+    assert "x-toolspeak-tokens" not in ask(app([served(silent, TYPESCRIPT)]), BODY).headers
+
+
+def test_what_llama_cpp_had_in_its_cache_is_read_from_its_timings():
+    body = {
+        "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 50, "completion_tokens": 1},
+        "timings": {"cache_n": 40, "prompt_n": 10},
+    }
+    usage = openai_chat.read_response(body).usage
+    assert usage is not None
+    assert (usage.input_tokens, usage.cached_tokens) == (50, 40)
+
+
+def test_plain_completions_are_refused_in_words():
+    with (
+        gateway(served(scripted(), TYPESCRIPT)) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
+        pytest.raises(openai.NotFoundError, match="/v1/chat/completions") as raised,
+    ):
+        client.completions.create(model="any", prompt="Hi")
+    assert raised.value.code == "unknown_url"

@@ -108,5 +108,5 @@ def test_they_are_told_what_is_wrong(url: str):
             client.embeddings.create(model="scripted", input="Hi")
     with anthropic.Anthropic(base_url=url, api_key="none") as other:
         with pytest.raises(anthropic.BadRequestError, match="temperature: must be from 0 to 1") as wrong:
-            other.messages.create(**asks, max_tokens=5, temperature=2)
+            other.messages.create(**asks, max_tokens=5, extra_body={"temperature": 2})
         assert (wrong.value.request_id or "").startswith("req_")

@@ -1,10 +1,12 @@
 """`toolspeak serve`, run as a person runs it."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import openai
 import pytest
 
+from toolspeak.cli.client_lines import ServedAddress, format_client_lines
 from toolspeak.cli.serve import ServeOptions, find_served_models
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.errors import UsageError
@@ -82,11 +85,80 @@ def test_it_serves_what_is_configured_until_ctrl_c(home: Path):
             said = client.chat.completions.create(model="there", **asks).choices[0].message
             assert [call.function.name for call in said.tool_calls or ()] == [name for name, _ in MADE]
         process.send_signal(signal.SIGINT)
-        out, log = process.communicate(timeout=20)
-    assert (process.returncode, out) == (0, "")
+        process.wait(timeout=20)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out, log = process.stdout.read(), process.stderr.read()
+    assert (process.returncode, out) == (0, client_lines(url, "there"))
     assert re.search(r"req_\w+ POST /v1/chat/completions 200 \d+ ms\n", log)
     assert "Traceback" not in log
     assert QUESTION not in log
+
+
+def client_lines(url: str, model: str) -> str:
+    return f"""
+Claude Code:
+  ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN=none ANTHROPIC_MODEL={model} ANTHROPIC_DEFAULT_HAIKU_MODEL={model} claude
+
+Codex, in ~/.codex/config.toml:
+  model = "{model}"
+  model_provider = "toolspeak"
+
+  [model_providers.toolspeak]
+  name = "toolspeak"
+  base_url = "{url}/v1"
+  wire_api = "responses"
+
+opencode, in opencode.json:
+  {{"model": "toolspeak/{model}", "provider": {{"toolspeak": {{"npm": "@ai-sdk/openai-compatible", "options": {{"baseURL": "{url}/v1", "apiKey": "none"}}, "models": {{"{model}": {{}}}}}}}}}}
+
+OpenAI's SDKs:
+  OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=none
+
+Anthropic's SDKs:
+  ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=none
+"""
+
+
+def test_the_lines_for_clients_name_the_variable_of_the_key_and_an_address_that_is_reached():
+    lines = format_client_lines(ServedAddress(host="::", port=80, model="a b", key_env="MY_KEY"))
+    assert "ANTHROPIC_BASE_URL=http://[::1]:80 ANTHROPIC_AUTH_TOKEN=\"$MY_KEY\" ANTHROPIC_MODEL='a b'" in lines
+    config = tomllib.loads(lines.partition("config.toml:")[2].partition("opencode")[0])
+    provider = {"name": "toolspeak", "base_url": "http://[::1]:80/v1", "wire_api": "responses", "env_key": "MY_KEY"}
+    assert config == {
+        "model": "a b",
+        "model_provider": "toolspeak",
+        "model_providers": {"toolspeak": provider},
+    }
+    opencode = json.loads(lines.partition("opencode.json:")[2].partition("OpenAI")[0])
+    assert opencode["provider"]["toolspeak"]["options"]["apiKey"] == "{env:MY_KEY}"
+    assert "OPENAI_BASE_URL=http://127.0.0.1:80/v1" in format_client_lines(
+        ServedAddress(host="0.0.0.0", port=80, model="m")
+    )
+
+
+def test_names_aliases_and_pages(home: Path):
+    options = ("--alias", "gpt-4o=there", "--allow-origin", "https://Chat.example/", "--strict")
+    with serving(home, *options) as (url, _, process):
+        with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+            assert [each.id for each in client.models.list()] == ["there", "nowhere", "gpt-4o"]
+            asks: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": QUESTION}]}
+            page = {"origin": "https://chat.example"}
+            assert client.chat.completions.create(**asks, tools=OPENAI_TOOLS, extra_headers=page).model == "gpt-4o"
+            with pytest.raises(openai.BadRequestError, match="keep_alive"):
+                client.chat.completions.create(**asks, extra_body={"keep_alive": 1})
+            with pytest.raises(openai.PermissionDeniedError):
+                client.chat.completions.create(**asks, extra_headers={"origin": "https://other.example"})
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+
+
+def test_a_model_is_served_under_the_name_in_its_address(home: Path):
+    configured = load(home, environ={"HOME": str(home)})
+    one, other = "http://127.0.0.1:9/v1#m", "http://127.0.0.1:8/v1#m"
+    third = "http://127.0.0.1:8/v1#n"
+    found = find_served_models(ServeOptions(models=(one, other, third), dialect="json"), configured)
+    assert [each.name for each in found] == [one, other, "n"]
 
 
 def test_ctrl_c_does_not_wait_for_a_connection_that_is_kept(home: Path):
@@ -133,6 +205,10 @@ def test_others_are_let_in_with_the_key_alone(home: Path):
         (["--model", "there", "--dialect", "klingon"], "there is no dialect 'klingon'"),
         (["--model", "unnamed"], "endpoints.unnamed.model"),
         (["--model", "local"], "toolspeak pull"),
+        (["--alias", "gpt-4o"], "--alias gpt-4o: write NAME=MODEL"),
+        (["--model", "there", "--alias", "gpt-4o=their"], "which is not served; did you mean there?"),
+        (["--allow-origin", "*"], "--allow-origin *: write one origin"),
+        (["--allow-origin", "null"], "--allow-origin null: write one origin"),
     ],
 )
 def test_what_is_wrong_is_one_line(home: Path, options: list[str], error: str):

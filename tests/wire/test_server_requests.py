@@ -432,6 +432,9 @@ def test_tools_may_come_and_go_in_messages_of_the_system():
         "From here on the tool h can be called.",
         "From here on the tool f cannot be called.",
     ]
+    many = [{"type": "tool_addition", "tool": {"definition": {"name": f"t{number}"}}} for number in range(1000)]
+    with pytest.raises(UsageError, match="has 1,001 tools; at most 1,000"):
+        anthropic(messages=[*HI, {"role": "system", "content": many}], tools=[TOOL])
 
 
 def test_what_is_asked_is_read_from_plain_json_without_tags():

@@ -46,6 +46,19 @@ def serve_command(
         Path | None,
         typer.Option("--replay", metavar="DIR", help="Answer from the recordings in this folder, without the models."),
     ] = None,
+    alias: Annotated[
+        list[str] | None,
+        typer.Option("--alias", metavar="NAME=MODEL", help="Another name for a model that is served. Repeatable."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-origin", metavar="ORIGIN", help="A web page that may send requests: https://HOST. Repeatable."
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse requests with fields or tools that would be left out.")
+    ] = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -72,6 +85,9 @@ def serve_command(
             thinks=thinks,
             record=record,
             replay=replay,
+            aliases=tuple(alias or ()),
+            origins=tuple(allow_origin or ()),
+            strict=strict,
         ),
         lambda: load_settings(trust_project=trust_project),
     )

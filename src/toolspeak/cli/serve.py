@@ -2,14 +2,17 @@
 
 import logging
 import os
+import re
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import find_chosen_dialect
+from toolspeak.cli.client_lines import ServedAddress, format_client_lines
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
@@ -20,6 +23,9 @@ from toolspeak.models.dialect_choice import choose_model_dialect
 from toolspeak.run import portal
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
+
+ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+")
+"""An origin: a scheme, a host and perhaps a port. Neither `*` nor `null` is one: every page could have those."""
 
 
 @frozen
@@ -36,6 +42,9 @@ class ServeOptions:
         thinks: Whether an answer may begin inside its reasoning, without an opening tag.
         record: The folder in which the exchanges with the models are recorded.
         replay: The folder with the recordings that answer in the place of the models.
+        aliases: Further names for models, each as `NAME=MODEL`.
+        origins: The web pages that may send requests, as browsers name them: `https://chat.example`.
+        strict: Whether a request is refused if something of it would be left out.
     """
 
     models: tuple[str, ...] = ()
@@ -47,6 +56,9 @@ class ServeOptions:
     thinks: bool = False
     record: Path | None = None
     replay: Path | None = None
+    aliases: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    strict: bool = False
 
 
 def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
@@ -57,17 +69,25 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         raise UsageError(
             "--record and --replay: give one of them; a replayed model sends nothing that could be recorded"
         )
+    aliases = dict(map(_read_alias, options.aliases))
+    rules = AccessRules(
+        key=key,
+        hosts=AccessRules().hosts | {options.host.lower()},
+        origins=frozenset(map(_read_origin, options.origins)),
+    )
     served = find_served_models(options, load_settings(), key)
-    rules = AccessRules(key=key, hosts=AccessRules().hosts | {options.host.lower()})
+    application = app(served, rules, aliases=aliases, strict=options.strict)
     with _listen(options.host, options.port) as listener:
         port = listener.getsockname()[1]
-        gateway = build_server(app(served, rules), host=options.host, port=port)
+        gateway = build_server(application, host=options.host, port=port)
         _log_to_standard_error()
         names = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
         host = f"[{options.host}]" if ":" in options.host else options.host
         how = f", recorded in {options.record}" if options.record else ""
         how = f", replayed from {options.replay}" if options.replay else how
         write_output(f"http://{host}:{port}/v1 serves {names}{how}; Ctrl-C stops it\n")
+        address = ServedAddress(host=options.host, port=port, model=served[0].name, key_env=options.key_env)
+        write_output(format_client_lines(address))
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             gateway.run(sockets=[listener])
@@ -92,9 +112,10 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
         except UsageError:  # the weights of the embedded model are missing, which matters only if it was chosen
             if not found or settings.origin("model") != "default":
                 raise
+    short_names = _shorten_names(list(found))
     return [
         ServedModel(
-            name=name,
+            name=short_names[name],
             model=model,
             dialect=dialect(_choose_dialect(options, name, model, settings)),
             max_repairs=options.mends,
@@ -128,6 +149,27 @@ def _make_finder(options: ServeOptions, settings: Settings, key: str | None) -> 
 def _choose_dialect(options: ServeOptions, name: str, model: Model, settings: Settings) -> str:
     chosen = find_chosen_dialect(options.dialect, name, settings)
     return (chosen or portal.call(choose_model_dialect(model))).name
+
+
+def _shorten_names(names: Sequence[str]) -> dict[str, str]:
+    """Return the names under which models are served: one that is given by an address has the name in that address."""
+    short = {name: name.partition("#")[2] or name if "://" in name else name for name in names}
+    counts = Counter(short.values())
+    return {name: each if counts[each] == 1 else name for name, each in short.items()}
+
+
+def _read_alias(text: str) -> tuple[str, str]:
+    alias, equals, name = text.partition("=")
+    if not (alias and equals and name):
+        raise UsageError(f"--alias {text}: write NAME=MODEL, such as gpt-4o=local")
+    return alias, name
+
+
+def _read_origin(text: str) -> str:
+    origin = text.strip().rstrip("/").lower()
+    if not ORIGIN.fullmatch(origin):
+        raise UsageError(f"--allow-origin {text}: write one origin as browsers do, such as https://chat.example")
+    return origin
 
 
 def _read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:

@@ -42,9 +42,10 @@ from toolspeak.gateway.responses import (
     log_failure,
     run_while_connected,
 )
+from toolspeak.gateway.token_count import count_request
 from toolspeak.wire.api import WIRES, ApiName, Wire
 from toolspeak.wire.failures import ErrorReport
-from toolspeak.wire.json_data import dump_compact
+from toolspeak.wire.json_data import as_object, dump_compact
 
 Handler = Callable[[Request, str], Awaitable[Response]]
 
@@ -112,6 +113,17 @@ class Gateway:
             f"there is no response {path[:80]!r}: nothing is kept here; send the whole conversation each time",
         )
 
+    async def count_tokens(self, request: Request, request_id: str) -> Response:
+        """Return the tokens of a request to Anthropic's API, which need not limit its answer here."""
+        wire = WIRES["anthropic"]
+        given = await read_body(request, lambda body: wire.read_request({"max_tokens": 1, **as_object(body)}))
+        served = self._catalog.find(given.model)
+        reduced, _ = Passthrough(served.model, served.dialect, "anthropic").reduce(given)
+        count = await run_while_connected(request.receive, count_request(served, reduced))
+        response = JsonResponse({"input_tokens": count.tokens})
+        response.headers[TOKENS_HEADER] = "estimated" if count.is_estimate else "counted"
+        return response
+
     def chat_handler(self, api: ApiName) -> Handler:
         """Return the handler of requests to a model, in one of the APIs."""
         wire = WIRES[api]
@@ -170,6 +182,7 @@ def app(
             gateway.route("/v1/responses/{path:path}", method, gateway.stored_response, WIRES["openai-responses"])
             for method in ("GET", "POST", "DELETE")
         ),
+        gateway.route("/v1/messages/count_tokens", "POST", gateway.count_tokens),
         gateway.route("/v1/models", "GET", gateway.models),
         gateway.route("/v1/models/{name:path}", "GET", gateway.model),
         gateway.route("/health", "GET", gateway.health, needs_key=False),
@@ -198,6 +211,8 @@ async def _answer_unknown_route(request: Request, error: Exception) -> Response:
     is_method = isinstance(error, HTTPException) and error.status_code == 405
     known = ", ".join(f"/v1{wire.PATH}" for wire in WIRES.values()) + " and /v1/models"
     message = f"{request.method} {request.url.path[:80]!r} is not served here; there are {known}"
+    if request.url.path == "/v1/completions":
+        message = "plain completions are not served here: a model that calls tools is asked by /v1/chat/completions"
     report = ErrorReport(failure="method_wrong" if is_method else "route_unknown", message=message)
     return _error_response(find_wire(request), report, _make_request_id())
 

@@ -10,8 +10,9 @@ An API is a package with these modules and the same exports, which `api.Wire` li
 
 `chat_request.py` has the request that all APIs share, `answer_format.py` the form of an answer that a request asks for,
 `quirks.py` and `schemas.py` what an endpoint may not support of its API. The rest is shared work: `sse.py` (server-sent
-events), `fields.py` (reads requests and reports wrong fields), `json_data.py` (JSON of unknown shape), `api_errors.py`,
-`media.py`, `piece_buffer.py`.
+events), `fields.py` (reads requests and reports wrong fields), `json_data.py` (JSON of unknown shape), `failures.py`
+(how a server reports what went wrong), `api_errors.py` (what an endpoint reports), `vendor_tools.py` (tools that a
+vendor defines), `media.py`, `piece_buffer.py`.
 
 To add an API:
 

@@ -18,7 +18,7 @@ from toolspeak.wire.fields import (
     check_unique_names,
     read_tool,
 )
-from toolspeak.wire.json_data import as_object, as_text, dump_compact
+from toolspeak.wire.json_data import as_list, as_object, as_text, dump_compact
 from toolspeak.wire.media import decode_base64, guess_image_type
 from toolspeak.wire.vendor_tools import name_vendor_tool
 
@@ -73,16 +73,22 @@ def _read_tools(fields: Fields) -> tuple[tuple[ToolSpec, ...], list[dict[str, An
 
 def _add_inline_tools(fields: Fields, tools: list[ToolSpec]) -> list[ToolSpec]:
     """Return the tools, with those that messages of the system define in the middle of the conversation."""
+    added = [
+        Fields(definition, f"{block.path}.tool.definition")
+        for message in fields.objects("messages")
+        if message.value("role") == "system" and isinstance(message.value("content"), list)
+        for block in message.objects("content")
+        if block.value("type") == "tool_addition"
+        and (definition := as_object(as_object(block.value("tool")).get("definition")))
+        and definition.get("type", "custom") == "custom"
+    ]
+    if not added:
+        return tools
+    check_tool_limits(Fields({"tools": [*as_list(fields.value("tools")), *(each.data for each in added)]}))
     found = {tool.name: tool for tool in tools}
-    for message in fields.objects("messages"):
-        if message.value("role") != "system" or not isinstance(message.value("content"), list):
-            continue
-        for block in message.objects("content"):
-            change = as_object(block.value("tool"))
-            definition = as_object(change.get("definition"))
-            if block.value("type") == "tool_addition" and definition.get("type", "custom") == "custom" and definition:
-                added = read_tool(Fields(definition, f"{block.path}.tool.definition"), "input_schema")
-                found.setdefault(added.name, added)
+    for each in added:
+        tool = read_tool(each, "input_schema")
+        found.setdefault(tool.name, tool)
     return list(found.values())
 
 

@@ -1,0 +1,53 @@
+"""Counts the tokens of a request, as the dialect shows it: by the server of the model, else by its length."""
+
+from toolspeak._frozen import frozen
+from toolspeak.gateway.exchange import ServedModel
+from toolspeak.messages import Call, Message, Result, Text
+from toolspeak.models import HttpModel
+from toolspeak.models.token_count import count_tokens
+from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.json_data import dump_compact, encode_arguments
+
+CHARS_PER_TOKEN = 4
+"""Characters of a token, on average, where no server counts."""
+
+TOKENS_PER_MESSAGE = 4
+"""Tokens that a chat template adds to a message."""
+
+
+@frozen
+class TokenCount:
+    """The tokens of a request.
+
+    Attributes:
+        tokens: Their number.
+        is_estimate: Whether the number follows from the length of the text.
+    """
+
+    tokens: int
+    is_estimate: bool
+
+
+async def count_request(served: ServedModel, request: ChatRequest) -> TokenCount:
+    """Return the tokens that a model reads for a request."""
+    shown = served.dialect.render(request.tools, request.messages, choice=request.choice, parallel=request.parallel)
+    tools = [{"name": tool.name, "about": tool.description, "schema": dict(tool.parameters)} for tool in shown.tools]
+    text = "\n".join((*map(_read_text, shown.messages), *map(dump_compact, tools)))
+    template = TOKENS_PER_MESSAGE * len(shown.messages)
+    counted = None
+    if isinstance(served.model, HttpModel) and "llamacpp" in served.model.endpoint.ability_apis:
+        counted = await count_tokens(served.model.endpoint, text)
+    estimate = -(-len(text) // CHARS_PER_TOKEN)
+    return TokenCount(tokens=template + (estimate if counted is None else counted), is_estimate=counted is None)
+
+
+def _read_text(message: Message) -> str:
+    texts: list[str] = []
+    for part in message.parts:
+        if isinstance(part, Text):
+            texts.append(part.text)
+        elif isinstance(part, Call):
+            texts.append(f"{part.call.name} {encode_arguments(part.call.arguments)}")
+        elif isinstance(part, Result):
+            texts += [each.text for each in part.content if isinstance(each, Text)]
+    return "\n".join(texts)
