@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS
+from toolspeak.errors import ProviderError
 from toolspeak.events import TextDelta, Usage
 from toolspeak.gateway import app
 from toolspeak.messages import Extra, Ref, Text, ToolCall
@@ -481,3 +482,21 @@ def test_other_servers_get_a_tool_or_words_and_a_schema(streamed: bool):
     model = Vendor(text_answer(json.dumps(ADA)), quirks=Quirks(response_format=False))
     assert content(exchange(model, "native", stream=streamed)) == (TEXT, [], "stop")
     assert "type Answer" in model.requests[0].shown.messages[0].text
+
+
+@pytest.mark.parametrize("status", [400, 422, 401])
+def test_a_server_that_refuses_the_schema_is_asked_in_words_alone(status: int):
+    class Refusing(ScriptedModel):
+        async def ask(self, request: Any) -> Any:
+            if request.shown.constraint is not None:
+                raise ProviderError("response_format: is no field", status=status)
+            async for pieces in super().ask(request):
+                yield pieces
+
+    model = Refusing([says("Hm."), says(TEXT)])
+    reply = exchange(model)
+    if status == 401:
+        assert (reply.status, model.requests) == (401, [])
+    else:
+        assert content(reply) == (TEXT, [], "stop")
+        assert len(model.requests) == 2
