@@ -282,7 +282,7 @@ def test_a_tool_of_the_client_keeps_its_name(dialect: str):
 @spoken
 @both
 def test_a_call_that_the_client_demands_comes_without_words(dialect: str, streamed: bool):
-    model = ScriptedModel([says("No."), calls(PARIS, text="Well then.")], chunk=3)
+    model = ScriptedModel([says("No."), says(TEXT), calls(PARIS, text="Well then.")], chunk=3)
     reply = exchange(model, dialect, stream=streamed, tools=OPENAI_TOOLS, tool_choice="required")
     assert content(reply) == ("", ["get_weather"], "tool_calls")
     assert "final_answer" not in str(model.requests[0].shown)

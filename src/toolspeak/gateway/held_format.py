@@ -13,6 +13,7 @@ the model writes is not sent: clients take all text for the answer.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from typing import Any, Literal
 
 from toolspeak._frozen import frozen
@@ -81,7 +82,8 @@ def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoic
     root = schema.resolve(schema.root)
     is_plain = root.get("type") == "object" and bool(root.get("properties"))
     taken = {tool.name for tool in tools}
-    name = next(name for name in (NAME, *(f"{NAME}_{number}" for number in range(2, 2000))) if name not in taken)
+    names = chain([NAME], (f"{NAME}_{number}" for number in count(2)))
+    name = next(name for name in names if name not in taken)
     parameters = schema.root if is_plain else _wrap(schema.root)
     return HeldFormat(
         schema=schema,
@@ -220,7 +222,7 @@ class FormatGate:
 
     def close(self, *, ended_well: bool) -> list[Event]:
         """End a message without malformed calls, and return the last events."""
-        if self._result is not None or self.has_sent_call or self._answer_id:
+        if self._result is not None or self.has_sent_call or self._answer_id or self._held.asking == "none":
             return []
         sent = self._search("".join(self._prose)) if self._hold_text else []
         if self._result is None:
@@ -245,7 +247,7 @@ class FormatGate:
         sent = str(self._sent)
         if sent:
             beginning = f"with {sent}" if len(sent) <= MAX_QUOTED_CHARS else "exactly as before"
-            return f"Write the whole answer again, beginning {beginning}"
+            return f"Write the whole answer again, beginning {beginning}"  # no full stop, which would be a part of it
         tool = self._held.tool
         return f"Give the answer by calling {tool.name}." if tool is not None and not self._answer_id else ""
 
