@@ -3,11 +3,14 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from toolspeak.dialects import DIALECTS
+from toolspeak.errors import ProviderError
+from toolspeak.events import TextDelta, Usage
 from toolspeak.gateway import app
 from toolspeak.messages import Extra, Ref, Text, ToolCall
 from toolspeak.models import Endpoint, HttpModel
@@ -191,6 +194,10 @@ def test_a_list_may_be_the_answer():
         ({"properties": {"a": {"minimum": "1"}}}, 'schema.properties.a.minimum: "1" is no value of this keyword'),
         ({"properties": {"a": 3}}, "schema.properties.a: is no schema"),
         ({"anyOf": {}}, "schema.anyOf: is no schema"),
+        ({"properties": {"a": {"type": "strng"}}}, 'schema.properties.a.type: "strng" is none of object, array'),
+        ({"properties": {"a": {"exclusiveMinimum": True}}}, "is no value of this keyword"),
+        ({"properties": {"a": {"$ref": "#anchor"}}}, "is not a definition"),
+        ({"items": [{"type": "string"}]}, "schema.items: is no schema"),
         ({"enum": list(range(60_000))}, "holds more than 50,000 values"),
     ],
 )
@@ -275,7 +282,7 @@ def test_a_tool_of_the_client_keeps_its_name(dialect: str):
 @spoken
 @both
 def test_a_call_that_the_client_demands_comes_without_words(dialect: str, streamed: bool):
-    model = ScriptedModel([says("No."), calls(PARIS, text="Well then.")], chunk=3)
+    model = ScriptedModel([says("No."), says(TEXT), calls(PARIS, text="Well then.")], chunk=3)
     reply = exchange(model, dialect, stream=streamed, tools=OPENAI_TOOLS, tool_choice="required")
     assert content(reply) == ("", ["get_weather"], "tool_calls")
     assert "final_answer" not in str(model.requests[0].shown)
@@ -372,6 +379,38 @@ def test_a_model_that_may_begin_in_its_reasoning(streamed: bool, tools: Any):
     assert content(exchange(model, stream=streamed, thinks=True, tools=tools))[0] == TEXT
 
 
+@both
+@pytest.mark.parametrize("tools", [None, OPENAI_TOOLS], ids=["alone", "with tools"])
+def test_tokens_are_counted_to_the_end_of_the_message(streamed: bool, tools: Any):
+    usage = Usage(input_tokens=20, output_tokens=7)
+    line = replace(final(), usage=usage) if tools else says(f"{TEXT}\n\nBye.", usage=usage)
+    model = ScriptedModel([line], chunk=4)
+    reply = exchange(model, "native", stream=streamed, tools=tools, stream_options={"include_usage": True})
+    counted = reply.chunks[-1]["usage"] if streamed else reply.json["usage"]
+    assert (counted["prompt_tokens"], counted["completion_tokens"]) == (20, 7)
+
+
+@pytest.mark.parametrize("rambling", [" \n", "And so on. "])
+def test_a_model_that_does_not_end_after_its_answer_is_stopped(rambling: str):
+    heard: list[str] = []
+
+    class Rambling(ScriptedModel):
+        async def ask(self, request: Any) -> Any:
+            yield [TextDelta(text=TEXT)]
+            while True:
+                await asyncio.sleep(0)
+                heard.append(rambling)
+                yield [TextDelta(text=rambling)]
+
+    assert content(exchange(Rambling([]), stream=True)) == (TEXT, [], "stop")
+    assert len("".join(heard)) < 300
+
+
+def test_an_answer_that_is_whole_is_not_cut_though_its_message_is():
+    model = ScriptedModel([says(f"{TEXT}\n\nAnd the", finish="length")], chunk=4)
+    assert content(exchange(model, stream=True)) == (TEXT, [], "stop")
+
+
 # Anthropic's API
 
 
@@ -443,3 +482,21 @@ def test_other_servers_get_a_tool_or_words_and_a_schema(streamed: bool):
     model = Vendor(text_answer(json.dumps(ADA)), quirks=Quirks(response_format=False))
     assert content(exchange(model, "native", stream=streamed)) == (TEXT, [], "stop")
     assert "type Answer" in model.requests[0].shown.messages[0].text
+
+
+@pytest.mark.parametrize("status", [400, 422, 401])
+def test_a_server_that_refuses_the_schema_is_asked_in_words_alone(status: int):
+    class Refusing(ScriptedModel):
+        async def ask(self, request: Any) -> Any:
+            if request.shown.constraint is not None:
+                raise ProviderError("response_format: is no field", status=status)
+            async for pieces in super().ask(request):
+                yield pieces
+
+    model = Refusing([says("Hm."), says(TEXT)])
+    reply = exchange(model)
+    if status == 401:
+        assert (reply.status, model.requests) == (401, [])
+    else:
+        assert content(reply) == (TEXT, [], "stop")
+        assert len(model.requests) == 2

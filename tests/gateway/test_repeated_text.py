@@ -7,6 +7,7 @@ import pytest
 from toolspeak.dialects import DIALECTS
 from toolspeak.gateway import app
 from toolspeak.gateway.sent_text import SentText
+from toolspeak.pieces import ApiCall
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 from .conversing import OPENAI_TOOLS, QUESTION
@@ -52,6 +53,12 @@ def sent(reply: Reply) -> tuple[str, list[str]]:
 def test_before_a_call_the_client_gets_the_words_once(dialect: str, times: int, words: str, client_gets: str):
     script = [says(f"Let me see.\n{BAD[dialect]}")] * times + [calls(PARIS, text=words)]
     assert sent(exchange(script, dialect)) == (client_gets, ["get_weather"])
+
+
+def test_the_calls_of_an_api_are_mended_without_repeating_words():
+    unknown = ApiCall(index=0, id="x", name="launch_rocket", arguments="{}")
+    script = [ScriptedReply(text="Let me see.", calls=(unknown,)), calls(PARIS, text="Let me see.")]
+    assert sent(exchange(script, "native")) == ("Let me see.", ["get_weather"])
 
 
 @in_text

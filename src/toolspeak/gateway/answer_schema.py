@@ -55,11 +55,12 @@ UNCHECKABLE = frozenset(
 )
 """Keywords of JSON Schema that are not implemented."""
 
+TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
+
 _SIZES = [f"{bound}{noun}" for bound in ("min", "max") for noun in ("Length", "Items", "Properties", "Contains")]
 _BOUNDS = "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split()
 KEYWORD_TYPES: Mapping[str, Any] = {
-    **dict.fromkeys(_SIZES, int),
-    **dict.fromkeys(_BOUNDS, (int, float)),
+    **dict.fromkeys((*_SIZES, *_BOUNDS), (int, float)),
     **dict.fromkeys(("enum", "required"), list),
     **dict.fromkeys(("properties", "patternProperties", "dependentRequired", "dependentSchemas"), Mapping),
     "type": (str, list),
@@ -139,8 +140,10 @@ class AnswerSchema:
         if unknown := UNCHECKABLE & given.keys():
             raise FieldError(f"{path}.{min(unknown)}", "cannot be checked; describe the answer without it")
         for keyword in KEYWORD_TYPES.keys() & given.keys():
-            if not isinstance(given[keyword], KEYWORD_TYPES[keyword]):
+            if not isinstance(given[keyword], KEYWORD_TYPES[keyword]) or isinstance(given[keyword], bool):
                 raise FieldError(f"{path}.{keyword}", f"{format_value(given[keyword])} is no value of this keyword")
+        if not all(kind in TYPES for kind in _as_list(given.get("type", []))):
+            raise FieldError(f"{path}.type", f"{format_value(given['type'])} is none of {', '.join(TYPES)}")
         if "$ref" in given:
             self._check_reference(given, path)
         for pattern in (given.get("pattern"), *cast("Mapping[str, Any]", given.get("patternProperties") or {})):
@@ -159,8 +162,8 @@ class AnswerSchema:
     def _check_reference(self, schema: Schema, path: str) -> None:
         reference = schema["$ref"]
         target: Any = resolve_reference({"$ref": reference}, self.root)
-        is_known = isinstance(reference, str) and reference.startswith("#") and (target or reference == "#")
-        if not is_known or "$ref" in target:
+        is_pointer = isinstance(reference, str) and (reference == "#" or reference.startswith("#/"))
+        if not is_pointer or not target or "$ref" in target:
             raise FieldError(f"{path}.$ref", f"{format_value(reference)} is not a definition within the schema")
 
     def _add_pattern(self, pattern: Any, path: str) -> None:

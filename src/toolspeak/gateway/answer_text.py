@@ -249,6 +249,7 @@ class AnswerFinder:
         self.reader: PrefixReader | None = None
         self._schema = schema
         self._text = ""
+        self._later: list[str] = []  # text that arrived after the answer had begun
         self._start = 0  # of the candidate that is read, or of the text that is still to be searched
         self._thought_end = 0
         self._reread = 0
@@ -270,10 +271,11 @@ class AnswerFinder:
 
     def feed(self, text: str) -> None:
         """Read text that has arrived."""
-        self._text += text
         if self.reader is not None and self.reader.has_begun:
+            self._later.append(text)
             self.reader.send(text)
             return
+        self._text += text
         if self._skip_thought():
             return
         if self.reader is not None:
@@ -310,6 +312,7 @@ class AnswerFinder:
         """End the message and return the answer, read with all repairs where it is not JSON as it stands."""
         if self.is_complete:
             return AnswerResult(text=self.text)
+        self._text = "".join([self._text, *self._later])
         first = AnswerResult(problem=NO_JSON)
         for start in self._list_candidates():
             value = read_repaired(self._text[start:], ended_well=ended_well)

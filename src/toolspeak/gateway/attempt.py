@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import StreamInterrupted
-from toolspeak.events import CallMalformed, Event, FinishReason, ToolChoice, Usage
+from toolspeak.events import CallMalformed, Event, FinishReason, TextDelta, ToolChoice, Usage
 from toolspeak.gateway.gate import Gate
 from toolspeak.gateway.held_format import FormatGate, HeldFormat
 from toolspeak.gateway.sent_text import SentText
@@ -14,6 +14,9 @@ from toolspeak.pieces import Piece
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder, TurnReader
 from toolspeak.wire.chat_request import ChatRequest
+
+MAX_TRAILING_CHARS = 200
+"""Characters after a whole answer that are read, so that the end of the message and its token counts arrive."""
 
 
 class Attempt:
@@ -53,7 +56,7 @@ class Attempt:
         """
         self.problem: str | None = None
         self._choice = choice
-        self._held = held
+        self._trailing_chars = 0
         by_tool = held is not None and held.asking in ("tool", "none")
         self._gate = Gate(
             {tool.name for tool in tools},
@@ -77,13 +80,17 @@ class Attempt:
     def feed(self, pieces: Sequence[Piece]) -> list[Event]:
         """Read pieces that have arrived, and return the events to send."""
         events = self._gate.admit(self._reader.feed(pieces))
-        return events if self._format_gate is None else self._format_gate.admit(events)
+        if self._format_gate is None:
+            return events
+        if self._format_gate.is_done:
+            self._trailing_chars += sum(len(piece.text) for piece in pieces if isinstance(piece, TextDelta))
+        return self._format_gate.admit(events)
 
     @property
     def is_over(self) -> bool:
         """Whether the rest of the message is not needed."""
-        is_done = self._format_gate is not None and self._format_gate.is_done
-        return is_done or self._gate.is_done or self._gate.has_sent_reasoning
+        has_trailed_off = self._trailing_chars > MAX_TRAILING_CHARS
+        return has_trailed_off or self._gate.is_done or self._gate.has_sent_reasoning
 
     def close(self, name: str) -> list[Event]:
         """End the message of the model `name`, set `problem`, and return the last events to send."""
@@ -135,9 +142,12 @@ class Attempt:
     def finish(self) -> FinishReason:
         """Why the message that was sent ends."""
         finish = self._gate.finish
-        if self._format_gate is None or finish not in ("stop", "tool_calls"):
+        if self._format_gate is None:
             return finish
-        return "tool_calls" if self._format_gate.has_sent_call else "stop"
+        if self._format_gate.has_answer:
+            return "stop"
+        is_usual = finish in ("stop", "tool_calls")
+        return finish if not is_usual else "tool_calls" if self._format_gate.has_sent_call else "stop"
 
     @property
     def stop_text(self) -> str:

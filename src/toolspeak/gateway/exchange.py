@@ -4,13 +4,13 @@ The call may be malformed, missing though it was demanded, or quoted; or the ans
 asked for. A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Constraint, Dialect, Shown
-from toolspeak.errors import ProviderError
+from toolspeak.errors import ContextExceeded, ProviderError
 from toolspeak.events import AUTO, Event, ToolChoice, TurnEnded, Usage
 from toolspeak.gateway.attempt import Attempt
 from toolspeak.gateway.held_format import HeldFormat, add_instruction, hold_format
@@ -19,10 +19,14 @@ from toolspeak.gateway.sent_text import SentText
 from toolspeak.gateway.verbatim import VERBATIM
 from toolspeak.messages import Message, Result, Text, assistant, user
 from toolspeak.models import Model, Request, Sampling, match_dialect
+from toolspeak.pieces import Piece
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.chat_request import ChatRequest
+
+REFUSING_STATUSES = (400, 422)
+"""Statuses with which a server refuses a field that it does not know."""
 
 
 @frozen
@@ -96,7 +100,7 @@ async def answer_request(
             ends_at_quotation=not has_quoted and repairs_left > 0,
         )
         shown = _show(served.dialect, request, history, choice, held, can_constrain=passthrough.can_constrain)
-        async with aclosing(served.model.ask(_build_model_request(served, request, shown, extra))) as answer:
+        async with aclosing(_ask(served.model, _build_model_request(served, request, shown, extra))) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
                     yield passed
@@ -117,6 +121,25 @@ async def answer_request(
                 raise AnswerNotRepaired(f"the model {served.name} did not answer as asked: {attempt.problem}")
             raise CallNotRepaired(f"the model {served.name} did not manage a call: {attempt.problem}")
         history = _add_problem(history, attempt.original, attempt.describe_problem())
+
+
+async def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+    """Ask a model, and once more without the constraint if its server refuses the request: not every server has one."""
+    has_begun = False
+    try:
+        async with aclosing(model.ask(request)) as answer:
+            async for pieces in answer:
+                has_begun = True
+                yield pieces
+        return
+    except ProviderError as error:
+        is_refused = error.status in REFUSING_STATUSES and not isinstance(error, ContextExceeded)
+        if has_begun or not is_refused or request.shown.constraint is None:
+            raise
+    unconstrained = replace(request, shown=replace(request.shown, constraint=None))
+    async with aclosing(model.ask(unconstrained)) as answer:
+        async for pieces in answer:
+            yield pieces
 
 
 def _allowed_tools(tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:

@@ -86,6 +86,7 @@ class Gate:
         self._live = ""  # the id of the call that is sent as it arrives
         self._calls: list[CallReady] = []
         self._sent = SentText() if sent is None else sent
+        self._is_first = not self._sent  # whether nothing was sent before this message
         self._text: list[str] = []  # of this message, whether it was sent or repeats what was sent
         self._differs = False  # whether the text of this message is not the text that was sent before it
         self._thoughts: list[str] = []
@@ -194,7 +195,11 @@ class Gate:
             return []
         if self._blank:
             event, self._blank = TextDelta(text=self._blank + event.text), ""
-        return self._send_text(event.text)
+        if not self._is_first:
+            return self._send_text(event.text)
+        self._text.append(event.text)
+        self._sent.append(event.text)
+        return [event]
 
     def _send_text(self, text: str) -> list[Event]:
         """Return the text to send: all of it, unless it repeats what was sent before, or differs from that."""

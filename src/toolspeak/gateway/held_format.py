@@ -13,6 +13,7 @@ the model writes is not sent: clients take all text for the answer.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from typing import Any, Literal
 
 from toolspeak._frozen import frozen
@@ -81,7 +82,8 @@ def hold_format(form: AnswerFormat, tools: Sequence[ToolSpec], choice: ToolChoic
     root = schema.resolve(schema.root)
     is_plain = root.get("type") == "object" and bool(root.get("properties"))
     taken = {tool.name for tool in tools}
-    name = next(name for name in (NAME, *(f"{NAME}_{number}" for number in range(2, 2000))) if name not in taken)
+    names = chain([NAME], (f"{NAME}_{number}" for number in count(2)))
+    name = next(name for name in names if name not in taken)
     parameters = schema.root if is_plain else _wrap(schema.root)
     return HeldFormat(
         schema=schema,
@@ -116,7 +118,8 @@ def add_instruction(held: HeldFormat, history: tuple[Message, ...]) -> tuple[Mes
         words = f"Answer with only one JSON value of the type Answer, without any other words:\n\n{type_}"
     first = history[0] if history else None
     if first is not None and first.role == "system":
-        return (system(f"{first.text}\n\n{words}".lstrip()), *history[1:])
+        gap = "\n\n" if first.text.strip() else ""
+        return (Message(role="system", parts=(*first.parts, Text(text=gap + words))), *history[1:])
     return (system(words), *history)
 
 
@@ -147,6 +150,12 @@ class FormatGate:
         self._answer_id = ""
         self._result: AnswerResult | None = None
         self._has_differed = False
+        self._dropped_ids: set[str] = set()  # of calls that give an answer beside other calls
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a whole answer was sent."""
+        return self._result is not None and bool(self._result.text) and not self._has_differed
 
     def admit(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that may be sent now."""
@@ -177,14 +186,16 @@ class FormatGate:
     def _admit_call(self, event: Event) -> list[Event]:
         tool = self._held.tool
         if isinstance(event, CallStarted) and tool is not None and event.name == tool.name:
-            if not self.has_sent_call and not self._answer_id:
+            if self.has_sent_call or self._answer_id:
+                self._dropped_ids.add(event.call_id)  # it was given before the results of the calls were known
+            else:
                 self._answer_id = event.call_id
                 self._reader = PrefixReader(self._held.schema, wrapper=self._held.wrapper, in_call=True)
             return []
         if self._answer_id:
             return self._read_call(event)
-        if isinstance(event, CallReady) and tool is not None and event.call.name == tool.name:
-            return []  # an answer beside calls: it was given before their results were known
+        if _get_call_id(event) in self._dropped_ids:
+            return []
         if self._sent and not self.has_sent_call:  # a part of an answer, which calls cannot follow
             self._has_differed = True
             return []
@@ -211,7 +222,7 @@ class FormatGate:
 
     def close(self, *, ended_well: bool) -> list[Event]:
         """End a message without malformed calls, and return the last events."""
-        if self._result is not None or self.has_sent_call or self._answer_id:
+        if self._result is not None or self.has_sent_call or self._answer_id or self._held.asking == "none":
             return []
         sent = self._search("".join(self._prose)) if self._hold_text else []
         if self._result is None:
@@ -236,7 +247,7 @@ class FormatGate:
         sent = str(self._sent)
         if sent:
             beginning = f"with {sent}" if len(sent) <= MAX_QUOTED_CHARS else "exactly as before"
-            return f"Write the whole answer again, beginning {beginning}"
+            return f"Write the whole answer again, beginning {beginning}"  # no full stop, which would be a part of it
         tool = self._held.tool
         return f"Give the answer by calling {tool.name}." if tool is not None and not self._answer_id else ""
 
@@ -269,3 +280,13 @@ class FormatGate:
         new = None if self._has_differed else self._sent.extend(text)
         self._has_differed = new is None
         return [TextDelta(text=new)] if new else []
+
+
+def _get_call_id(event: Event) -> str:
+    match event:
+        case CallReady(call=call):
+            return call.id
+        case CallStarted(call_id=call_id) | ArgsDelta(call_id=call_id):
+            return call_id
+        case _:
+            return ""

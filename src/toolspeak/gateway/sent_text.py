@@ -45,6 +45,6 @@ class SentText:
         self._unrepeated = ""
 
     def append(self, text: str) -> None:
-        """Add text that is sent though the message is not what was sent before."""
-        self.stop_comparing()
+        """Add text that is sent without a comparison."""
+        self._unrepeated = ""
         self._pieces.append(text)
