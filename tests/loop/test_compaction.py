@@ -146,7 +146,7 @@ def test_an_old_image_is_only_named():
 
 def test_the_prompt_of_the_run_is_always_shown():
     history = (user("Find it."), *(each for n in range(9) for each in (made(n, 1), results(n, "r" * 300))))
-    compacted = Compacted(through=17, dropped=17, summary="Looked in 8 places.", prompt=0)
+    compacted = Compacted(through=17, dropped=17, rounds=8, summary="Looked in 8 places.", prompt=0)
     shown = show_history(history, compacted, has_recall=True)
     assert [each.role for each in shown] == ["user", "assistant", "tool"]
     assert "round_1 to round_8 are no longer shown" in shown[0].text
