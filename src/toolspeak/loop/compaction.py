@@ -178,7 +178,7 @@ def plan_compaction(
     drop = [cut for cut in cuts if cut >= old.dropped]
     attempts = (
         (shorten, sizes.target),
-        ([(whole, cut) for cut in drop], sizes.target),
+        ([(whole, cut) for cut in drop if cut <= whole], sizes.target),
         ([(newest, cut) for cut in drop], sizes.target),
         ([(newest, newest)], sizes.limit),
         ([(len(messages), cut) for cut in drop], sizes.target),
