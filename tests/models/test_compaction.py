@@ -8,7 +8,8 @@ import pytest
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import ProviderError, RunPaused
-from toolspeak.events import Compacted, Fact, Limits, NestedFact, TurnStarted
+from toolspeak.events import Compacted, Limits, NestedFact, TurnStarted
+from toolspeak.loop.compaction import read_result
 from toolspeak.messages import Message, Result
 from toolspeak.models import HttpModel
 from toolspeak.run import Agent
@@ -30,7 +31,7 @@ def look(item: int) -> str:
 def told(sent: Sent) -> str:
     """The text of the last message, be it of the user or a result."""
     part = sent.messages[-1].parts[-1]
-    return part.content[0].text if isinstance(part, Result) else sent.messages[-1].text
+    return read_result(part) if isinstance(part, Result) else sent.messages[-1].text
 
 
 def answer(sent: Sent) -> ScriptedReply:
@@ -42,7 +43,7 @@ def answer(sent: Sent) -> ScriptedReply:
         return calls(("recall", {"handle": f"round_{question[1]}"}))
     if question := re.search(r"Look at item (\d+)\.$", text):
         return calls(("look", {"item": int(question[1])}))
-    return says(f"It is {re.search(r'K[0-9]+', text)[0]}.")
+    return says(f"It is {re.findall(r'K[0-9]+', text)[0]}.")
 
 
 def check_orphans(endpoint: SmallContext) -> None:
@@ -137,19 +138,15 @@ def test_a_call_that_needs_an_approval_waits_through_a_compaction(server: Server
     endpoint = SmallContext(digging(8), context=1024)
     server.plays(endpoint)
     agent = Agent(at(server), [tool(dig, approve=True, effect="idempotent")], dialect="native", limits=DIG)
-    facts: tuple[Fact, ...] = ()
-    approved = 0
-    try:
+    with pytest.raises(RunPaused) as caught:
         agent.run("Dig for gold.")
-    except RunPaused as paused:
-        facts, waiting = paused.facts, paused.calls
-    for _ in range(8):
-        try:
-            outcome = agent.resume(load_facts(dump_facts(facts)), approvals={call.id: True for call in waiting})
-        except RunPaused as paused:
-            facts, waiting = paused.facts, paused.calls
-            approved += 1
-    assert (outcome.text, approved) == ("Nothing but sand.", 7)
+    paused = caught.value
+    for _ in range(7):
+        with pytest.raises(RunPaused) as caught:
+            agent.resume(load_facts(dump_facts(paused.facts)), approvals={call.id: True for call in paused.calls})
+        paused = caught.value
+    outcome = agent.resume(paused.facts, approvals={call.id: True for call in paused.calls})
+    assert outcome.text == "Nothing but sand."
     assert outcome.compacted is not None
     check_orphans(endpoint)
 
@@ -286,7 +283,9 @@ def test_another_agent_goes_on_with_a_compacted_conversation(server: Server):
 class InPython(HttpModel):
     """A model that calls best in the Python dialect."""
 
-    dialect = "python"
+    @property
+    def dialect(self) -> str:
+        return "python"
 
 
 def test_a_fallback_model_of_another_dialect_goes_on(server: Server):
