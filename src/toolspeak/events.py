@@ -124,6 +124,7 @@ class Compacted:
         through: The number of messages that are dropped or have their results shortened.
         summary: What stands in place of the dropped messages.
         dropped: The number of messages that are dropped.
+        rounds: The number of rounds that these messages are: questions with their answers, calls with their results.
         prompt: The place of the one message among them that is shown all the same: the prompt of the run; None if that
             is not among them.
         shortened: The number of results that are shortened.
@@ -137,6 +138,7 @@ class Compacted:
     through: int
     summary: str = ""
     dropped: int = 0
+    rounds: int = 0
     prompt: int | None = None
     shortened: int = 0
     failure: str = ""

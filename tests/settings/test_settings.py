@@ -63,7 +63,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
         tools = ["toolspeak.builtin.files", "tools.py", "sub/"]
         approve = "never"
         log = false
-        limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2, cost = 0.5}
+        limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2, cost = 1, context = 9}
         local = {threads = 4, context = 4096, slots = 2, keep_minutes = "none"}
 
         [endpoints.work]
@@ -81,7 +81,9 @@ def test_a_project_file_can_set_every_setting(home: Path):
     assert (found.model, found.dialect, found.approve) == ("work:big", "typescript", "never")
     assert found.log is False
     assert found.tools == ("toolspeak.builtin.files", str(folder / "tools.py"), str(folder / "sub"))
-    assert found.limits == Limits(turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2, cost=0.5)
+    assert found.limits == Limits(
+        turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2, cost=1, context=9
+    )
     assert found.local == LocalSettings(threads=4, context=4096, slots=2, keep_minutes=None)
     assert found.endpoints["work"] == EndpointSettings(
         name="work",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from toolspeak.events import Compacted, RunStarted, Usage
 from toolspeak.loop import words
-from toolspeak.loop.rounds import drop_system, find_cuts, list_rounds
+from toolspeak.loop.rounds import drop_system, find_cuts
 from toolspeak.messages import Media, Message, Part, Result, Text, user
 
 MAX_SHORTENED_CHARS = 200
@@ -56,8 +56,7 @@ def show_history(history: Sequence[Message], compacted: Compacted | None, *, has
     if not compacted.dropped:
         return (*system, *rest)
     prompt = () if compacted.prompt is None else messages[compacted.prompt : compacted.prompt + 1]
-    rounds = len(list_rounds(messages[: compacted.dropped]))
-    note = words.introduce_summary(compacted.summary, rounds, has_recall=has_recall)
+    note = words.introduce_summary(compacted.summary, compacted.rounds, has_recall=has_recall)
     return (*system, *_prepend_text(note, (*prompt, *rest)))
 
 
@@ -165,25 +164,25 @@ def plan_compaction(
         plan = replace(old, through=through, dropped=dropped, shortened=sum(map(_is_long_part, parts)))
         if dropped == old.dropped:
             return plan
-        return replace(plan, summary="", prompt=prompt if prompt is not None and prompt < dropped else None)
+        shown_prompt = prompt if prompt is not None and prompt < dropped else None
+        return replace(plan, summary="", rounds=bisect_left(cuts, dropped), prompt=shown_prompt)
 
-    def find_least(options: Sequence[Compacted], size: int) -> Compacted | None:
+    def find_least(options: Sequence[tuple[int, int]], size: int) -> Compacted | None:
         """Return the first option that has the size. From the second on, each takes away more than the one before."""
-        if options and measure(options[0]) <= size:  # this one may need no new summary, so it may beat the second
-            return options[0]
-        place = bisect_left(options, True, lo=min(1, len(options)), key=lambda option: measure(option) <= size)
-        return options[place] if place < len(options) else None
+        if options and measure(build(*options[0])) <= size:  # it may need no new summary, and so beat the second
+            return build(*options[0])
+        place = bisect_left(options, True, lo=min(1, len(options)), key=lambda option: measure(build(*option)) <= size)
+        return build(*options[place]) if place < len(options) else None
 
-    def drop(through: int) -> list[Compacted]:
-        return [build(through, cut) for cut in cuts if cut >= old.dropped]
-
+    shorten = [(cut, 0) for cut in cuts if cut > old.through]
+    drop = [cut for cut in cuts if cut >= old.dropped]
     attempts = (
-        ([build(cut, 0) for cut in cuts if cut > old.through], sizes.target),
-        (drop(whole), sizes.target),
-        (drop(newest), sizes.target),
-        ([build(newest, newest)], sizes.limit),
-        (drop(len(messages)), sizes.target),
-        ([build(len(messages), newest)], sizes.limit),
+        (shorten, sizes.target),
+        ([(whole, cut) for cut in drop if cut <= whole], sizes.target),
+        ([(newest, cut) for cut in drop], sizes.target),
+        ([(newest, newest)], sizes.limit),
+        ([(len(messages), cut) for cut in drop], sizes.target),
+        ([(len(messages), newest)], sizes.limit),
     )
     return next(filter(None, (find_least(options, size) for options, size in attempts)), None)
 

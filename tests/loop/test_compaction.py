@@ -1,0 +1,191 @@
+"""What a model is shown of a compacted conversation: rounds are cut whole, and nothing that was taken away is lost."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolspeak.codec import dump_facts, load_facts
+from toolspeak.events import Compacted, NestedFact, RunStarted, Usage
+from toolspeak.loop import initial_state, reduce
+from toolspeak.loop.compaction import Sizes, plan_compaction, show_history
+from toolspeak.loop.recall import RECALL, read_earlier
+from toolspeak.loop.rounds import drop_system, find_cuts, list_rounds
+from toolspeak.messages import Call, Media, Message, Result, Text, ToolCall, assistant, system, user
+from toolspeak.run.recall_tool import RECALL_TOOL
+
+from .folding import spec
+
+
+def made(number: int, calls: int) -> Message:
+    """A message of the model that makes some calls."""
+    parts = [Call(call=ToolCall(id=f"c{number}_{each}", name="look", arguments={"x": each})) for each in range(calls)]
+    return Message(role="assistant", parts=tuple(parts))
+
+
+def results(number: int, *texts: str) -> Message:
+    parts = [Result(call_id=f"c{number}_{each}", content=(Text(text=text),)) for each, text in enumerate(texts)]
+    return Message(role="tool", parts=tuple(parts))
+
+
+TURNS = st.lists(
+    st.tuples(st.integers(0, 300), st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=3), max_size=3)),
+    min_size=1,
+    max_size=8,
+)
+"""Turns of a user: the length of the prompt, and for each round of parallel calls the lengths of their results."""
+
+
+def build(turns: list[tuple[int, list[list[int]]]]) -> tuple[Message, ...]:
+    messages = [system("Be brief.")]
+    number = 0
+    for turn, (length, rounds) in enumerate(turns):
+        messages.append(user(f"question {turn} " + "?" * length))
+        for lengths in rounds:
+            number += 1
+            messages += [made(number, len(lengths)), results(number, *("r" * each for each in lengths))]
+        messages.append(assistant(f"answer {turn}"))
+    return (*messages, user("and now?"))
+
+
+def has_orphans(messages: tuple[Message, ...]) -> bool:
+    """Whether a call stands without its result right after it, or a result without its call."""
+    called: list[str] = []
+    for message in messages:
+        if [part.call_id for part in message.parts if isinstance(part, Result)] != called:
+            return True
+        called = [call.id for call in message.calls]
+    return bool(called)
+
+
+def size(messages: tuple[Message, ...]) -> int:
+    return sum(len(read) for message in messages for part in message.parts for read in texts(part))
+
+
+def texts(part: object) -> list[str]:
+    match part:
+        case Text(text=text):
+            return [text]
+        case Result(content=content):
+            return [text for each in content for text in texts(each)]
+        case _:
+            return ["x" * 10]
+
+
+@settings(max_examples=60)
+@given(TURNS.map(build), st.integers(200, 20_000))
+def test_a_plan_cuts_between_rounds_and_fits(history: tuple[Message, ...], limit: int):
+    def measure(planned: Compacted) -> int:
+        return size(show_history(history, planned, has_recall=True))
+
+    prompt = len(drop_system(history)) - 1
+    planned = plan_compaction(history, None, prompt, Sizes(limit=limit, target=limit // 2), measure)
+    if planned is None:
+        assert measure(Compacted(through=10_000, dropped=find_cuts(drop_system(history))[-1])) > limit
+        return
+    shown = show_history(history, planned, has_recall=True)
+    assert measure(planned) <= limit
+    assert planned.dropped == 0 or planned.dropped in find_cuts(drop_system(history))
+    assert shown[-1] == history[-1] or shown[-1].text.endswith(history[-1].text)
+    assert [each.role for each in shown].count("system") == [each.role for each in history].count("system")
+    assert not has_orphans(shown)
+
+
+@settings(max_examples=60)
+@given(TURNS.map(build), st.data())
+def test_what_is_shown_grows_only_at_its_end(history: tuple[Message, ...], data: st.DataObject):
+    cuts = find_cuts(drop_system(history))
+    dropped = data.draw(st.sampled_from(cuts))
+    compacted = Compacted(through=dropped + data.draw(st.integers(0, 40)), dropped=dropped, summary="So far.")
+    before = show_history(history, compacted, has_recall=True)
+    later = show_history((*history, made(99, 1), results(99, "r" * 900)), compacted, has_recall=True)
+    assert later[: len(before)] == before
+
+
+@settings(max_examples=40)
+@given(TURNS.map(build))
+def test_every_round_and_result_can_be_recalled(history: tuple[Message, ...]):
+    messages = drop_system(history)
+    rounds = list_rounds(messages)
+    assert [message for each in rounds for message in each] == list(messages)
+    number = 0
+    for place, each in enumerate(rounds, 1):
+        recalled = read_whole(history, f"round_{place}")
+        assert all(message.text in recalled for message in each)
+        for part in (part for message in each for part in message.parts if isinstance(part, Result)):
+            number += 1
+            assert read_whole(history, f"result_{number}") == texts(part)[0]
+            assert texts(part)[0] in recalled
+
+
+def read_whole(history: tuple[Message, ...], handle: str) -> str:
+    """All pieces of something that is recalled, joined."""
+    whole, start = "", 0
+    while True:
+        piece, _, rest = read_earlier(history, 0, handle, start, 500).partition("\n… (characters ")
+        whole += piece
+        if not rest:
+            return whole
+        start = int(rest.rpartition("start=")[2].rstrip(")"))
+
+
+def test_a_long_result_keeps_its_head_and_gets_a_handle():
+    history = (user("go"), made(1, 2), results(1, "short", "long " * 200), assistant("done"), user("and now?"))
+    shown = show_history(history, Compacted(through=4), has_recall=True)
+    first, second = (each for each in shown[2].parts if isinstance(each, Result))
+    assert texts(first) == ["short"]
+    assert texts(second)[0].startswith("long long")
+    assert 'shortened: 200 of 1,000 characters are shown; recall("result_2") returns all of it' in texts(second)[0]
+    assert "recall" not in texts(show_history(history, Compacted(through=4), has_recall=False)[2].parts[1])[0]
+
+
+def test_an_old_image_is_only_named():
+    image = Result(call_id="c1_0", content=(Media(mime="image/png", data=b"x"),))
+    history = (user("go"), made(1, 1), Message(role="tool", parts=(image,)), assistant("done"), user("and now?"))
+    shown = show_history(history, Compacted(through=4), has_recall=True)
+    assert "[image/png]" in texts(shown[2].parts[0])[0]
+
+
+def test_the_prompt_of_the_run_is_always_shown():
+    history = (user("Find it."), *(each for n in range(9) for each in (made(n, 1), results(n, "r" * 300))))
+    compacted = Compacted(through=17, dropped=17, rounds=8, summary="Looked in 8 places.", prompt=0)
+    shown = show_history(history, compacted, has_recall=True)
+    assert [each.role for each in shown] == ["user", "assistant", "tool"]
+    assert "round_1 to round_8 are no longer shown" in shown[0].text
+    assert shown[0].text.endswith("Find it.")
+
+
+def test_words_are_found_in_what_is_not_shown():
+    history = (user("My dog is called Rex."), assistant("Nice."), user("And my cat?"), assistant("No idea."))
+    assert read_earlier(history, 2, "REX", 0, 900).startswith("round_1: …user: My dog is called Rex.")
+    assert "cat" not in read_earlier(history, 2, "is", 0, 900)
+    miss = read_earlier(history, 2, "parrot", 0, 900)
+    assert miss == "Nothing is called 'parrot', and no earlier round contains it. There are: round_1 to round_2."
+    assert "nothing at 5,000" in read_earlier(history, 2, "round_1", 5000, 900)
+
+
+def test_the_tool_that_is_offered_takes_what_its_function_takes():
+    offered, own = RECALL.parameters["properties"], RECALL_TOOL.spec.parameters["properties"]
+    assert {name: each["type"] for name, each in offered.items()} == {name: each["type"] for name, each in own.items()}
+    assert RECALL.parameters["required"] == RECALL_TOOL.spec.parameters["required"]
+    assert (RECALL.name, RECALL.effect) == (RECALL_TOOL.spec.name, RECALL_TOOL.spec.effect)
+
+
+STARTED = RunStarted(run_id="r", model="m", dialect="native", messages=(user("go"), assistant("yes"), user("on")))
+
+
+def test_a_fact_shows_less_and_offers_the_tool():
+    fact = Compacted(through=2, dropped=2, summary="He goes.", usage=Usage(input_tokens=5), cost=0.5)
+    state = reduce(reduce(initial_state([spec("look")]), STARTED), fact)
+    assert list(state.specs) == ["look", "recall"]
+    assert state.history == STARTED.messages
+    assert len(state.shown_history) == 1
+    assert (state.usage, state.cost) == (Usage(input_tokens=5), 0.5)
+    assert load_facts(dump_facts([fact])) == (fact,)
+    nested = reduce(reduce(initial_state([]), STARTED), NestedFact(path=("c",), event=fact))
+    assert (nested.usage, nested.compacted) == (Usage(input_tokens=5), None)
+
+
+def test_a_tool_of_the_user_keeps_its_name():
+    own = spec("recall")
+    state = reduce(reduce(initial_state([own]), STARTED), Compacted(through=2, dropped=2, summary="He goes."))
+    assert state.specs == {"recall": own}
+    assert "recall(" not in state.shown_history[0].text
