@@ -62,7 +62,8 @@ class SmallContext:
             return
         asked = WIRES[post.api].read_request(post.body)
         names = tuple(spec.name for spec in asked.tools)
-        parts = (post.body.get("tools"), post.body.get("system"), *post.body["messages"])
+        tools, instructions, messages = split_body(post.body)
+        parts = (tools, instructions, *messages)
         sent = Sent(tokens=tokens, messages=asked.messages, tools=names, wire=tuple(map(json.dumps, parts)))
         self.sent.append(sent)
         reply = replace(self._reply(sent), usage=Usage(input_tokens=tokens, output_tokens=20))
@@ -85,7 +86,14 @@ class SmallContext:
         return [place for place in range(1, len(turns)) if not turns[place].extends(turns[place - 1])]
 
 
+def split_body(body: dict[str, Any]) -> tuple[Any, Any, list[Any]]:
+    """The tools, the instructions and the conversation of a request, in the form of its API."""
+    is_responses = "input" in body
+    instructions = body.get("instructions" if is_responses else "system")
+    return body.get("tools"), instructions, body["input" if is_responses else "messages"]
+
+
 def count_tokens(body: dict[str, Any]) -> int:
     """The tokens of a request: pieces of words of up to four letters, and all other characters but blanks."""
-    text = json.dumps([body.get("tools"), body.get("system"), body["messages"]], ensure_ascii=False)
+    text = json.dumps(split_body(body), ensure_ascii=False)
     return len(re.findall(r"\w{1,4}|[^\w\s]+", text))
