@@ -11,10 +11,10 @@ from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak import codec
 from toolspeak.errors import EndpointDown, ProviderError, ReplayMiss, StreamInterrupted, UsageError
-from toolspeak.events import Fact, RunStarted
+from toolspeak.events import Compacted, Fact, Limits, RunStarted
 from toolspeak.messages import Media, Text, user
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, Piece
+from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
 
@@ -191,3 +191,34 @@ def test_a_typed_answer():
     again = replay(recorded)
     assert [tool.name for tool in again.tools] == ["get_weather"]
     assert Agent(again.model, again.tools).run(again.prompt, output=int).output == 3
+
+
+class Reader(Piecewise):
+    """A model that reads page after page, and writes summaries when it is asked for them."""
+
+    pages = 0
+
+    async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+        if request.shown.messages[-1].text.startswith("Summarize the conversation"):
+            yield [Answer(parts=(Text(text=f"Pages to {self.pages} were read."),), finish="stop")]
+        elif self.pages == 14:
+            yield [Answer(parts=(Text(text="All is read."),), finish="stop")]
+        else:
+            self.pages += 1
+            called = ApiCall(index=0, id=f"page_{self.pages}", name="read_page", arguments=f'{{"page": {self.pages}}}')
+            yield [Answer(parts=(called,), finish="tool_calls")]
+
+
+def read_page(page: int) -> str:
+    """Read a page."""
+    return f"Page {page}. " + "All work and no play. " * 40
+
+
+def test_a_conversation_that_became_too_long():
+    limits = Limits(turns=40, context=1_500)
+    recorded = Agent(Reader(), [read_page], limits=limits).run("Read it.")
+    summaries = {fact.summary for fact in recorded.facts if isinstance(fact, Compacted)}
+    assert len([each for each in summaries if "were read" in each]) > 1
+    again = replay(recorded)
+    outcome = Agent(again.model, again.tools, limits=limits).run("Read it.")
+    assert same(outcome.facts) == same(recorded.facts)

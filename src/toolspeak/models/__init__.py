@@ -9,6 +9,7 @@
   model supports native tool calls.
 - `http.py`: `HttpModel`, which writes a request in the API of its endpoint (`toolspeak.wire`), sends it with
   `transport.py` (connections, retries, errors) and reads the answer with `answer_reader.py` (bytes → pieces).
+- `sender.py`: `Sender`, what sends a request: the network, or what `cassettes/` puts in its place to record or replay.
 - `embedded.py`: `EmbeddedModel`, a model on this machine. `local.py` starts its server in a child process (`child.py`
   controls the process, `local_server.py` is its program), `cores.py` chooses the threads, `weights/` has the weights.
 """

@@ -16,10 +16,11 @@ from typing import Any
 from toolspeak._frozen import frozen
 from toolspeak.codec import encode, encode_argument, load_facts
 from toolspeak.dialects import dialect
-from toolspeak.errors import InvalidArguments, ReplayMiss, StreamInterrupted, ToolError, UsageError
+from toolspeak.errors import InvalidArguments, ProviderError, ReplayMiss, StreamInterrupted, ToolError, UsageError
 from toolspeak.events import (
     CallMalformed,
     CallReady,
+    Compacted,
     Fact,
     FinishReason,
     HandedOver,
@@ -39,6 +40,7 @@ from toolspeak.models import Request
 from toolspeak.models.cassettes.canonical import describe_difference, find_nearest
 from toolspeak.outcome import Outcome
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.run.summary import INSTRUCTIONS
 from toolspeak.spec import ToolSpec
 from toolspeak.testing.scripted import RenderedReply, ScriptedReply, find_dialect
 from toolspeak.tools import Tool
@@ -51,7 +53,7 @@ class RecordedTurn:
     """One message of a recorded run.
 
     Attributes:
-        history: The conversation when the model was asked.
+        history: The conversation that the model was shown.
         ended: The end of the message.
         malformed: The calls in it that could not be understood, by their ids.
         failure: Why the message broke off; empty if it did not.
@@ -96,7 +98,7 @@ class Replay:
         *before, self.prompt = talk
         self.messages: tuple[Message, ...] = tuple(before)
         specs = {spec.name: spec for fact in facts if isinstance(fact, RunStarted | HandedOver) for spec in fact.tools}
-        self.model = ReplayedModel(_list_turns(facts), started)
+        self.model = ReplayedModel(_list_turns(facts), started, _list_summaries(facts))
         book = _CallBook(_list_calls(facts))
         specs.pop(started.output or "", None)  # a run with `output` brings this tool itself
         self.tools: list[Tool[..., Any]] = [_StandIn(spec, book) for spec in specs.values()]
@@ -145,7 +147,7 @@ def _list_turns(facts: Sequence[Fact]) -> list[RecordedTurn]:
     malformed: list[CallMalformed] = []
     for fact in facts:
         if isinstance(fact, TurnStarted):
-            history, malformed = state.history, []
+            history, malformed = state.shown_history, []
         elif isinstance(fact, CallMalformed):
             malformed.append(fact)
         elif isinstance(fact, TurnRestarted) and turns and turns[-1].history == history:
@@ -156,6 +158,15 @@ def _list_turns(facts: Sequence[Fact]) -> list[RecordedTurn]:
             turn = RecordedTurn(history=history, ended=fact, malformed=tuple(malformed), failure=failure)
             turns.append(turn)
     return turns
+
+
+def _list_summaries(facts: Sequence[Fact]) -> list[Compacted]:
+    """Return the compactions for which a summary was asked for: those that dropped more than the one before."""
+    found: list[Compacted] = []
+    for fact in facts:
+        if isinstance(fact, Compacted) and fact.dropped > (found[-1].dropped if found else 0):
+            found.append(fact)
+    return found
 
 
 def _list_calls(facts: Sequence[Fact]) -> list[ReplayedCall]:
@@ -187,8 +198,9 @@ class ReplayedModel:
         requests: All requests so far, in order.
     """
 
-    def __init__(self, turns: Sequence[RecordedTurn], started: RunStarted) -> None:
+    def __init__(self, turns: Sequence[RecordedTurn], started: RunStarted, summaries: Sequence[Compacted] = ()) -> None:
         self._turns = turns
+        self._summaries = iter(summaries)
         self._started = started
         self._counts: Counter[int] = Counter()
         self.requests: list[Request] = []
@@ -204,6 +216,9 @@ class ReplayedModel:
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Answer as recorded."""
         self.requests.append(request)
+        if any(INSTRUCTIONS in message.text for message in request.shown.messages):
+            yield [self._summarize()]
+            return
         turn = self._find_turn(request)
         parts, finish = _render_turn(turn, request.dialect)
         await asyncio.sleep(0)
@@ -213,6 +228,15 @@ class ReplayedModel:
         if turn.ended.finish == "error":
             raise StreamInterrupted(turn.failure or f"{self.name} broke off here when it was recorded")
         yield [Answer(parts=parts, finish=finish, usage=turn.ended.usage)]
+
+    def _summarize(self) -> Answer:
+        """Answer a request for the summary of a conversation that has become too long."""
+        compacted = next(self._summaries, None)
+        if compacted is None:
+            raise ReplayMiss("a summary of the conversation was asked for that the recorded run does not have")
+        if compacted.failure:
+            raise ProviderError(compacted.failure)
+        return Answer(parts=(Text(text=compacted.summary),), finish="stop", usage=compacted.usage)
 
     def _find_turn(self, request: Request) -> RecordedTurn:
         answers = sum(message.role == "assistant" for message in request.shown.messages)
