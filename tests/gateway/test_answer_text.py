@@ -165,3 +165,20 @@ def test_brackets_without_end_cost_no_more_than_their_length():
     for _ in range(30_000):
         finder.feed('{"a')
     assert finder.close(ended_well=True).problem
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(100, True), (101, False), (5_000, False)])
+def test_nesting_has_an_end(depth: int, is_read: bool):
+    reader = PrefixReader(AnswerSchema({"type": "object"}, "schema"))
+    reader.send('{"a":' * depth + "1" + "}" * depth)
+    assert reader.is_complete == is_read
+    assert reader.is_stopped
+
+
+@pytest.mark.parametrize("value", ["1e999", "-1e999", '{"b": [1e999]}'])
+@pytest.mark.parametrize("schema", [{"type": "object"}, {"properties": {"a": {"anyOf": [{"type": "number"}, {}]}}}])
+def test_a_number_that_json_cannot_give_back_is_no_answer(schema: dict[str, Any], value: str):
+    finder = AnswerFinder(AnswerSchema(schema, "schema"))
+    finder.feed(f'{{"a": {value}}}')
+    assert finder.text == ""
+    assert finder.close(ended_well=True).problem

@@ -122,6 +122,29 @@ def test_openai_alone(streamed: bool):
 
 
 @both
+def test_openai_responses_with_tools(streamed: bool):
+    with host() as url, openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        asking: dict[str, Any] = {"model": "scripted", "text_format": Report}
+        asking["tools"] = [openai.pydantic_function_tool(get_weather)["function"] | {"type": "function"}]
+
+        def said(history: list[Any]) -> Any:
+            if not streamed:
+                return client.responses.parse(input=history, **asking)
+            with client.responses.stream(input=history, **asking) as stream:
+                texts = [event.delta for event in stream if event.type == "response.output_text.delta"]
+                response = stream.get_final_response()
+            assert "".join(texts) == response.output_text
+            return response
+
+        history: list[Any] = [{"role": "user", "content": QUESTION}]
+        (call,) = said(history).output
+        assert (call.type, json.loads(call.arguments)) == ("function_call", {"city": "Paris"})
+        asked = {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny, 21 °C"}
+        assert said([*history, asked, result]).output_parsed == REPORT
+
+
+@both
 def test_openai_is_refused_in_its_own_form_and_asks_once(streamed: bool):
     asked: list[Request] = []
 

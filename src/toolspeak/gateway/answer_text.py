@@ -21,7 +21,7 @@ from toolspeak.gateway.answer_schema import AnswerSchema
 from toolspeak.reading.cursor import Cursor, ReadError
 from toolspeak.reading.source import Source
 from toolspeak.reading.strict_json import ReadingStopped, Receiving, ReceivingText, StrictJsonReader, decode
-from toolspeak.reading.values import ValueReader
+from toolspeak.reading.values import MAX_VALUE_NESTING, ValueReader
 from toolspeak.spec import Schema
 from toolspeak.validation import get_item_schema
 
@@ -68,10 +68,10 @@ class AnswerResult:
 
 def check_answer(value: Any, schema: AnswerSchema) -> AnswerResult:
     """Check a whole answer, after it was brought into the form of its schema."""
-    value = coerce(value, schema.root, schema.root)
-    if problems := schema.find_problems(value):
-        return AnswerResult(problem=f"the answer does not fit what was asked for: {'; '.join(problems)}")
     try:
+        value = coerce(value, schema.root, schema.root)
+        if problems := schema.find_problems(value):
+            return AnswerResult(problem=f"the answer does not fit what was asked for: {'; '.join(problems)}")
         return AnswerResult(text=encode_answer(value))
     except (ValueError, TypeError, RecursionError):
         return AnswerResult(problem=NO_JSON)
@@ -101,6 +101,7 @@ class PrefixReader(StrictJsonReader):
         self._schema = schema
         self._in_call = in_call
         self._held = ""  # certain only together with what follows
+        self._depth = 0
         self.start(self._read_answer(wrapper))
 
     @property
@@ -131,12 +132,20 @@ class PrefixReader(StrictJsonReader):
         sign = yield from self.peek_past_space()
         grown = self._find_growing_schema(schema, sign)
         if grown is not None:
-            if sign == "{":
-                return (yield from self._read_object(grown))
-            return (yield from self._read_list(grown) if sign == "[" else self._read_letters())
+            if sign == '"':
+                return (yield from self._read_letters())
+            if self._depth == MAX_VALUE_NESTING:
+                raise ReadingStopped
+            self._depth += 1
+            value = yield from (self._read_object(grown) if sign == "{" else self._read_list(grown))
+            self._depth -= 1
+            return value
         value = decode((yield from self.read_json()))
         self._check(value, schema)
-        self._emit(encode_answer(value))
+        try:
+            self._emit(encode_answer(value))
+        except (ValueError, RecursionError):  # a number that is too large, or too many levels
+            raise ReadingStopped from None
         return value
 
     def _find_growing_schema(self, schema: Any, sign: str) -> Schema | None:
