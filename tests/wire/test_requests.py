@@ -415,7 +415,8 @@ def test_what_is_sent_for_a_shorter_history_is_the_beginning_of_a_longer_one(nam
     wire = WIRES[name]
 
     def sent(messages: tuple[Message, ...]) -> list[Any]:
-        return body_of(wire, messages, tools=[WEATHER])["messages"]
+        body = body_of(wire, messages, tools=[WEATHER])
+        return body["input" if name == "openai-responses" else "messages"]
 
     whole = sent(history)
     for length in range(3, len(history)):  # the first two are system messages

@@ -71,7 +71,7 @@ class Encoder:
     def error(self, report: ErrorReport) -> bytes:
         """Return the end of a stream that failed."""
         closed = self._stream.close_open_item("incomplete") + self._stream.close_calls()
-        error = {"code": report.form.responses_code, "message": report.message}
+        error = {**report.openai_error(), "code": report.form.responses_code}
         response = {**self._response, "status": "failed", "error": error, "output": self._stream.output, "usage": None}
         return closed + self._stream.event("failed", response=response)
 
