@@ -50,7 +50,7 @@ def test_what_our_server_says_our_client_reads(wire: Any, failure: FailureName):
     assert read_error_body(report.form.status, json.dumps(body)) == f"{words} ({kind})"
     writer = wire.Encoder("m", id="x", created=0)
     label = report.form.responses_code if wire is WIRES["openai-responses"] else kind
-    with pytest.raises(ModelError, match=f"It broke. .{label}.$"):
+    with pytest.raises(ModelError, match=f"It broke. .{label}."):
         read_stream(wire, [writer.start(), writer.error(report)])
 
 
