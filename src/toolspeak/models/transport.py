@@ -33,7 +33,7 @@ from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.wire.api import WIRES
-from toolspeak.wire.api_errors import OVERFLOW_HINT, is_context_overflow, read_error_body
+from toolspeak.wire.api_errors import is_context_overflow, read_error_body
 
 MAX_CONNECTIONS = 1000
 
@@ -54,7 +54,7 @@ STATUS_HINTS = {
     401: "the key was refused",
     403: "the key has no access to this",
     404: "is the address right, and the name of the model?",
-    413: OVERFLOW_HINT,
+    413: "the conversation is too long",
 }
 
 OVERFLOW_STATUSES = frozenset({400, 413, 422, 500})
@@ -323,8 +323,6 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
     if status in (401, 403) and endpoint.key_variable:
         hint += f"; is {endpoint.key_variable} right?" if endpoint.key else f"; {endpoint.key_variable} is not set"
     is_overflow = status in OVERFLOW_STATUSES and is_context_overflow(body)
-    if is_overflow:
-        hint = OVERFLOW_HINT
     if moved := response.headers.get("location"):
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, StreamInterrupted, UsageError
+from toolspeak.errors import ContextExceeded, EndpointDown, ModelError, ProviderError, StreamInterrupted, UsageError
 from toolspeak.events import TurnRestarted
 from toolspeak.log import LOG
 from toolspeak.models import Model, Request
@@ -16,6 +16,8 @@ from toolspeak.pieces import Answer, Piece
 from toolspeak.run.fallback import ModelRotation
 from toolspeak.run.inbox import FallbackReady, ModelFailed, PiecesArrived
 from toolspeak.spec import ToolSpec
+
+OVERFLOW_HINT = "the conversation is too long for the model; Limits(context=TOKENS) keeps it within that many tokens"
 
 
 def gains_by_streaming(specs: Iterable[ToolSpec], dialects: Iterable[Dialect], *, parallel: bool) -> bool:
@@ -42,6 +44,8 @@ async def receive_message(
                 put(PiecesArrived(request=number, pieces=pieces))
         if not pieces or not isinstance(pieces[-1], Answer):
             raise StreamInterrupted(f"{model.name} ended in the middle of a message")
+    except ContextExceeded as error:
+        put(ModelFailed(request=number, error=error.with_message(f"{error} ({OVERFLOW_HINT})")))
     except (ModelError, UsageError) as error:
         put(ModelFailed(request=number, error=error))
     except asyncio.CancelledError:

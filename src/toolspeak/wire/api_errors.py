@@ -38,8 +38,6 @@ _OVERFLOW = re.compile(
 )
 """The words in which servers report that a conversation does not fit into the context of the model."""
 
-OVERFLOW_HINT = "the conversation is too long for the model; Limits(context=TOKENS) keeps it within that many tokens"
-
 _HTML_MARKUP = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -52,7 +50,7 @@ def build_error(error: Any) -> ModelError:
     if is_rate_limit:
         return RateLimited(cause, status=529 if "overloaded" in label or "529" in label else 429)
     if is_context_overflow(f"{label} {cause}"):
-        return ContextExceeded(f"{cause} ({OVERFLOW_HINT})", status=400)
+        return ContextExceeded(cause, status=400)
     status = _find_refusal_status(label)
     return EndpointDown(cause) if status is None else ProviderError(cause, status=status)
 
