@@ -30,37 +30,46 @@ def parse_turns(turns: Sequence[Any], specs: Sequence[ToolSpec], where: str) -> 
     messages: list[Message] = []
     pending: list[ToolCall] = []
     for number, turn in enumerate(turns, 1):
-        if pending and not (isinstance(turn, dict) and "results" in turn):
+        kind, content = _parse_turn(turn, number, where)
+        if pending and kind != "results":
             raise UsageError(f"{where}: turn {number} is to give the 'results' of the calls before it")
-        match turn:
-            case {"user": str(text)} if len(turn) == 1:
-                messages.append(user(text))
-            case {"reply": str(text)} if len(turn) == 1:
-                messages.append(assistant(text))
-            case {"calls": [_, *_] as calls} if len(turn) == 1:
-                pending = [
-                    _parse_call(call, f"call_{number}_{place}", specs, where)
-                    for place, call in enumerate(cast("list[Any]", calls), 1)
-                ]
-                messages.append(Message(role="assistant", parts=tuple(Call(call=call) for call in pending)))
-            case {"results": list(results)} if len(turn) == 1:
-                messages.append(_build_results(cast("list[Any]", results), pending, where))
-                pending = []
-            case _:
-                raise UsageError(f"{where}: turn {number} is not one of 'user', 'calls', 'results' and 'reply'")
+        if kind == "user":
+            messages.append(user(content))
+        elif kind == "reply":
+            messages.append(assistant(content))
+        elif kind == "calls":
+            pending = [
+                _parse_call(call, f"call_{number}_{place}", specs, where) for place, call in enumerate(content, 1)
+            ]
+            messages.append(Message(role="assistant", parts=tuple(Call(call=call) for call in pending)))
+        else:
+            messages.append(_build_results(content, pending, where))
+            pending = []
     if not messages or messages[-1].role not in ("user", "tool"):
         raise UsageError(f"{where}: 'turns' end with what the user says or with results")
     return tuple(messages)
 
 
+def _parse_turn(turn: Any, number: int, where: str) -> tuple[str, Any]:
+    """Return what kind of turn it is, and its content: a text, or a list."""
+    if isinstance(turn, dict) and len(items := list(cast("dict[str, Any]", turn).items())) == 1:
+        kind, content = items[0]
+        is_text, is_list = isinstance(content, str), isinstance(content, list)
+        if (kind in ("user", "reply") and is_text) or (kind == "results" and is_list):
+            return kind, content
+        if kind == "calls" and is_list and content:
+            return kind, content
+    raise UsageError(f"{where}: turn {number} is not one of 'user', 'calls', 'results' and 'reply'")
+
+
 def _parse_call(value: Any, call_id: str, specs: Sequence[ToolSpec], where: str) -> ToolCall:
-    match value:
-        case {"name": str(name), "arguments": dict(arguments)}:
-            if not any(spec.name == name for spec in specs):
-                raise UsageError(f"{where}: {name!r} is called in 'turns', and is none of the tools")
-            return ToolCall(id=call_id, name=name, arguments=cast("dict[str, Any]", arguments))
-        case _:
-            raise UsageError(f"{where}: a call in 'turns' has a 'name' and 'arguments', an object")
+    call = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    name, arguments = call.get("name"), call.get("arguments")
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        raise UsageError(f"{where}: a call in 'turns' has a 'name' and 'arguments', an object")
+    if not any(spec.name == name for spec in specs):
+        raise UsageError(f"{where}: {name!r} is called in 'turns', and is none of the tools")
+    return ToolCall(id=call_id, name=name, arguments=cast("dict[str, Any]", arguments))
 
 
 def _build_results(results: Sequence[Any], calls: Sequence[ToolCall], where: str) -> Message:
@@ -73,8 +82,8 @@ def _build_results(results: Sequence[Any], calls: Sequence[ToolCall], where: str
 
 def _build_result(value: Any, call: ToolCall) -> Result:
     """Build a result as the loop shows it to a model."""
-    match value:
-        case {"error": str(error)} if len(value) == 1:
-            return Result(call_id=call.id, content=(Text(text=error),), is_error=True)
-        case _:
-            return Result(call_id=call.id, content=(Text(text=output_text(value)),))
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    error = fields.get("error")
+    if isinstance(error, str) and len(fields) == 1:
+        return Result(call_id=call.id, content=(Text(text=error),), is_error=True)
+    return Result(call_id=call.id, content=(Text(text=output_text(value)),))
