@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local docs check fmt bench bench-full fuzz audit clean
+.PHONY: help setup demo chat test test-local docs check fmt bench bench-full adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -57,6 +57,11 @@ bench: setup ## measure beside peers for some minutes, and write docs/benchmarks
 
 bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
+
+adapter-data: setup ## write what an adapter is trained on and measured with, and say how to go on
+	$(BIN)/python training/make_pairs.py training/out
+	@echo 'now, on a machine with a GPU: python training/run.py MODEL.gguf training/out --only-train'
+	@echo 'then here: $(BIN)/python training/scores.py training/out/NAME.jsonl.gz (training/README.md)'
 
 fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many

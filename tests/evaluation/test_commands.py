@@ -14,6 +14,7 @@ import pytest
 
 from toolspeak.cli.calibrate import calibrate, forget_saved, show_saved
 from toolspeak.cli.eval import EvalOptions, evaluate
+from toolspeak.dialects import PYTHON
 from toolspeak.errors import ProviderError, UsageError
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.models import Endpoint, HttpModel, Request
@@ -25,7 +26,26 @@ from .scripted_models import answering, right_calls, slipping
 
 QUICK = load_suite("quick")
 IDS = [each.id for each in QUICK.questions]
+FIRST = {
+    category: next(each.id for each in QUICK.questions if each.category == category) for category in QUICK.categories
+}
 TEXTS = ("json", "typescript", "python")
+
+SINGLE, SEVERAL, NONE = (f"{category}/python/{FIRST[category]}" for category in ("single", "several", "none"))
+SECOND = next(
+    f"several/python/{each.id}" for each in QUICK.questions if each.category == "several" and each.id not in SEVERAL
+)
+
+
+def right_lines(trial: str) -> list[str]:
+    """The right calls of a question, each as a line of Python."""
+    [found] = [each for each in QUICK.questions if each.id == trial.split("/")[-1]]
+    return [PYTHON.format_call(call) for call in right_calls(found)]
+
+
+def malform(line: str) -> str:
+    """The call with a name in place of its values, which stands for nothing."""
+    return f"{line.partition('(')[0]}(a=b)"
 
 
 def asked(model: ScriptedModel, path: Path, **options: Any) -> None:
@@ -38,19 +58,19 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def test_every_answer_is_kept_and_told_in_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "results.jsonl"
-    wrong = [f"json/{each}" for each in ("home-1", "home-3")]
+    wrong = [f"json/{each}" for each in (FIRST["single"], FIRST["none"])]
     asked(answering(QUICK, wrong=wrong), path, dialects="json,python", failures=tmp_path / "failures.txt")
     told = capsys.readouterr()
     table = [line.split("\t") for line in told.out.splitlines()]
     assert table[0] == ["percent right", "json", "python"]
-    assert table[1] == ["single", "90.9 (62–98)", "100.0 (74–100)"]
+    assert table[1] == ["single", "88.9 (56–98)", "100.0 (70–100)"]
     assert [row[0] for row in table[-5:]] == ["mean", "questions", "prompt tokens", "answer tokens", "seconds"]
     assert table[-3:-1] == [["prompt tokens", "100", "100"], ["answer tokens", "10", "10"]]
     assert "120 of 120, 98% right" in told.err
     assert re.search(r"^120 questions, 98 % right, in \d+\.?\d* s$", told.err, re.MULTILINE)
     assert [row["id"] for row in rows(path) if not row["right"]] == [
-        "quick/single/json/home-1",
-        "quick/none/json/home-3",
+        f"quick/single/json/{FIRST['single']}",
+        f"quick/none/json/{FIRST['none']}",
     ]
     assert len(rows(path)) == 120
     assert (tmp_path / "results.svg").read_text("utf-8").startswith("<svg ")
@@ -86,7 +106,7 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path, capsys: pytest.Cap
     assert len(more.requests) == 60
 
 
-SLIPS = {"home-1": "single", "home-3": "none", "home-5": "several"}
+SLIPS = {FIRST[category]: category for category in ("single", "several", "none")}
 """Questions, with their categories."""
 
 
@@ -96,7 +116,7 @@ def test_questions_are_asked_again_where_a_call_was_malformed(tmp_path: Path, ca
     asked(model, path, dialects="json,python", again=1, failures=tmp_path / "failures.txt")
     told = capsys.readouterr()
     table = {line.split("\t")[0]: line.split("\t")[1:] for line in told.out.splitlines()}
-    assert [table[title][1].split()[0] for title in ("single", "single, asked again")] == ["90.9", "100.0"]
+    assert [table[title][1].split()[0] for title in ("single", "single, asked again")] == ["88.9", "100.0"]
     assert [table[title][1].split()[0] for title in ("mean", "mean, asked again")] == ["96.8", "100.0"]
     assert (table["questions"], table["asked again"]) == (["60", "60"], ["3", "3"])
     assert table["prompt tokens"] == ["105", "105"]
@@ -136,7 +156,7 @@ def test_another_first_answer_is_another_second_question(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     asked(slipping(QUICK, SLIPS), path, dialects="python", again=1)
     first, *rest = rows(path)
-    assert first["id"] == "quick/single/python/home-1"
+    assert first["id"] == f"quick/{SINGLE}"
     path.write_text("".join(json.dumps(row) + "\n" for row in ({**first, "text": f"{first['text']}\nx"}, *rest)))
     asked(model := slipping(QUICK, SLIPS), path, dialects="python", again=1)
     assert len(model.requests) == 1
@@ -164,7 +184,7 @@ def test_prompts_out_and_answers_back(tmp_path: Path, capsys: pytest.CaptureFixt
     """As it is done with a model elsewhere: prompts, answers in another order, a table."""
     prompts, answers = tmp_path / "prompts.jsonl.gz", tmp_path / "answers.jsonl.gz"
     evaluate(EvalOptions(prompts_out=prompts, limit=3))
-    assert f"{4 * 3 * 8} prompts written" in capsys.readouterr().err
+    assert f"{4 * 3 * len(FIRST)} prompts written" in capsys.readouterr().err
     with gzip.open(prompts, "rt", encoding="utf-8") as file:
         written = [json.loads(line) for line in file]
     with gzip.open(answers, "wt", encoding="utf-8") as file:
@@ -203,10 +223,10 @@ def answer_to(trial: str, prompt: str) -> str:
 def test_answers_to_other_prompts_or_to_no_question_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "answers.jsonl"
     lines = [
-        {"id": "quick/single/python/home-1", "text": "No.", "shown": "of old"},
-        {"id": "quick/none/python/home-3", "text": "No."},
-        {"id": "quick/none/python/home-33", "text": "No."},
-        {"id": "other/none/python/home-3", "text": "No."},
+        {"id": f"quick/{SINGLE}", "text": "No.", "shown": "of old"},
+        {"id": f"quick/{NONE}", "text": "No."},
+        {"id": f"quick/{NONE}3", "text": "No."},
+        {"id": f"other/{NONE}", "text": "No."},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
     evaluate(EvalOptions(answers=(path,)))
@@ -227,24 +247,25 @@ def written(path: Path, *answers: tuple[str, str], **more: Any) -> Path:
 
 
 def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    *good, last = right_lines(SEVERAL)
     first = written(
         tmp_path / "first.jsonl",
-        ("several/python/home-5", "set_lock(door='back', locked=True)\nset_temperature(room=bedroom, celsius=17)"),
-        ("single/python/home-1", "set_temperature(room='nursery', celsius=21)"),
+        (SEVERAL, "\n".join((*good, malform(last)))),
+        (SINGLE, "\n".join(right_lines(SINGLE))),
         prompt_tokens=50,
     )
     prompts = tmp_path / "prompts.jsonl.gz"
     evaluate(EvalOptions(answers=(first,), again=1, prompts_out=prompts))
     assert "1 prompts written" in capsys.readouterr().err
     [prompt] = (json.loads(line) for line in gzip.decompress(prompts.read_bytes()).splitlines())
-    assert prompt["id"] == "quick/several/python/home-5#2"
-    goes_on = "set_temperature(room=bedroom, celsius=17)<|im_end|>\n<|im_start|>user\nResults of your calls:\n"
+    assert prompt["id"] == f"quick/{SEVERAL}#2"
+    goes_on = f"{malform(last)}<|im_end|>\n<|im_start|>user\nResults of your calls:\n"
     assert goes_on in prompt["prompt"]
     evaluate(EvalOptions(answers=(first,), again=1))
     assert "1 questions are asked again and lack an answer" in capsys.readouterr().err
     second = written(
         tmp_path / "second.jsonl",
-        ("several/python/home-5#2", "set_temperature(room='bedroom', celsius=17)"),
+        (f"{SEVERAL}#2", last),
         prompt_tokens=70,
         shown=prompt["shown"],
     )
@@ -255,9 +276,7 @@ def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "mean, asked again\t100.0" in told.out
     assert "prompt tokens\t85\n" in told.out
     assert told.err == f"every answer is in {results}, and a picture in {tmp_path / 'results.svg'}\n"
-    assert [row["id"].removeprefix("quick/") for row in rows(results)] == [
-        "single/python/home-1", "several/python/home-5", "several/python/home-5#2",
-    ]  # fmt: skip
+    assert [row["id"].removeprefix("quick/") for row in rows(results)] == [SINGLE, SEVERAL, f"{SEVERAL}#2"]
     evaluate(EvalOptions(answers=(results,), again=1, prompts_out=prompts))
     assert "0 prompts written" in capsys.readouterr().err
 
@@ -265,17 +284,17 @@ def test_a_second_round_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_second_answers_without_a_question_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = written(
         tmp_path / "answers.jsonl",
-        ("single/python/home-1", "set_temperature(room='nursery', celsius=21)"),
-        ("single/python/home-1#2", "It was understood at once."),
-        ("several/python/home-5#2", "There is no first answer."),
-        ("several/python/office-7", "list_events(day=today)"),
-        ("several/python/office-7#3", "There is no second answer."),
+        (SINGLE, "\n".join(right_lines(SINGLE))),
+        (f"{SINGLE}#2", "It was understood at once."),
+        (f"{SEVERAL}#2", "There is no first answer."),
+        (SECOND, malform(right_lines(SECOND)[0])),
+        (f"{SECOND}#3", "There is no second answer."),
     )
     evaluate(EvalOptions(answers=(path,), again=2))
     told = capsys.readouterr()
     assert "3 answers belong to no question that is scored and were left out" in told.err
     assert "asked again\t0" in told.out
-    stale = written(tmp_path / "stale.jsonl", ("several/python/office-7#2", "No."), shown="of old")
+    stale = written(tmp_path / "stale.jsonl", (f"{SECOND}#2", "No."), shown="of old")
     evaluate(EvalOptions(answers=(path, stale), again=1))
     told = capsys.readouterr()
     assert "1 answers were given to other prompts than today's" in told.err
@@ -283,7 +302,7 @@ def test_second_answers_without_a_question_are_told(tmp_path: Path, capsys: pyte
 
 
 def test_prompts_of_a_second_round_need_to_be_wanted(tmp_path: Path):
-    first = written(tmp_path / "first.jsonl", ("single/python/home-1", "No."))
+    first = written(tmp_path / "first.jsonl", (SINGLE, "No."))
     with pytest.raises(UsageError, match="writes the prompts of questions asked again; add --again 1"):
         evaluate(EvalOptions(answers=(first,), prompts_out=tmp_path / "prompts.jsonl"))
 
@@ -332,7 +351,7 @@ def test_calibrate_remembers_the_winner_and_says_how_sure_it_is(tmp_path: Path, 
 
 def test_calibrate_saves_nothing_that_is_not_certain(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     environ = {"TOOLSPEAK_CONFIG_FOLDER": str(tmp_path)}
-    wrong = [f"{name}/{each}" for name in ("json", "native") for each in IDS] + ["python/home-1", "python/home-2"]
+    wrong = [f"{name}/{each}" for name in ("json", "native") for each in IDS] + [f"python/{each}" for each in IDS[:2]]
     calibrate("near:small", minutes=5, find=lambda _: Behind(wrong), environ=environ)
     told = capsys.readouterr()
     assert "better than python is 88% sure" in told.out
@@ -371,8 +390,9 @@ def test_the_command_line_takes_it_all(tmp_path: Path):
 
 
 def test_the_command_line_takes_several_answers(tmp_path: Path):
-    written(tmp_path / "1.jsonl", ("single/python/home-1", "set_temperature(room=nursery, celsius=21)"))
-    written(tmp_path / "2.jsonl", ("single/python/home-1#2", "set_temperature(room='nursery', celsius=21)"))
+    [call] = right_lines(SINGLE)
+    written(tmp_path / "1.jsonl", (SINGLE, malform(call)))
+    written(tmp_path / "2.jsonl", (f"{SINGLE}#2", call))
     command = [sys.executable, "-m", "toolspeak.cli", "eval", "--answers", "1.jsonl", "--answers", "2.jsonl"]
     env = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run([*command, "--again", "1"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=25)

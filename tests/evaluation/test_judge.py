@@ -7,11 +7,10 @@ import pytest
 from toolspeak.evaluation.answers import RecordedAnswer
 from toolspeak.evaluation.judge import judge_calls, matches
 from toolspeak.evaluation.questions import ExpectedCall
-from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.trials import Trial
 from toolspeak.messages import Ref, ToolCall
 
-from .scripted_models import question, tool
+from .scripted_models import question, suite_of, tool
 
 TEXT, WHOLE, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 
@@ -175,7 +174,15 @@ def test_what_flows_wrongly(calls: list[tuple[str, dict[str, Any]]], why: str):
     ],
 )
 def test_two_steps_as_models_say_them(dialect: str, text: str):
-    quick = load_suite("quick")
-    asked = next(each for each in quick.questions if each.id == "office-2")
-    result = Trial(suite=quick, question=asked, dialect=dialect).judge(RecordedAnswer(id="…", text=text))
+    tools = (
+        tool("find_person", name=TEXT),
+        tool("send_email", to=TEXT, subject=TEXT, body=TEXT),
+    )
+    email = {"to": ["priya@x"], "subject": ["Meeting"], "body": [{"$contains": ["noon"]}]}
+    expected = (
+        ExpectedCall(name="find_person", arguments={"name": ["Priya Nair"]}, optional={}, returns={"email": "priya@x"}),
+        ExpectedCall(name="send_email", arguments=email, optional={}, after=(0,)),
+    )
+    asked = question("office", "Mail Priya Nair that the meeting is at noon.", tools, *expected)
+    result = Trial(suite=suite_of(asked), question=asked, dialect=dialect).judge(RecordedAnswer(id="…", text=text))
     assert result.verdict.right, result.verdict.why

@@ -1,6 +1,7 @@
 """The suite of our own is sound, and a file of the user's is read or told what is wrong with it."""
 
 import asyncio
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -25,8 +26,19 @@ TOOL = {"name": "f", "description": "F.", "parameters": {"type": "object", "prop
 
 def test_quick_is_varied():
     assert len(QUICK.questions) == 60
-    assert set(QUICK.categories) == {"single", "several", "parallel", "nested", "enum", "none", "missing", "steps"}
-    assert min(sum(each.category == name for each in QUICK.questions) for name in QUICK.categories) >= 5
+    assert set(QUICK.categories) == {"single", "several", "parallel", "nested", "messy", "none", "missing"}
+    assert {sum(each.category == name for each in QUICK.questions) for name in QUICK.categories} == {8, 9}
+    assert min(len(each.tools) for each in QUICK.questions) >= 4
+
+
+def test_quick_is_the_draw_of_field():
+    spec = importlib.util.spec_from_file_location("draw_quick", ROOT / "scripts" / "draw_quick.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    drawn = "".join(script.format_lines())
+    assert script.QUICK.read_text("utf-8") == drawn, "field has changed: run python scripts/draw_quick.py"
 
 
 @pytest.mark.parametrize("asked", QUICK.questions, ids=lambda asked: asked.id)
@@ -39,7 +51,6 @@ def test_what_quick_expects_fits_its_tools(asked: Question):
             for value in values:
                 assert is_valid(meant(value), schemas[call.name]["properties"][key], schemas[call.name])
     assert bool(asked.expected) is (asked.category not in ("none", "missing"))
-    assert any(call.after for call in asked.expected) is (asked.category == "steps")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -108,6 +119,12 @@ def test_the_file_in_the_docs_is_a_suite(tmp_path: Path):
             "a message has a 'role' (system, user, assistant) and a 'content', a text",
         ),
         ({"expected": None}, "'expected' is a list"),
+        ({"reply": 1}, "'reply' is a text"),
+        (
+            {"reply": "Done.", "expected": [{"name": "f"}]},
+            "a question has a 'reply' only where nothing is 'expected'",
+        ),
+        ({"turns": [{"user": "Do f."}]}, "a question has 'messages' or 'turns', not both"),
         ({"id": "a#2"}, "an 'id' does not end in '#' and a number: such are those of questions asked again"),
         ({"expected": ["f"]}, "an expected call is an object"),
         ({"expected": [{"name": "g"}]}, "'g' is expected, and is none of the tools"),
@@ -124,7 +141,10 @@ def test_the_file_in_the_docs_is_a_suite(tmp_path: Path):
             {"expected": [{"name": "f", "agruments": {}}]},
             "'agruments' means nothing here; what does: after, arguments, name, optional, returns",
         ),
-        ({"expcted": []}, "'expcted' means nothing here; what does: category, expected, id, messages, tools"),
+        (
+            {"expcted": []},
+            "'expcted' means nothing here; what does: category, expected, id, messages, reply, tools, turns",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path: Path, changed: dict[str, Any], says: str):
@@ -161,7 +181,7 @@ def test_two_questions_of_one_name(tmp_path: Path):
 
 
 def test_a_suite_or_a_category_that_is_not_there():
-    with pytest.raises(UsageError, match="there is no suite 'quik'; write quick, bfcl or the path of a file"):
+    with pytest.raises(UsageError, match="there is no suite 'quik'; write quick, field, bfcl or the path of a file"):
         load_suite("quik")
     with pytest.raises(UsageError, match="quick has no category 'hard'; it has: single, "):
         load_suite("quick", ["hard"])

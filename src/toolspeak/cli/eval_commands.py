@@ -10,7 +10,7 @@ from toolspeak.cli.options import DialectsOption, MaxTokensOption, ModelOption, 
 
 def eval_command(
     suite: Annotated[
-        str, typer.Option("--suite", metavar="NAME", help="The questions: quick, bfcl, or a file.")
+        str, typer.Option("--suite", metavar="NAME", help="The questions: quick, field, bfcl, or a file.")
     ] = "quick",
     model: ModelOption = None,
     dialect: DialectsOption = "all",

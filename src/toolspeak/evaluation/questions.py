@@ -35,9 +35,11 @@ class Question:
     Attributes:
         id: The name of the question in its suite.
         category: What the question tests; results are counted by category.
-        messages: The conversation: text of the system, the user and the assistant.
+        messages: The conversation. It ends with a message of the user or with the results of calls.
         tools: The tools.
         expected: The calls that are right; empty if no tool may be called.
+        reply: What a good assistant says where no tool may be called; empty if the suite does not say it. It is an
+            example for training, and answers are not compared with it.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Question:
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
     expected: tuple[ExpectedCall, ...] = ()
+    reply: str = ""
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Loads suites by name: `quick` (our own, `quick.jsonl`), `bfcl`, or a file of the user in the format of `quick.jsonl`.
+"""Loads suites by name: `quick` (a draw of `field`, in the package), `field`, `field-train`, `bfcl`, or a file.
 
 A file has one object a line. A line with `toolset` names tools that many questions share; every other line is a
 question:
@@ -7,9 +7,10 @@ question:
     {"id": "oslo", "category": "single", "tools": "weather", "messages": [{"role": "user", "content": "…"}],
      "expected": [{"name": "forecast", "arguments": {"city": ["Oslo"]}, "optional": {"days": [1]}}]}
 
-`tools` is the name of a toolset above, or a list of tools; `messages` may be one text, the message of a user. An empty
-`expected` means that no tool may be called. `judge.py` says how values are compared; docs/guides/measuring.md
-describes the whole format.
+`tools` is the name of a toolset above, or a list of tools; `messages` may be one text, the message of a user. A
+question that continues a conversation with calls has `turns` in place of `messages` (`turns.py`). An empty `expected`
+means that no tool may be called; `reply` may say what a good assistant says then. `judge.py` says how values are
+compared; docs/guides/measuring.md describes the whole format.
 """
 
 import json
@@ -21,9 +22,11 @@ from typing import Any, cast
 
 from toolspeak.errors import UsageError
 from toolspeak.evaluation.bfcl import CATEGORIES, load_bfcl
+from toolspeak.evaluation.field import read_field_rows
 from toolspeak.evaluation.files import read_rows
 from toolspeak.evaluation.judge import judge_calls
 from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
+from toolspeak.evaluation.turns import parse_turns
 from toolspeak.messages import Message, Text
 from toolspeak.spec import ToolSpec
 
@@ -32,7 +35,7 @@ FOLLOW_UP_SUFFIX = re.compile(r"#\d+$")
 
 ROLES = ("system", "user", "assistant")
 
-QUESTION_KEYS = frozenset({"id", "category", "tools", "messages", "expected"})
+QUESTION_KEYS = frozenset({"id", "category", "tools", "messages", "turns", "expected", "reply"})
 EXPECTED_KEYS = frozenset({"name", "arguments", "optional", "after", "returns"})
 
 
@@ -40,7 +43,7 @@ def load_suite(name: str, categories: Sequence[str] = ()) -> Suite:
     """Load a suite.
 
     Args:
-        name: `quick`, `bfcl`, or the path of a file.
+        name: `quick`, `field`, `field-train`, `bfcl`, or the path of a file.
         categories: The categories to load; if empty, all (of `bfcl`, those of `CATEGORIES`).
     """
     if name == "bfcl":
@@ -48,10 +51,12 @@ def load_suite(name: str, categories: Sequence[str] = ()) -> Suite:
     if name == "quick":
         with as_file(files("toolspeak.evaluation") / "quick.jsonl") as path:
             found = read_suite(path, name="quick")
+    elif name in ("field", "field-train"):
+        found = _build_suite(name, parse_questions(read_field_rows(measured=name == "field")))
     else:
         path = Path(name)
         if not path.is_file():
-            raise UsageError(f"there is no suite {name!r}; write quick, bfcl or the path of a file of questions")
+            raise UsageError(f"there is no suite {name!r}; write quick, field, bfcl or the path of a file of questions")
         found = read_suite(path)
     return select_categories(found, categories) if categories else found
 
@@ -70,7 +75,10 @@ def read_suite(path: Path, *, name: str | None = None) -> Suite:
     questions = parse_questions(read_rows(path))
     if not questions:
         raise UsageError(f"{path} holds no questions")
-    name = name or path.name.removesuffix(".gz").removesuffix(".jsonl").replace("/", "_")
+    return _build_suite(name or path.name.removesuffix(".gz").removesuffix(".jsonl").replace("/", "_"), questions)
+
+
+def _build_suite(name: str, questions: Sequence[Question]) -> Suite:
     return Suite(name=name, questions=tuple(questions), judge=judge_calls, expected=describe_expected)
 
 
@@ -120,10 +128,28 @@ def _parse_question(row: Mapping[str, Any], toolsets: Mapping[str, tuple[ToolSpe
     return Question(
         id=row["id"],
         category=row["category"],
-        messages=_parse_messages(row.get("messages"), where),
+        messages=_parse_conversation(row, specs, where),
         tools=specs,
         expected=expected,
+        reply=_parse_reply(row, where),
     )
+
+
+def _parse_conversation(row: Mapping[str, Any], specs: Sequence[ToolSpec], where: str) -> tuple[Message, ...]:
+    if "turns" not in row:
+        return _parse_messages(row.get("messages"), where)
+    if "messages" in row:
+        raise UsageError(f"{where}: a question has 'messages' or 'turns', not both")
+    return parse_turns(_check_list(row["turns"], "turns", where), specs, where)
+
+
+def _parse_reply(row: Mapping[str, Any], where: str) -> str:
+    reply = row.get("reply", "")
+    if not isinstance(reply, str):
+        raise UsageError(f"{where}: 'reply' is a text")
+    if reply and row.get("expected"):
+        raise UsageError(f"{where}: a question has a 'reply' only where nothing is 'expected'")
+    return reply
 
 
 def _parse_messages(value: Any, where: str) -> tuple[Message, ...]:

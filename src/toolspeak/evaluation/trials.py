@@ -11,7 +11,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from toolspeak.evaluation.answers import RecordedAnswer, TrialResult
 from toolspeak.evaluation.conversation import add_answer, begin_conversation, read_answer, will_ask_model
 from toolspeak.evaluation.questions import Question, Suite, Verdict
 from toolspeak.loop import State
-from toolspeak.messages import Text, ToolCall
+from toolspeak.messages import Call, Message, Text, ToolCall
 from toolspeak.spec import ToolSpec
 
 INVALID_NAME_CHARS = re.compile(r"[^A-Za-z0-9_-]")
@@ -107,7 +107,9 @@ class Trial:
 
     def _state(self) -> State:
         """Return the state of the loop when it asks the model."""
-        state = begin_conversation(self.tools, self.dialect, self.question.messages)
+        names = dict(zip((spec.name for spec in self.question.tools), (spec.name for spec in self.tools), strict=True))
+        messages = [_rename_calls(message, names) for message in self.question.messages]
+        state = begin_conversation(self.tools, self.dialect, messages)
         for answer in self.earlier:
             state = add_answer(state, self.dialect, answer)
         return state
@@ -117,6 +119,17 @@ class Trial:
             return ()
         *earlier, last = self.earlier
         return replace(self, earlier=tuple(earlier)).judge(last).series
+
+
+def _rename_calls(message: Message, names: Mapping[str, str]) -> Message:
+    """Return a message in which the calls have the names that the model is shown."""
+    if not message.calls:
+        return message
+    parts = (
+        replace(part, call=replace(part.call, name=names[part.call.name])) if isinstance(part, Call) else part
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
 
 
 def _make_api_names(specs: Sequence[ToolSpec]) -> list[str]:

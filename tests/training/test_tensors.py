@@ -1,0 +1,112 @@
+"""Training and answering in batches give what a model gives for one question at a time. Needs torch and transformers."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("gguf")
+
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
+
+import answer
+import examples
+import lora
+import train
+
+END, PAD = 298, 299
+GROUPS = [
+    {
+        "system": "a system message",
+        "examples": [{"rest": "what is it?", "target": "f(x=1)"}, {"rest": "hello there", "target": "hi"}],
+    },
+    {"system": "another", "examples": [{"rest": "abc", "target": "def"}]},
+]
+SETTINGS = {
+    "share": 1.0,
+    "dialects": ["python"],
+    "epochs": [0],
+    "rank": 4,
+    "alpha": 8,
+    "layers": list(lora.GGUF_NAMES),
+    "learning_rate": 1e-2,
+    "warmup_steps": 2,
+    "examples_per_step": 4,
+}
+
+
+class ByteTokenizer:
+    """Each byte is a token."""
+
+    def __call__(self, text: str, *, add_special_tokens: bool) -> dict[str, list[int]]:
+        return {"input_ids": list(text.encode())}
+
+    def convert_tokens_to_ids(self, _: str) -> int:
+        return END
+
+
+@pytest.fixture
+def model() -> Any:
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=300,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+    )
+    return Qwen2ForCausalLM(config).requires_grad_(False).eval()
+
+
+def test_a_group_has_the_losses_of_its_questions(model: Any):
+    rows = [examples.build_row(group, ByteTokenizer(), END) for group in GROUPS]
+    together = train.compute_loss(model, examples.build_tensors(rows, END, "cpu")).item()
+    apart = 0.0
+    for group in GROUPS:
+        for each in group["examples"]:
+            prompt, target = list((group["system"] + each["rest"]).encode()), [*each["target"].encode(), END]
+            scores = model(torch.tensor([prompt + target])).logits[0, len(prompt) - 1 : -1]
+            apart += torch.nn.functional.cross_entropy(scores, torch.tensor(target), reduction="sum").item()
+    assert together == pytest.approx(apart, rel=1e-4)
+
+
+def test_a_batch_has_the_answers_to_its_prompts(model: Any):
+    prompts = [list(b"hello what"), list(b"a much longer prompt, with many words"), list(b"x")] * 3
+    [first] = answer.answer_batch(model, prompts[:1], [END, PAD], 30)
+    stops = [first[5], PAD]  # a token that is likely, so that answers end at different times
+    for prompt, found in zip(prompts, answer.answer_batch(model, prompts, stops, 30), strict=True):
+        ids = torch.tensor([prompt])
+        options = {"max_new_tokens": 30, "do_sample": False, "eos_token_id": stops, "pad_token_id": PAD}
+        alone = model.generate(ids, attention_mask=torch.ones_like(ids), **options)[0, len(prompt) :].tolist()
+        assert found == alone
+
+
+def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Path):
+    rows = [examples.build_row(group, ByteTokenizer(), END) for group in GROUPS]
+    tensors = examples.build_tensors(rows, END, "cpu")
+    before = train.compute_loss(model, tensors).item()
+    weights = model.model.layers[0].mlp.up_proj.weight.clone()
+    adapter = lora.Adapter(model, SETTINGS["layers"], rank=4, alpha=8, seed=1)
+    assert train.compute_loss(model, tensors).item() == pytest.approx(before)
+    groups = [{**group, "epoch": 0, "dialect": "python", "toolset_rank": 0.5} for group in GROUPS * 10]
+    train.train(model, adapter, ByteTokenizer(), groups, SETTINGS, seed=1, report=lambda _: None)
+    after = train.compute_loss(model, tensors).item()
+    assert after < 0.95 * before
+    with adapter.merged():
+        assert train.compute_loss(model, tensors).item() == pytest.approx(after, rel=1e-4)
+    path = tmp_path / "adapter.gguf"
+    lora.write_gguf(path, adapter, architecture="qwen2", name="tiny")
+    for matrix in adapter.parameters:
+        matrix.data.zero_()
+    lora.read_gguf(path, adapter)
+    assert train.compute_loss(model, tensors).item() == pytest.approx(after, rel=1e-2)
+    adapter.remove()
+    assert torch.equal(model.model.layers[0].mlp.up_proj.weight, weights)
+    assert train.compute_loss(model, tensors).item() == pytest.approx(before)

@@ -1,0 +1,124 @@
+"""Answers prompts in batches, greedily."""
+
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from examples import LENGTH_MULTIPLE, encode
+from transformers import DynamicCache
+
+STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
+
+COMPACTION_STEPS = 8
+"""After so many tokens, the answers that have ended are taken out of a batch, if they are many."""
+
+COMPACTION_SHARE = 0.2
+
+
+def answer_all(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[Mapping[str, Any]],
+    path: Path,
+    *,
+    max_tokens: int,
+    batch_tokens: int,
+    report: Callable[[str], None],
+) -> None:
+    """Write the answers to prompts, each batch at once: a file that was cut holds whole answers.
+
+    Args:
+        model: The model.
+        tokenizer: Its tokenizer.
+        prompts: Objects with `id` and `prompt`, and `shown`, which is written back.
+        path: The file, compressed.
+        max_tokens: Where an answer is cut.
+        batch_tokens: How many tokens of prompts and answers a batch has at most.
+        report: Takes lines for the log.
+    """
+    stops = tokenizer.convert_tokens_to_ids(list(STOP_TOKENS))
+    encoded = sorted(((encode(tokenizer, each["prompt"]), each) for each in prompts), key=lambda pair: len(pair[0]))
+    began = time.time()
+    for batch in split_batches(encoded, max_tokens, batch_tokens):
+        answers = answer_batch(model, [tokens for tokens, _ in batch], stops, max_tokens)
+        with gzip.open(path, "at", encoding="utf-8") as file:
+            for (tokens, prompt), answer in zip(batch, answers, strict=True):
+                row = {
+                    "id": prompt["id"],
+                    "text": tokenizer.decode(answer, skip_special_tokens=True),
+                    "prompt_tokens": len(tokens),
+                    "answer_tokens": len(answer),
+                    "shown": prompt.get("shown", ""),
+                }
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    report(f"{len(encoded)} answers in {time.time() - began:.0f} s, in {path.name}")
+
+
+def split_batches(rows: Sequence[tuple[list[int], Any]], max_tokens: int, budget: int) -> Iterator[list[Any]]:
+    """Split rows, which are sorted by length, into batches of at most so many tokens, answers included."""
+    batch: list[Any] = []
+    for row in rows:
+        if batch and (len(row[0]) + max_tokens) * (len(batch) + 1) > budget:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+@torch.inference_mode()
+def answer_batch(model: Any, prompts: Sequence[list[int]], stops: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Return the tokens of the answers, the token that ended an answer included."""
+    device = model.lm_head.weight.device
+    longest = max(map(len, prompts))
+    width = -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+    tokens = torch.tensor([[stops[0]] * (width - len(each)) + each for each in prompts], device=device)
+    lengths = torch.tensor(list(map(len, prompts)), device=device)
+    order = torch.arange(width, device=device)
+    is_prompt = order[None, :] >= width - lengths[:, None]
+    is_earlier = order[None, :] <= order[:, None]
+    mask = is_earlier[None] & (is_prompt[:, None, :] | ~is_prompt[:, :, None])  # padding sees padding
+    positions = (order[None, :] - (width - lengths[:, None])).clamp(min=0)
+    cache = DynamicCache()
+    hidden = _read(model, tokens, mask[:, None], positions, cache)
+    answers: list[list[int]] = [[] for _ in prompts]
+    places = torch.arange(len(prompts), device=device)  # the answer that each row of the batch writes
+    ended = torch.zeros(len(prompts), dtype=torch.bool, device=device)
+    stop_tokens = torch.tensor(stops, device=device)
+    written: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+    for number in range(max_tokens):
+        following = model.lm_head(hidden).argmax(-1)
+        written.append((places, following, ended))
+        ended = ended | torch.isin(following, stop_tokens)
+        if number + 1 == max_tokens:
+            break
+        if (number + 1) % COMPACTION_STEPS == 0:
+            share = ended.float().mean().item()
+            if share == 1.0:
+                break
+            if share > COMPACTION_SHARE:
+                kept = (~ended).nonzero()[:, 0]
+                cache.batch_select_indices(kept)
+                places, following, ended = places[kept], following[kept], ended[kept]
+                is_prompt, lengths = is_prompt[kept], lengths[kept]
+        is_prompt = torch.cat([is_prompt, torch.ones_like(is_prompt[:, :1])], dim=1)
+        hidden = _read(model, following[:, None], is_prompt[:, None, None, :], (lengths + number)[:, None], cache)
+    for rows, values, had_ended in written:
+        for row, value, is_over in zip(rows.tolist(), values.tolist(), had_ended.tolist(), strict=True):
+            if not is_over:
+                answers[row].append(value)
+    return answers
+
+
+def _read(
+    model: Any, tokens: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: DynamicCache
+) -> torch.Tensor:
+    """Read tokens, and return the state after the last of them."""
+    output = model.model(
+        input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True
+    )
+    return output.last_hidden_state[:, -1]

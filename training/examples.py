@@ -1,0 +1,115 @@
+"""Groups of examples as tensors: questions that share a system message are one row, and the message is read once.
+
+    system | question 1, answer 1 | question 2, answer 2 | …
+
+A token sees the system message and what precedes it in its own question. Its position is the one that it would have if
+its question followed the system message at once. So a row gives the same losses as its questions alone.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+IGNORED = -100
+"""The label of a token that is not part of an answer."""
+
+SYSTEM_SEGMENT = 0
+PADDING_SEGMENT = -1
+
+LENGTH_MULTIPLE = 8
+"""Rows are padded to a multiple of so many tokens: the attention kernels need it for their mask."""
+
+SORTED_STEPS = 8
+"""The rows of so many steps are sorted by length before they are divided, so that little is padded."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The tokens of a group, with what is needed to keep its questions apart.
+
+    Attributes:
+        tokens: The tokens.
+        labels: The tokens of the answers; `IGNORED` elsewhere.
+        positions: The position of each token.
+        segments: The number of the question that each token belongs to; `SYSTEM_SEGMENT` for the system message.
+        count: How many questions there are.
+    """
+
+    tokens: list[int]
+    labels: list[int]
+    positions: list[int]
+    segments: list[int]
+    count: int
+
+
+def build_row(group: Mapping[str, Any], tokenizer: Any, end_token: int) -> Row:
+    """Build the row of a group."""
+    tokens = encode(tokenizer, group["system"])
+    start = len(tokens)
+    labels, segments, positions = [IGNORED] * start, [SYSTEM_SEGMENT] * start, list(range(start))
+    for number, example in enumerate(group["examples"], SYSTEM_SEGMENT + 1):
+        question, answer = encode(tokenizer, example["rest"]), [*encode(tokenizer, example["target"]), end_token]
+        length = len(question) + len(answer)
+        tokens += question + answer
+        labels += [IGNORED] * len(question) + answer
+        segments += [number] * length
+        positions += range(start, start + length)
+    return Row(tokens, labels, positions, segments, len(group["examples"]))
+
+
+def encode(tokenizer: Any, text: str) -> list[int]:
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def split_steps(rows: Sequence[Row], examples_per_step: int, rng: random.Random) -> Iterator[list[Row]]:
+    """Yield the rows of each step of an epoch, in random order; rows of one step have similar lengths."""
+    shuffled = rng.sample(rows, len(rows))
+    chunks: list[list[Row]] = [[]]
+    for row in shuffled:
+        if sum(each.count for each in chunks[-1]) >= examples_per_step * SORTED_STEPS:
+            chunks.append([])
+        chunks[-1].append(row)
+    for chunk in chunks:
+        steps: list[list[Row]] = [[]]
+        for row in sorted(chunk, key=lambda row: len(row.tokens)):
+            if sum(each.count for each in steps[-1]) >= examples_per_step:
+                steps.append([])
+            steps[-1].append(row)
+        rng.shuffle(steps)
+        yield from steps
+
+
+def split_by_tokens(rows: Sequence[Row], most: int) -> Iterator[list[Row]]:
+    """Split rows so that each part has at most so many tokens when it is padded."""
+    part: list[Row] = []
+    for row in sorted(rows, key=lambda row: len(row.tokens)):
+        if part and len(row.tokens) * (len(part) + 1) > most:
+            yield part
+            part = []
+        part.append(row)
+    if part:
+        yield part
+
+
+def build_tensors(rows: Sequence[Row], padding_token: int, device: Any) -> dict[str, torch.Tensor]:
+    """Return tokens, labels, positions and the attention mask of the rows of a step, padded on the right."""
+    longest = max(len(row.tokens) for row in rows)
+    width = -(-longest // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+    tokens = _pad([row.tokens for row in rows], width, padding_token, device)
+    labels = _pad([row.labels for row in rows], width, IGNORED, device)
+    positions = _pad([row.positions for row in rows], width, 0, device)
+    segments = _pad([row.segments for row in rows], width, PADDING_SEGMENT, device)
+    order = torch.arange(width, device=device)
+    is_earlier = order[None, :] <= order[:, None]
+    is_seen = (segments[:, None, :] == segments[:, :, None]) | (segments[:, None, :] == SYSTEM_SEGMENT)
+    # Padding sees everything before it: where a token sees none of the first tokens, gradients may become NaN.
+    is_seen |= segments[:, :, None] == PADDING_SEGMENT
+    mask = (is_earlier[None] & is_seen)[:, None]
+    return {"tokens": tokens, "labels": labels, "positions": positions, "mask": mask}
+
+
+def _pad(values: Sequence[list[int]], width: int, filler: int, device: Any) -> torch.Tensor:
+    return torch.tensor([each + [filler] * (width - len(each)) for each in values], device=device)

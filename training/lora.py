@@ -1,0 +1,124 @@
+"""Low-rank adapters (LoRA) for the linear layers of a model, and the GGUF file that llama.cpp reads them from."""
+
+import math
+import re
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import gguf
+import torch
+from torch import nn
+from torch.nn import functional
+
+GGUF_NAMES = {
+    "q_proj": "attn_q",
+    "k_proj": "attn_k",
+    "v_proj": "attn_v",
+    "o_proj": "attn_output",
+    "gate_proj": "ffn_gate",
+    "up_proj": "ffn_up",
+    "down_proj": "ffn_down",
+}
+"""The layers of a block, with their names in a GGUF file."""
+
+LAYER_PATH = re.compile(r"model\.layers\.(\d+)\..*\.(\w+)")
+
+
+class AdaptedLinear(nn.Module):
+    """A linear layer plus an adapter: two narrow matrices whose product is added to the weights.
+
+    The adapter begins as zero, since `b` does. Both matrices are kept in 32 bits and used in those of the input.
+    """
+
+    def __init__(self, base: nn.Linear, rank: int, alpha: float, generator: torch.Generator) -> None:
+        super().__init__()
+        self.base = base
+        self.scale = alpha / rank
+        a = torch.randn(rank, base.in_features, generator=generator) / math.sqrt(base.in_features)
+        self.a = nn.Parameter(a.to(base.weight.device))
+        self.b = nn.Parameter(torch.zeros(base.out_features, rank, device=base.weight.device))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        narrow = functional.linear(x, self.a.to(x.dtype))
+        return self.base(x) + functional.linear(narrow, self.b.to(x.dtype) * self.scale)
+
+
+class Adapter:
+    """The adapters of all layers of a model."""
+
+    def __init__(self, model: nn.Module, layers: Sequence[str], *, rank: int, alpha: float, seed: int) -> None:
+        """Put an adapter on each layer that has one of these names."""
+        generator = torch.Generator().manual_seed(seed)
+        self.alpha = alpha
+        self.layers: dict[str, AdaptedLinear] = {}
+        self._parents: dict[str, nn.Module] = {}
+        for path, module in list(model.named_modules()):
+            for name in layers:
+                linear = getattr(module, name, None)
+                if isinstance(linear, nn.Linear):
+                    adapted = AdaptedLinear(linear, rank, alpha, generator)
+                    setattr(module, name, adapted)
+                    self.layers[f"{path}.{name}"] = adapted
+                    self._parents[f"{path}.{name}"] = module
+
+    @property
+    def parameters(self) -> list[nn.Parameter]:
+        return [matrix for layer in self.layers.values() for matrix in (layer.a, layer.b)]
+
+    def remove(self) -> None:
+        """Give the model its own layers back."""
+        for path, layer in self.layers.items():
+            setattr(self._parents[path], path.rpartition(".")[2], layer.base)
+
+    @contextmanager
+    def merged(self) -> Generator[None]:
+        """Add the adapter to the weights, which are faster to use than the two apart; at the end, take it out again."""
+        kept: list[torch.Tensor] = []
+        with torch.no_grad():
+            for layer in self.layers.values():
+                weight = layer.base.weight
+                kept.append(weight.clone())
+                weight.copy_(weight.float() + layer.scale * (layer.b @ layer.a))
+        self.remove()
+        try:
+            yield
+        finally:
+            for (path, layer), weight in zip(self.layers.items(), kept, strict=True):
+                layer.base.weight.copy_(weight)
+                setattr(self._parents[path], path.rpartition(".")[2], layer)
+
+    def matrices(self) -> dict[str, nn.Parameter]:
+        """Return the matrices by their names in a GGUF file."""
+        found: dict[str, nn.Parameter] = {}
+        for path, layer in self.layers.items():
+            matched = LAYER_PATH.fullmatch(path)
+            if matched is None:
+                raise ValueError(f"{path} is not the path of a layer in a block")
+            number, name = matched.groups()
+            for part, matrix in (("a", layer.a), ("b", layer.b)):
+                found[f"blk.{number}.{GGUF_NAMES[name]}.weight.lora_{part}"] = matrix
+        return found
+
+
+def write_gguf(path: Path, adapter: Adapter, *, architecture: str, name: str) -> None:
+    """Write an adapter as llama.cpp reads it, in 16 bits."""
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_type(gguf.GGUFType.ADAPTER)
+    writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
+    writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(adapter.alpha))
+    writer.add_name(name)
+    for key, matrix in adapter.matrices().items():
+        writer.add_tensor(key, matrix.detach().to(torch.float16).cpu().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def read_gguf(path: Path, adapter: Adapter) -> None:
+    """Fill an adapter from the file that `write_gguf` wrote."""
+    found = {tensor.name: tensor.data for tensor in gguf.GGUFReader(path).tensors}
+    with torch.no_grad():
+        for key, matrix in adapter.matrices().items():
+            matrix.copy_(torch.tensor(found[key]))

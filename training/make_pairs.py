@@ -1,0 +1,188 @@
+"""Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
+
+`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, with the right answers as the dialects write them
+in the history of a conversation. A line is a group of questions that share a set of tools, shown in one order, in one
+dialect: `{"epoch", "dialect", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is `system`
+followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what lies
+below a number.
+
+`FOLDER/prompts.jsonl.gz` has the prompts of the suites `field` and, where the package `bfcl-eval` is installed, `bfcl`,
+as `toolspeak eval --prompts-out` writes them.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import random
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from toolspeak.dialects import dialect
+from toolspeak.evaluation.questions import Question, Suite
+from toolspeak.evaluation.suites import load_suite
+from toolspeak.evaluation.templates import render_qwen
+from toolspeak.evaluation.trials import Trial, make_trials
+from toolspeak.messages import Call, Message, ToolCall, assistant
+from toolspeak.spec import ToolSpec
+
+SETTINGS = Path(__file__).with_name("settings.toml")
+
+ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
+"""What the template writes after an answer in the history."""
+
+SYSTEM_END = "<|im_end|>\n"
+
+FEWER_TOOLS_GROUP = 2
+"""How many questions share a prompt from which tools are left out: the tools of each of them must stay."""
+
+MAX_TOOLS = 16
+"""The number of tools up to which those of another set are added."""
+
+BFCL_SAMPLE = 100
+"""The questions of each category of BFCL in the sample; the others are in a file of their own."""
+
+
+def make_target(question: Question, dialect_name: str) -> str:
+    """Return the right answer as the dialect writes it, without the token that ends it."""
+    if question.expected:
+        calls = [
+            ToolCall(
+                id=f"call_{place}",
+                name=each.name,
+                arguments={key: values[0] for key, values in each.arguments.items()},
+            )
+            for place, each in enumerate(question.expected, 1)
+        ]
+        answer = Message(role="assistant", parts=tuple(Call(call=call) for call in calls))
+    else:
+        answer = assistant(question.reply)
+    render = dialect(dialect_name).render
+    before = render_qwen(render(question.tools, question.messages))
+    after = render_qwen(render(question.tools, (*question.messages, answer)))
+    return after.removeprefix(before).removesuffix(ANSWER_END)
+
+
+def make_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield the groups of all epochs: first the plain ones, then the varied ones."""
+    toolsets: dict[int, list[Question]] = {}  # the questions of a set share one tuple of tools
+    for question in suite.questions:
+        if not question.expected and not question.reply:
+            raise ValueError(f"{question.id}: nothing is expected, and no reply is given")
+        toolsets.setdefault(id(question.tools), []).append(question)
+    offers = [questions[0].tools for questions in toolsets.values()]
+    for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
+        is_varied = epoch >= settings["plain_epochs"]
+        for questions in toolsets.values():
+            rank = rank_toolset(questions[0].tools)
+            for name in settings["dialects"]:
+                shuffled = rng.sample(questions, len(questions))
+                for group in vary_groups(shuffled, offers, rng) if is_varied else [shuffled]:
+                    for start in range(0, len(group), settings["group_size"]):
+                        tools = tuple(rng.sample(group[0].tools, len(group[0].tools)))
+                        chosen = [replace(each, tools=tools) for each in group[start : start + settings["group_size"]]]
+                        yield {"epoch": epoch, "toolset_rank": rank, **make_group(suite, chosen, name)}
+
+
+def vary_groups(
+    questions: Sequence[Question], offers: Sequence[Sequence[ToolSpec]], rng: random.Random
+) -> Iterator[list[Question]]:
+    """Yield groups of questions of one set, each with other tools than before, so that the right answers stay right.
+
+    Tools that are not called may be missing where a call is right, or where no tool serves. Tools of another set may be
+    there where a call is right: to what no tool of a set serves, another set might. Where a value is missing or a
+    conversation goes on, nothing changes.
+    """
+    calling = [each for each in questions if each.expected]
+    unserved = [each for each in questions if each.category == "none"]
+    rest = [each for each in questions if not each.expected and each.category != "none"]
+    half = len(calling) // 2
+    for start in range(0, half, FEWER_TOOLS_GROUP):
+        group = calling[start : min(half, start + FEWER_TOOLS_GROUP)]
+        needed = {name for each in group for name in called_names(each)}
+        spare = [spec for spec in group[0].tools if spec.name not in needed]
+        kept = {spec.name for spec in rng.sample(spare, rng.randint(0, len(spare)))} | needed
+        yield offer(group, [spec for spec in group[0].tools if spec.name in kept])
+    if more := calling[half:]:
+        names = {spec.name for spec in more[0].tools}
+        others = [spec for spec in rng.choice(offers) if spec.name not in names]
+        yield offer(more, [*more[0].tools, *others[: max(0, MAX_TOOLS - len(names))]])
+    if unserved:
+        tools = unserved[0].tools
+        yield offer(unserved, rng.sample(tools, rng.randint(1, len(tools))))
+    if rest:
+        yield rest
+
+
+def called_names(question: Question) -> set[str]:
+    """Return the names of the tools that are called in the conversation or in the right answer."""
+    earlier = {call.name for message in question.messages for call in message.calls}
+    return earlier | {each.name for each in question.expected}
+
+
+def offer(questions: Sequence[Question], tools: Sequence[ToolSpec]) -> list[Question]:
+    return [replace(each, tools=tuple(tools)) for each in questions]
+
+
+def make_group(suite: Suite, questions: Sequence[Question], dialect_name: str) -> dict[str, Any]:
+    """Return questions with the same tools, whose prompts begin with the same system message."""
+    systems: set[str] = set()
+    examples: list[dict[str, str]] = []
+    for question in questions:
+        prompt = render_qwen(Trial(suite=suite, question=question, dialect=dialect_name).render())
+        system, end, rest = prompt.partition(SYSTEM_END)
+        systems.add(system + end)
+        examples.append({"id": question.id, "rest": rest, "target": make_target(question, dialect_name)})
+    [system] = systems
+    return {"dialect": dialect_name, "system": system, "examples": examples}
+
+
+def rank_toolset(tools: Sequence[ToolSpec]) -> float:
+    """Return a number between 0 and 1 that depends on the names of the tools alone."""
+    names = ",".join(sorted(spec.name for spec in tools))
+    return int(hashlib.sha256(names.encode()).hexdigest()[:8], 16) / 16**8
+
+
+def make_prompts(dialects: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the prompts to measure with; `part` says to which part of the measurement a prompt belongs."""
+    for trial in make_trials(load_suite("field"), dialects):
+        yield {**make_prompt(trial), "part": "field"}
+    if find_spec("bfcl_eval") is None:
+        return
+    suite = load_suite("bfcl")
+    sample = {trial.id for trial in make_trials(suite, dialects, limit=BFCL_SAMPLE, seed=seed)}
+    for trial in make_trials(suite, dialects):
+        yield {**make_prompt(trial), "part": "bfcl" if trial.id in sample else "bfcl-rest"}
+
+
+def make_prompt(trial: Trial) -> dict[str, Any]:
+    return {"id": trial.id, "prompt": render_qwen(trial.render()), "shown": trial.prompt_hash()}
+
+
+def write_rows(path: Path, rows: Iterator[dict[str, Any]]) -> int:
+    count = 0
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def make_all(folder: Path) -> None:
+    """Write both files."""
+    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    pairs, seed = settings["pairs"], settings["seed"]
+    folder.mkdir(parents=True, exist_ok=True)
+    groups = make_groups(load_suite("field-train"), pairs, random.Random(seed))
+    print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
+    print(f"{write_rows(folder / 'prompts.jsonl.gz', make_prompts(pairs['dialects'], seed))} prompts to measure with")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the files are written")
+    make_all(parser.parse_args().folder)

@@ -1,0 +1,102 @@
+"""Trains adapters and measures them, in one command: `python training/run.py MODEL.gguf FOLDER`.
+
+The steps are: pairs of prompts and answers (`make_pairs.py`), for each training of `settings.toml` an adapter
+(`train.py`), its GGUF file (`lora.py`), answers to the prompts that measure it (`answer.py`), and the scores of all
+answers (`scores.py`). The first and the last step need toolspeak, the others a GPU with torch, transformers and gguf.
+If they are on different machines, run `make_pairs.py` on the one, copy FOLDER, run this with `--only-train`, copy
+FOLDER back, and run `scores.py`.
+"""
+
+import argparse
+import gzip
+import json
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from answer import answer_all
+from lora import Adapter, read_gguf, write_gguf
+from train import train
+from weights import load_model
+
+SETTINGS = Path(__file__).with_name("settings.toml")
+
+
+class Log:
+    """Prints lines and keeps them in a file, with the seconds since the start."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._began = time.time()
+
+    def __call__(self, line: str) -> None:
+        line = f"{time.time() - self._began:6.0f}  {line}"
+        print(line, flush=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def is_measured(prompt: dict[str, Any], settings: dict[str, Any]) -> bool:
+    """Whether a training is measured with a prompt: by its part, and by the dialect that its id names."""
+    return prompt["part"] in settings["measured"] and prompt["id"].split("/")[2] in settings["dialects"]
+
+
+def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
+    """Run trainings, one after the other. What is in the folder from an earlier time is not done again."""
+    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    log = Log(folder / "log.txt")
+    tokenizer, model = load_model(gguf)
+    log("the model is loaded")
+    groups = list(read_rows(folder / "pairs.jsonl.gz"))
+    prompts = list(read_rows(folder / "prompts.jsonl.gz"))
+    for name in names:
+        chosen = {**settings["defaults"], **settings["runs"][name]}
+        answers_path = folder / f"{name}.jsonl.gz"
+        answered = {row["id"] for row in read_rows(answers_path)} if answers_path.exists() else set[str]()
+        asked = [row for row in prompts if is_measured(row, chosen) and row["id"] not in answered]
+        options = {**settings["answers"], "report": log}
+        if not chosen["rank"]:
+            answer_all(model, tokenizer, asked, answers_path, **options)
+            continue
+        adapter = Adapter(model, chosen["layers"], rank=chosen["rank"], alpha=chosen["alpha"], seed=settings["seed"])
+        adapter_path = folder / f"{name}.gguf"
+        if adapter_path.exists():
+            read_gguf(adapter_path, adapter)
+        else:
+            log(f"training {name}: {json.dumps(chosen)}")
+            train(model, adapter, tokenizer, groups, chosen, seed=settings["seed"], report=log)
+            write_gguf(adapter_path, adapter, architecture=model.config.model_type, name=f"toolspeak {name}")
+        with adapter.merged():
+            answer_all(model, tokenizer, asked, answers_path, **options)
+        adapter.remove()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("gguf", type=Path, help="the weights of the model")
+    parser.add_argument("folder", type=Path, help="where everything is written")
+    parser.add_argument("--runs", default="", help="the trainings, with commas; all of settings.toml if not given")
+    parser.add_argument("--only-train", action="store_true", help="the pairs are in FOLDER; do not compute scores")
+    options = parser.parse_args()
+    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    names = options.runs.split(",") if options.runs else list(settings["runs"])
+    if not options.only_train:
+        from make_pairs import make_all
+
+        make_all(options.folder)
+    run_all(options.gguf, options.folder, names)
+    if not options.only_train:
+        from scores import print_scores
+
+        print_scores([options.folder / f"{name}.jsonl.gz" for name in names])
+
+
+if __name__ == "__main__":
+    main()
