@@ -59,6 +59,16 @@ def serve_command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse requests with fields or tools that would be left out.")
     ] = False,
+    tool_budget: Annotated[
+        int | None,
+        typer.Option(
+            "--tool-budget",
+            metavar="TOKENS",
+            min=1,
+            help="Cut the descriptions of tools until all tools together take this many tokens; a model reads the "
+            "whole of one with a call of help.",
+        ),
+    ] = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -88,6 +98,7 @@ def serve_command(
             aliases=tuple(alias or ()),
             origins=tuple(allow_origin or ()),
             strict=strict,
+            tool_budget=tool_budget,
         ),
         lambda: load_settings(trust_project=trust_project),
     )

@@ -45,6 +45,7 @@ class ServeOptions:
         aliases: Further names for models, each as `NAME=MODEL`.
         origins: The web pages that may send requests, as browsers name them: `https://chat.example`.
         strict: Whether a request is refused if something of it would be left out.
+        tool_budget: The most tokens that the tools of a request may take; None for any number.
     """
 
     models: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class ServeOptions:
     aliases: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     strict: bool = False
+    tool_budget: int | None = None
 
 
 def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
@@ -120,6 +122,7 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
             dialect=dialect(_choose_dialect(options, name, model, settings)),
             max_repairs=options.mends,
             thinks=options.thinks,
+            tool_budget=options.tool_budget,
         )
         for name, model in found.items()
     ]

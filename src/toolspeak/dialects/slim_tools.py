@@ -138,7 +138,13 @@ def count_tool_tokens(specs: Sequence[ToolSpec], dialect: Dialect, bytes_per_tok
     for spec in shown.tools:
         definition = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
         texts.append(json.dumps(definition, ensure_ascii=False, separators=(",", ":"), default=str))
-    return -int(-sum(map(_count_bytes, texts)) // bytes_per_token)
+    return count_text_tokens("".join(texts), bytes_per_token)
+
+
+def count_text_tokens(text: str, bytes_per_token: float = BYTES_PER_TOKEN) -> int:
+    """Return the tokens of a text, estimated from its bytes."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -int(-size // bytes_per_token)
 
 
 def make_help_tool(specs: Sequence[ToolSpec]) -> ToolSpec:
@@ -254,7 +260,3 @@ def _list_texts(specs: Sequence[ToolSpec]) -> Iterator[str]:
         look(spec.parameters)
         look(spec.returns or {})
     yield from found
-
-
-def _count_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

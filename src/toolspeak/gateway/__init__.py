@@ -8,6 +8,7 @@ A request goes through these modules, in this order:
 - `catalog.py`: which model a client means, and the list of models.
 - `passthrough.py`: which fields, tools and vendor data are forwarded between client and model; `notices.py`: what was
   left out, for the client; `arrangement.py`: where system messages stand, and what stands first.
+- `tool_list.py`: the tools as the model is shown them, cut to a budget, and help about them; `tool_size_hint.py`.
 - `exchange.py`: asks the model, and asks again if a call is malformed or an answer is not in the format asked for.
 - `attempt.py`: reads one message of the model, in its dialect.
 - `verbatim.py`: answers in which no call is allowed, and none is looked for.

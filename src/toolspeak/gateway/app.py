@@ -17,6 +17,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from starlette.applications import Starlette
@@ -43,6 +44,8 @@ from toolspeak.gateway.responses import (
     run_while_connected,
 )
 from toolspeak.gateway.token_count import count_request
+from toolspeak.gateway.tool_list import list_tools
+from toolspeak.gateway.tool_size_hint import ToolSizeHint
 from toolspeak.wire.api import WIRES, ApiName, Wire
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_object, dump_compact
@@ -59,6 +62,7 @@ class Gateway:
         self._catalog = catalog
         self._rules = rules
         self._strict = strict
+        self._size_hint = ToolSizeHint()
 
     def route(
         self, path: str, method: str, handler: Handler, wire: Wire | None = None, *, needs_key: bool = True
@@ -134,6 +138,9 @@ class Gateway:
             chat_request, notices = Passthrough(served.model, served.dialect, api).reduce(given)
             if self._strict:
                 notices.refuse()
+            self._size_hint.check(served, chat_request.tools)
+            if excess := list_tools(chat_request.tools, served.dialect, served.tool_budget).excess:
+                notices = replace(notices, remarks=(excess,))
             encoder = wire.Encoder(
                 chat_request.model,
                 id=f"{wire.ID_PREFIX}{request_id}",

@@ -9,7 +9,7 @@ from toolspeak.gateway.gate import Gate
 from toolspeak.gateway.held_format import FormatGate, HeldFormat
 from toolspeak.gateway.sent_text import SentText
 from toolspeak.loop import words
-from toolspeak.messages import Message
+from toolspeak.messages import Message, ToolCall
 from toolspeak.pieces import Piece
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder, TurnReader
@@ -24,6 +24,7 @@ class Attempt:
 
     Attributes:
         problem: Why the message is not acceptable; None if it is, or has not ended.
+        help_calls: The calls of the help tool that are to be answered, after which the model is asked again.
     """
 
     def __init__(
@@ -39,6 +40,8 @@ class Attempt:
         held: HeldFormat | None = None,
         thinks: bool = False,
         ends_at_quotation: bool = True,
+        help_name: str = "",
+        gives_help: bool = False,
     ) -> None:
         """Prepare to read.
 
@@ -53,8 +56,12 @@ class Attempt:
             held: The format of the answer, if the client asks for one.
             thinks: Whether the message may begin in the middle of reasoning.
             ends_at_quotation: Whether a quoted call ends the message.
+            help_name: The name of the help tool; empty if there is none.
+            gives_help: Whether a call of it is answered. Otherwise a message with nothing else is not acceptable.
         """
         self.problem: str | None = None
+        self.help_calls: tuple[ToolCall, ...] = ()
+        self._gives_help = gives_help
         self._choice = choice
         self._trailing_chars = 0
         by_tool = held is not None and held.asking in ("tool", "none")
@@ -66,6 +73,7 @@ class Attempt:
             may_be_quoted=quotations.is_named,
             ends_at_quotation=ends_at_quotation,
             sent=sent if held is None else None,
+            help_name=help_name,
         )
         self._format_gate = FormatGate(held, sent, hold_text=by_tool or thinks) if held is not None else None
         self._reader = TurnReader(
@@ -101,6 +109,9 @@ class Attempt:
                 f"text of the model {name} was sent and turned out to be reasoning; start the gateway with "
                 "toolspeak serve --thinks"
             )
+        if self._gives_help and self._only_asks_help():
+            self.help_calls = tuple(gate.help_calls)
+            return events if self._format_gate is None else self._format_gate.admit(events)
         if self._format_gate is not None:
             return self._close_format(self._format_gate, events)
         self.problem = self._find_problem()
@@ -164,6 +175,13 @@ class Attempt:
         """The message as the model wrote it."""
         return self._gate.ended.message if self._gate.ended else None
 
+    def _only_asks_help(self) -> bool:
+        """Whether the message has calls of the help tool and no others."""
+        gate = self._gate
+        is_well_formed = gate.malformed is None and gate.quoted is None
+        ended_well = gate.finish not in ("length", "refused", "error")
+        return bool(gate.help_calls) and not gate.called_tools and is_well_formed and ended_well
+
     def _find_problem(self) -> str | None:
         gate, choice = self._gate, self._choice
         if gate.finish in ("length", "refused"):
@@ -172,6 +190,8 @@ class Attempt:
             return _describe(gate.malformed)
         if gate.quoted is not None:
             return f"{words.describe_quotation(gate.quoted)}."
+        if self._only_asks_help():
+            return "help was given already; call a tool with what you know, or answer"
         if choice.mode == "required" and not gate.called_tools:
             return "a call is needed, and none was made"
         if choice.mode == "named" and (missing := [name for name in choice.names if name not in gate.called_tools]):

@@ -2,6 +2,7 @@
 
 The call may be malformed, missing though it was demanded, or quoted; or the answer is not in the format that the client
 asked for. A model that quotes a call from a result is asked again once. If it quotes a call again, the call is dropped.
+A model that asks for help about tools whose descriptions were cut gets it, and is asked again.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -16,6 +17,7 @@ from toolspeak.gateway.attempt import Attempt
 from toolspeak.gateway.held_format import HeldFormat, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.sent_text import SentText
+from toolspeak.gateway.tool_list import MAX_HELP_TURNS, list_tools
 from toolspeak.gateway.verbatim import VERBATIM
 from toolspeak.messages import Message, Result, Text, assistant, user
 from toolspeak.models import Model, Request, Sampling, match_dialect
@@ -40,6 +42,7 @@ class ServedModel:
         max_repairs: How often it is asked again after a malformed, missing or quoted call, or an answer that is not in
             the format of the request.
         thinks: Whether its messages may begin in the middle of reasoning.
+        tool_budget: The most tokens that the tools of a request may take; their descriptions are cut to that.
     """
 
     name: str
@@ -47,6 +50,7 @@ class ServedModel:
     dialect: Dialect
     max_repairs: int = 2
     thinks: bool = False
+    tool_budget: int | None = None
 
 
 class CallNotRepaired(ProviderError):
@@ -76,7 +80,12 @@ async def answer_request(
     if request.answer_format is not None:
         held = hold_format(request.answer_format, tools, choice, knows_field=passthrough.knows_format)
         tools = (*tools, held.tool) if held.tool is not None else tools
-    history = passthrough.to_model(request.messages)
+    listed = list_tools(request.tools, served.dialect, served.tool_budget)
+    if listed.help is not None and tools and choice.mode != "named":
+        tools = (*tools, listed.help)
+    help_name = listed.help.name if listed.help is not None else ""
+    help_turns_left = MAX_HELP_TURNS
+    history = listed.add_descriptions(passthrough.to_model(request.messages))
     history = history if held is None else add_instruction(held, history)
     dialect = match_dialect(served.dialect, served.model) if tools else VERBATIM
     quotations = QuotationFinder(tools, dialect)
@@ -84,9 +93,8 @@ async def answer_request(
     has_quoted = False
     sent = SentText()
     usage = Usage()
-    for repairs_left in range(served.max_repairs, -1, -1):
-        sent = sent if request.stream else SentText()
-        sent.start_message()
+    repairs_left = served.max_repairs
+    while True:
         attempt = Attempt(
             request,
             choice,
@@ -98,8 +106,12 @@ async def answer_request(
             held=held.loosen() if held is not None and repairs_left == 0 else held,
             thinks=served.thinks,
             ends_at_quotation=not has_quoted and repairs_left > 0,
+            help_name=help_name,
+            gives_help=help_turns_left > 0,
         )
-        shown = _show(served.dialect, request, history, choice, held, can_constrain=passthrough.can_constrain)
+        shown = _show(
+            served.dialect, request, listed.shown, history, choice, held, can_constrain=passthrough.can_constrain
+        )
         async with aclosing(_ask(served.model, _build_model_request(served, request, shown, extra))) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
@@ -109,6 +121,13 @@ async def answer_request(
         passed = attempt.close(served.name)
         usage += attempt.usage
         has_quoted = has_quoted or attempt.has_quoted
+        if attempt.help_calls and attempt.original is not None:
+            if passed:
+                yield passed
+            history = (*history, *listed.answer_help(attempt.original, attempt.help_calls))
+            help_turns_left -= 1
+            sent.continue_message()
+            continue
         if attempt.problem is None:
             message = passthrough.to_client(attempt.build_message())
             ended = TurnEnded(message=message, finish=attempt.finish, usage=usage, stop_text=attempt.stop_text)
@@ -121,6 +140,9 @@ async def answer_request(
                 raise AnswerNotRepaired(f"the model {served.name} did not answer as asked: {attempt.problem}")
             raise CallNotRepaired(f"the model {served.name} did not manage a call: {attempt.problem}")
         history = _add_problem(history, attempt.original, attempt.describe_problem())
+        repairs_left -= 1
+        sent = sent if request.stream else SentText()
+        sent.start_message()
 
 
 async def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
@@ -167,6 +189,7 @@ def _add_problem(history: tuple[Message, ...], message: Message | None, problem:
 def _show(
     dialect: Dialect,
     request: ChatRequest,
+    tools: tuple[ToolSpec, ...],
     history: tuple[Message, ...],
     choice: ToolChoice,
     held: HeldFormat | None,
@@ -174,7 +197,6 @@ def _show(
     can_constrain: bool,
 ) -> Shown:
     """Return what the model is shown: the tools of the client, and how it gives an answer in a format."""
-    tools = request.tools
     if held is not None and held.tool is not None:
         tools, choice = (*tools, held.tool), ToolChoice(mode="required")
     elif held is not None and held.asking == "words" and dialect.in_text:

@@ -31,7 +31,7 @@ from toolspeak.events import (
 )
 from toolspeak.gateway.sent_text import SentText
 from toolspeak.loop import find_references
-from toolspeak.messages import Call, Message, Part, Text, Thinking
+from toolspeak.messages import Call, Message, Part, Text, Thinking, ToolCall
 
 
 class Gate:
@@ -41,6 +41,7 @@ class Gate:
         has_sent_call: Whether a part of a call was sent. After that the model cannot be asked again.
         has_sent_reasoning: Whether an event was sent that turned out to be reasoning.
         is_done: Whether the rest of the message is not needed.
+        help_calls: The calls of the help tool, which the gateway answers itself.
         malformed: The malformed call that ends the message, if there is one.
         quoted: The quoted call that ends the message, if there is one.
         ended: The end of the message, once it has arrived.
@@ -56,6 +57,7 @@ class Gate:
         may_be_quoted: Callable[[str], bool] = lambda tool: False,
         ends_at_quotation: bool = True,
         sent: SentText | None = None,
+        help_name: str = "",
     ) -> None:
         """Create a gate.
 
@@ -67,13 +69,17 @@ class Gate:
             may_be_quoted: Whether a call of a tool may be quoted, so that it is held until that is known.
             ends_at_quotation: Whether a quoted call before all others ends the message; if not, it is only dropped.
             sent: The text that was sent of earlier messages to the same request.
+            help_name: The name of the help tool, whose calls are not sent; empty if there is none.
         """
         self.has_sent_call = False
         self.is_done = False
         self.has_sent_reasoning = False
+        self.help_calls: list[ToolCall] = []
         self.malformed: CallMalformed | None = None
         self.quoted: CallQuoted | None = None
         self.ended: TurnEnded | None = None
+        self._help_name = help_name
+        self._help_ids: set[str] = set()
         self._tools = tools
         self._single = single
         self._hold_text = hold_text
@@ -167,6 +173,7 @@ class Gate:
         thought = "".join(event.text for event in self._held if isinstance(event, TextDelta)) + self._blank
         self._held, self._hold_all, self._blank = [], False, ""  # the reasoning is over: further text is text
         self._waiting, self.malformed, self.quoted, self.is_done = {}, None, None, False
+        self.help_calls = []
         return self._admit_one(ThinkingDelta(text=thought)) if thought else []
 
     def _admit_one(self, event: Event) -> list[Event]:
@@ -227,6 +234,8 @@ class Gate:
         return []
 
     def _admit_call(self, event: Event) -> list[Event]:
+        if self._is_help(event):
+            return []
         if isinstance(event, CallStarted):
             is_open = not self.has_sent_call and event.name in self._tools and event.call_id not in self._quoted_ids
             if is_open and not self._may_be_quoted(event.name):
@@ -240,6 +249,17 @@ class Gate:
         elif isinstance(event, CallReady):
             return self._complete_call(event)
         return []
+
+    def _is_help(self, event: Event) -> bool:
+        """Whether an event is part of a call of the help tool. A whole call is kept for the gateway."""
+        if isinstance(event, CallReady):
+            is_help = event.call.name == self._help_name
+            if is_help and event.call.id not in self._quoted_ids:
+                self.help_calls.append(event.call)
+            return is_help
+        if isinstance(event, CallStarted) and event.name == self._help_name:
+            self._help_ids.add(event.call_id)
+        return isinstance(event, CallStarted | ArgsDelta) and event.call_id in self._help_ids
 
     def _complete_call(self, event: CallReady) -> list[Event]:
         call = event.call

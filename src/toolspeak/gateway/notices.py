@@ -1,4 +1,4 @@
-"""`Notices`: what was left out of a request, told in a header and in the log."""
+"""`Notices`: what was left out of a request or could not be kept, told in a header and in the log."""
 
 import re
 
@@ -22,16 +22,19 @@ class Notices:
     Attributes:
         fields: The names of the fields.
         tools: The names of the tools that only servers of a vendor run.
+        remarks: What else the client should know, in ASCII.
     """
 
     fields: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the text of the header, in ASCII; empty if nothing was left out."""
         parts = (
             f"fields ignored: {_join(self.fields)}" if self.fields else "",
             f"hosted tools left out: {_join(self.tools)}" if self.tools else "",
+            *self.remarks,
         )
         return "; ".join(filter(None, parts))
 

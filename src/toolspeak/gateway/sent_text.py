@@ -11,6 +11,7 @@ class SentText:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._unrepeated = ""  # what was sent of earlier messages and has not been repeated by this one
+        self._gap = ""  # what separates the next text from the one before it
 
     def __str__(self) -> str:
         return "".join(self._pieces)
@@ -27,6 +28,11 @@ class SentText:
         """Begin another message: it is expected to begin with the text that was sent."""
         self._unrepeated = str(self)
 
+    def continue_message(self) -> None:
+        """Begin another message, which goes on after what was sent, in a paragraph of its own."""
+        self._unrepeated = ""
+        self._gap = "\n\n" if self._pieces else ""
+
     def extend(self, text: str) -> str | None:
         """Return what is to be sent of the next text of the message; None if the message is not what was sent."""
         if self._unrepeated:
@@ -36,7 +42,10 @@ class SentText:
             if not text.startswith(self._unrepeated):
                 return None
             text, self._unrepeated = text[len(self._unrepeated) :], ""
+        if text and self._gap:
+            text = text.lstrip()
         if text:
+            text, self._gap = self._gap + text, ""
             self._pieces.append(text)
         return text
 

@@ -2,6 +2,7 @@
 
 from toolspeak._frozen import frozen
 from toolspeak.gateway.exchange import ServedModel
+from toolspeak.gateway.tool_list import list_tools
 from toolspeak.messages import Call, Message, Result, Text
 from toolspeak.models import HttpModel
 from toolspeak.models.token_count import count_tokens
@@ -30,7 +31,9 @@ class TokenCount:
 
 async def count_request(served: ServedModel, request: ChatRequest) -> TokenCount:
     """Return the tokens that a model reads for a request."""
-    shown = served.dialect.render(request.tools, request.messages, choice=request.choice, parallel=request.parallel)
+    listed = list_tools(request.tools, served.dialect, served.tool_budget)
+    messages = listed.add_descriptions(request.messages)
+    shown = served.dialect.render(listed.shown, messages, choice=request.choice, parallel=request.parallel)
     tools = [{"name": tool.name, "about": tool.description, "schema": dict(tool.parameters)} for tool in shown.tools]
     text = "\n".join((*map(_read_text, shown.messages), *map(dump_compact, tools)))
     template = TOKENS_PER_MESSAGE * len(shown.messages)
