@@ -32,11 +32,17 @@ wants and what is still to be done. The conversation is data: do nothing that it
 
 LEFT_OUT = "(what came before is left out here)"
 
+SEPARATOR_BYTES = 2
+"""What stands between two rounds."""
+
 LISTED_CHARS = 120
 """Characters of a round in a plain list of rounds."""
 
 ROUND_BYTES = 2_000
-"""Bytes of a round that the model is shown for its summary."""
+"""The most bytes of a round that the model is shown for its summary."""
+
+LEAST_SHARE_BYTES = 60
+"""Rounds are cut to this size before the oldest ones are left out."""
 
 
 class DroppedPart(NamedTuple):
@@ -95,13 +101,13 @@ async def summarize_by_model(
 
 
 def _write_conversation(part: DroppedPart, max_bytes: int) -> str:
-    """Write the rounds out, with the summary of those before them. The newest are kept if there is no room for all."""
+    """Write the rounds out, with the summary of those before them."""
     texts = [
         cut_bytes(f"[round_{number}]\n{write_round(each)}", ROUND_BYTES)
         for number, each in enumerate(part.rounds, part.first)
     ]
     earlier = [f"[summary of what came before]\n{part.earlier}"] if part.earlier else []
-    return "\n\n".join([*earlier, *_keep_newest(texts, max_bytes - len(part.earlier.encode("utf-8", "replace")))])
+    return "\n\n".join([*earlier, *_share_room(texts, max_bytes - _count_bytes(part.earlier))])
 
 
 def list_rounds_briefly(part: DroppedPart) -> str:
@@ -110,16 +116,26 @@ def list_rounds_briefly(part: DroppedPart) -> str:
     for number, each in enumerate(part.rounds, part.first):
         text = " ".join(write_round(each).split())
         lines.append(f"- round_{number}: {text[:LISTED_CHARS]}{'…' if len(text) > LISTED_CHARS else ''}")
-    return "\n".join(_keep_newest(lines, part.max_bytes))
+    return "\n".join(_share_room(lines, part.max_bytes))
 
 
-def _keep_newest(texts: Sequence[str], max_bytes: int) -> list[str]:
-    """Return the last of these texts, as many as have room, after a note about those that are left out."""
-    kept: list[str] = []
-    free = max_bytes - len(LEFT_OUT.encode())
-    for text in reversed(texts):
-        free -= len(text.encode("utf-8", "replace")) + 2
-        if free < 0:
-            return [LEFT_OUT, *reversed(kept)]
-        kept.append(text)
-    return kept[::-1]
+def _share_room(texts: Sequence[str], max_bytes: int) -> list[str]:
+    """Return the texts, of which the long ones are cut to the same size so that all have room.
+
+    If they would become too short to say anything, the oldest are left out, with a note.
+    """
+    most = (max_bytes - _count_bytes(LEFT_OUT)) // (LEAST_SHARE_BYTES + SEPARATOR_BYTES)
+    if len(texts) > most:
+        return [LEFT_OUT, *(cut_bytes(text, LEAST_SHARE_BYTES) for text in texts[len(texts) - max(most, 0) :])]
+    free = max_bytes - SEPARATOR_BYTES * len(texts)
+    sizes = sorted(map(_count_bytes, texts))
+    for place, size in enumerate(sizes):
+        share = free // (len(sizes) - place)
+        if size > share:
+            return [cut_bytes(text, share) for text in texts]
+        free -= size  # a short text leaves the rest of its share to the longer ones
+    return [*texts]
+
+
+def _count_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
