@@ -1,5 +1,6 @@
 """What a model is shown of a compacted conversation: rounds are cut whole, and nothing that was taken away is lost."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -7,9 +8,9 @@ from toolspeak.codec import dump_facts, load_facts
 from toolspeak.events import Compacted, NestedFact, RunStarted, Usage
 from toolspeak.loop import initial_state, reduce
 from toolspeak.loop.compaction import Sizes, plan_compaction, show_history
-from toolspeak.loop.recall import RECALL, read_earlier
+from toolspeak.loop.recall import RECALL, read_earlier, write_round
 from toolspeak.loop.rounds import drop_system, find_cuts, list_rounds
-from toolspeak.messages import Call, Media, Message, Result, Text, ToolCall, assistant, system, user
+from toolspeak.messages import Call, Extra, Media, Message, Result, Text, ToolCall, assistant, system, user
 from toolspeak.run.recall_tool import RECALL_TOOL
 
 from .folding import spec
@@ -153,6 +154,31 @@ def test_the_prompt_of_the_run_is_always_shown():
     assert shown[0].text.endswith("Find it.")
 
 
+def test_the_prompt_and_a_later_message_of_the_user_are_one_message():
+    history = (user("Find it."), made(1, 1), results(1, "r"), assistant("It is 42."), user("Give it."), made(2, 1))
+    shown = show_history(
+        history, Compacted(through=4, dropped=4, rounds=1, summary="Found.", prompt=0), has_recall=True
+    )
+    assert [each.role for each in shown] == ["user", "assistant"]
+    assert shown[0].text.endswith("\n\nFind it.\n\nGive it.")
+    assert len(shown[0].parts) == 1
+
+
+def test_texts_and_images_keep_their_order():
+    image = Media(mime="image/png", data=b"x")
+    parts = (Text(text="Before:"), image, Text(text="After:"), image)
+    history = (user("go"), assistant("yes"), Message(role="user", parts=parts))
+    shown = show_history(history, Compacted(through=2, dropped=2, rounds=1, summary="He goes."), has_recall=True)
+    first, *others = shown[0].parts
+    assert isinstance(first, Text)
+    assert first.text.endswith("\n\nBefore:")
+    assert tuple(others) == parts[1:]
+    asked = Message(role="user", parts=(image, Text(text="What is it?", extra=Extra(vendor="v", data={}))))
+    compacted = Compacted(through=2, dropped=2, rounds=1, summary="He asks.", prompt=0)
+    joined = show_history((asked, assistant("?"), user("Go on.")), compacted, has_recall=True)[0]
+    assert joined.parts[1:] == (*asked.parts, Text(text="\n\nGo on."))
+
+
 def test_words_are_found_in_what_is_not_shown():
     history = (user("My dog is called Rex."), assistant("Nice."), user("And my cat?"), assistant("No idea."))
     assert read_earlier(history, 2, "REX", 0, 900).startswith("round_1: …user: My dog is called Rex.")
@@ -160,6 +186,31 @@ def test_words_are_found_in_what_is_not_shown():
     miss = read_earlier(history, 2, "parrot", 0, 900)
     assert miss == "Nothing is called 'parrot', and no earlier round contains it. There are: round_1 to round_2."
     assert "nothing at 5,000" in read_earlier(history, 2, "round_1", 5000, 900)
+
+
+def test_words_are_found_over_line_breaks_and_beside_letters_that_fold_into_two():
+    history = (user("ß" * 400 + " The word\nis  apple. " + "ß" * 400), assistant("ok"))
+    found = read_earlier(history, 2, " WORD is\napple ", 0, 900)
+    assert found == f"round_1: …{'ß' * 75} The word is apple. {'ß' * 78}…"
+    assert "ßß The word" in read_earlier(history, 2, "ssss the", 0, 900)
+
+
+@pytest.mark.parametrize("handle", ["round_1", "Round_1", ' "ROUND_1" ', "'round_01'"])
+def test_a_handle_is_read_as_models_write_it(handle: str):
+    assert read_earlier((user("Hello."), assistant("Hi.")), 2, handle, 0, 900) == "user: Hello.\nassistant: Hi."
+
+
+@pytest.mark.parametrize("handle", ["round_0", "round_2", "round_" + "9" * 5000, "round_", "result_1", "round_²"])
+def test_a_handle_of_nothing_is_told(handle: str):
+    assert "Nothing is called" in read_earlier((user("Hello."), assistant("Hi.")), 2, handle, 0, 9000)
+
+
+def test_calls_of_a_tool_of_the_user_named_recall_are_written():
+    recalled = ToolCall(id="1", name="recall", arguments={"product": "car"})
+    answered = Result(call_id="1", content=(Text(text="Recalled."),))
+    messages = (Message(role="assistant", parts=(Call(call=recalled),)), Message(role="tool", parts=(answered,)))
+    assert write_round(messages, has_recall=True) == ""
+    assert write_round(messages, has_recall=False) == 'call: recall {"product": "car"}\nresult: Recalled.'
 
 
 def test_the_tool_that_is_offered_takes_what_its_function_takes():

@@ -14,6 +14,7 @@ from toolspeak.events import (
     RunResumed,
     SaidInThought,
     ToolChoice,
+    TurnRestarted,
     TurnStarted,
     Usage,
 )
@@ -22,7 +23,7 @@ from toolspeak.loop.reduce import MAX_SHOWN_CHARS
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.messages import Media, Ref, Result, Text
 
-from .folding import SPECS, after, call, ended, ready, result, run, started, turn
+from .folding import SPECS, after, call, ended, ready, result, run, started, turn, wanted
 
 GO = started()
 
@@ -199,6 +200,18 @@ def test_what_was_cancelled_with_the_run_is_not_kept():
     said = [TurnStarted(turn=1), ready("read a"), *run("a"), halted, ended(call("read a"), finish="error")]
     state = after(GO, said, result("a", None, error="cancelled"), RunEnded(reason="cancelled"), RunResumed())
     assert (dict(state.reusable_results), state.started_calls, state.interruption, state.ended) == ({}, 0, None, None)
+
+
+@pytest.mark.parametrize("cause", ["cancelled", "deadline"])
+def test_a_run_that_was_interrupted_before_the_model_was_asked_again_asks_again(cause: Any):
+    halted = [Interrupted(cause=cause), RunEnded(reason="cancelled"), RunResumed()]
+    unmet = after(started(output="answer"), turn(text="It is 42."), halted)
+    assert wanted(unmet) == ["ask 2 named answer"]
+    assert wanted(after(GO, turn(), halted)) == ["ask 2"]  # after an empty message
+    assert wanted(after(GO, turn(text="It is 42."), halted)) == ["finish answered"]
+    discarded = TurnRestarted(turn=2, failed="m", reason="down", model="n")
+    restarted = after(GO, turn("read a"), run("a"), result("a"), TurnStarted(turn=2), discarded, halted)
+    assert wanted(restarted) == ["ask 2"]
 
 
 def test_an_unknown_outcome_is_told():

@@ -1,5 +1,6 @@
 """Long conversations, over HTTP with an endpoint whose context is small."""
 
+import asyncio
 import re
 from itertools import pairwise
 from typing import Any
@@ -7,12 +8,13 @@ from typing import Any
 import pytest
 
 from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import ProviderError, RunPaused
-from toolspeak.events import Compacted, Limits, NestedFact, TurnStarted
+from toolspeak.errors import ProviderError, ReplayMiss, RunPaused
+from toolspeak.events import Compacted, Fact, Limits, NestedFact, TurnStarted, Usage
 from toolspeak.loop.compaction import read_result
 from toolspeak.messages import Message, Result
 from toolspeak.models import HttpModel
 from toolspeak.run import Agent
+from toolspeak.run.request_size import TokenRates
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import tool
 
@@ -171,6 +173,84 @@ def test_a_summary_that_fails_is_a_plain_list(server: Server):
     check_orphans(endpoint)
 
 
+def test_a_refusal_is_no_summary(server: Server):
+    dig_on = digging(8)
+
+    def reply(sent: Sent) -> ScriptedReply:
+        return ScriptedReply(text="I cannot help with that.", finish="refused") if sent.is_summary else dig_on(sent)
+
+    server.plays(SmallContext(reply, context=1024))
+    outcome = Agent(at(server), [dig], dialect="native", limits=DIG).run("Dig for gold.")
+    assert outcome.text == "Nothing but sand."
+    assert outcome.compacted is not None
+    assert "its message ended with 'refused'" in outcome.compacted.failure
+    assert "I cannot" not in outcome.compacted.summary
+
+
+@pytest.mark.parametrize("dialect", ["native", "json"])
+def test_a_summary_may_quote_calls(server: Server, dialect: str):
+    dig_on = digging(8)
+    quoting = 'It wrote <tool_call>{"name": "dig", "arguments": {"depth": 1}}</tool_call> and found sand.'
+
+    def reply(sent: Sent) -> ScriptedReply:
+        return says(quoting) if sent.is_summary else dig_on(sent)
+
+    server.plays(SmallContext(reply, context=1024, dialect=dialect))
+    outcome = Agent(at(server), [dig], dialect=dialect, limits=DIG).run("Dig for gold.")
+    assert outcome.compacted is not None
+    assert (outcome.compacted.summary, outcome.compacted.failure) == (quoting, "")
+
+
+def test_the_reasoning_of_a_summary_is_left_out(server: Server):
+    dig_on = digging(8)
+
+    def reply(sent: Sent) -> ScriptedReply:
+        return says("<think>What was it?</think>\n\nWe dig.") if sent.is_summary else dig_on(sent)
+
+    server.plays(SmallContext(reply, context=1024))
+    outcome = Agent(at(server), [dig], dialect="native", limits=DIG).run("Dig for gold.")
+    assert outcome.compacted is not None
+    assert outcome.compacted.summary == "We dig."
+
+
+def test_a_recording_that_has_no_summary_ends_the_run(server: Server):
+    def summarize(messages: tuple[Message, ...]) -> str:
+        raise ReplayMiss("the request was not recorded")
+
+    server.plays(SmallContext(digging(8), context=1024))
+    with pytest.raises(ReplayMiss, match="the request was not recorded"):
+        Agent(at(server), [dig], dialect="native", limits=DIG, summarize=summarize).run("Dig for gold.")
+
+
+def test_a_run_that_was_cancelled_while_its_summary_was_written_goes_on(server: Server):
+    def reply(sent: Sent) -> ScriptedReply:
+        if sent.is_summary:
+            return says("There is nothing but sand.")
+        if "final_answer" in told(sent):
+            return calls(("final_answer", {"answer": "sand"}))
+        return says("There is sand, " + "and more sand, " * 200)
+
+    async def cancel_in_summary() -> list[Fact]:
+        is_asked, facts = asyncio.Event(), list[Fact]()
+
+        async def summarize(messages: tuple[Message, ...]) -> str:
+            is_asked.set()
+            await asyncio.Event().wait()
+            return ""
+
+        agent = Agent(at(server), [dig], dialect="native", output=str, limits=DIG, summarize=summarize)
+        run = asyncio.create_task(agent.arun("Dig for gold.", record=facts.append))
+        await is_asked.wait()
+        run.cancel()
+        await asyncio.wait([run])
+        return facts
+
+    server.plays(SmallContext(reply, context=1024))
+    facts = asyncio.run(cancel_in_summary())
+    outcome = Agent(at(server), [dig], dialect="native", output=str, limits=DIG).resume(facts)
+    assert (outcome.stop_reason, outcome.output) == ("answered", "sand")
+
+
 def test_a_function_may_write_the_summary(server: Server):
     seen: list[int] = []
 
@@ -308,6 +388,16 @@ def test_a_fallback_model_of_another_dialect_goes_on(server: Server):
     assert len(first.turns) == 6
     assert "recall(" in second.turns[-1].messages[0].text
     check_orphans(first)
+
+
+@pytest.mark.parametrize("tokens", [1, 12])
+def test_an_endpoint_that_counts_too_few_tokens_does_not_switch_compaction_off(tokens: int):
+    rates = TokenRates()
+    rates.note("m", 9_000, Usage(input_tokens=2_500))
+    rates.note("m", 30_000, Usage(input_tokens=tokens))
+    assert rates.bytes_per_token("m") == 3.6
+    rates.note("m", 5_000, Usage(input_tokens=20_000))  # images
+    assert rates.bytes_per_token("m") == 1.0
 
 
 def test_the_tool_of_the_user_keeps_its_name(server: Server):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from toolspeak.events import Compacted, RunStarted, Usage
 from toolspeak.loop import words
 from toolspeak.loop.rounds import drop_system, find_cuts
-from toolspeak.messages import Media, Message, Part, Result, Text, user
+from toolspeak.messages import Media, Message, Part, Result, Text
 
 MAX_SHORTENED_CHARS = 200
 """Characters of a result that are shown once it is shortened."""
@@ -22,7 +22,7 @@ MIN_LONG_CHARS = 2 * MAX_SHORTENED_CHARS
 """Characters from which on a result is long. A shorter one is not shortened: that would save nothing."""
 
 WHOLE_ROUNDS = 3
-"""How many of the newest rounds are shown whole, where there is room for them."""
+"""How many of the newest rounds keep their long results when older rounds are dropped, where there is room for that."""
 
 
 # What is shown
@@ -55,9 +55,9 @@ def show_history(history: Sequence[Message], compacted: Compacted | None, *, has
     )
     if not compacted.dropped:
         return (*system, *rest)
-    prompt = () if compacted.prompt is None else messages[compacted.prompt : compacted.prompt + 1]
+    prompt = () if compacted.prompt is None else messages[compacted.prompt].parts
     note = words.introduce_summary(compacted.summary, compacted.rounds, has_recall=has_recall)
-    return (*system, *_prepend_text(note, (*prompt, *rest)))
+    return (*system, *_prepend(_join_paragraphs((Text(text=note),), prompt), rest))
 
 
 def _number_messages(messages: Iterable[Message]) -> Iterator[_NumberedMessage]:
@@ -67,14 +67,24 @@ def _number_messages(messages: Iterable[Message]) -> Iterator[_NumberedMessage]:
         results += sum(isinstance(part, Result) for part in message.parts)
 
 
-def _prepend_text(text: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Put a text before a conversation: into its first message if the user wrote that, since roles must alternate."""
-    first = messages[0] if messages else None
-    if first is None or first.role != "user":
-        return (user(text), *messages)
-    merged = user(f"{text}\n\n{first.text}")
-    others = tuple(part for part in first.parts if not isinstance(part, Text))
-    return (replace(merged, parts=(*merged.parts, *others)), *messages[1:])
+def _prepend(parts: tuple[Part, ...], messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Put parts before a conversation: into its first message if the user wrote that, since roles must alternate."""
+    if not messages or messages[0].role != "user":
+        return (Message(role="user", parts=parts), *messages)
+    first = messages[0]
+    return (replace(first, parts=_join_paragraphs(parts, first.parts)), *messages[1:])
+
+
+def _join_paragraphs(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts of two messages of the user as those of one, with an empty line between their texts."""
+    if not before or not after:
+        return before or after
+    last, first = before[-1], after[0]
+    if not isinstance(last, Text) or not isinstance(first, Text):
+        return (*before, *after)
+    if last.extra is not None:
+        return (*before, replace(first, text=f"\n\n{first.text}"), *after[1:])
+    return (*before[:-1], replace(first, text=f"{last.text}\n\n{first.text}"), *after[1:])
 
 
 def _shorten_results(numbered: _NumberedMessage, *, has_recall: bool) -> Message:
@@ -168,8 +178,12 @@ def plan_compaction(
         return replace(plan, summary="", rounds=bisect_left(cuts, dropped), prompt=shown_prompt)
 
     def find_least(options: Sequence[tuple[int, int]], size: int) -> Compacted | None:
-        """Return the first option that has the size. From the second on, each takes away more than the one before."""
-        if options and measure(build(*options[0])) <= size:  # it may need no new summary, and so beat the second
+        """Return the first option that has the size.
+
+        Options are sorted by how much they take away, except the first, which may keep the old summary. It is tried
+        alone, the others by bisection.
+        """
+        if options and measure(build(*options[0])) <= size:
             return build(*options[0])
         place = bisect_left(options, True, lo=min(1, len(options)), key=lambda option: measure(build(*option)) <= size)
         return build(*options[place]) if place < len(options) else None

@@ -1,6 +1,9 @@
 """`recall`: the tool by which a model reads what it is no longer shown of its conversation."""
 
+import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate
 
 from toolspeak.codec import encode_argument
 from toolspeak.loop.compaction import read_result
@@ -27,6 +30,9 @@ RECALL = ToolSpec(
 )
 """The tool as it is offered to a model. A tool of the user's that has its name takes its place."""
 
+HANDLE = re.compile(r"""\s*["']?(round|result)_([0-9]{1,9})["']?\s*""", re.IGNORECASE)
+"""The handle of a round or a result, as models write it: also in quotes, and with a capital."""
+
 MAX_FOUND = 8
 """Rounds that a search lists, the newest ones."""
 
@@ -47,13 +53,13 @@ def read_earlier(history: Sequence[Message], through: int, handle: str, start: i
     """
     messages = drop_system(history)
     results, rounds = list_results(messages), list_rounds(messages)
-    kind, _, number = handle.strip().strip("\"'").rpartition("_")
-    place = int(number) - 1 if number.isascii() and number.isdigit() else -1
-    if kind == "result" and 0 <= place < len(results):
-        return _cut(read_result(results[place]), start, size)
-    if kind == "round" and 0 <= place < len(rounds):
-        return _cut(write_round(rounds[place]), start, size)
-    found = _find(handle.strip().casefold(), list_rounds(messages[:through]))
+    if named := HANDLE.fullmatch(handle):
+        kind, place = named[1].lower(), int(named[2]) - 1
+        if kind == "result" and 0 <= place < len(results):
+            return _cut(read_result(results[place]), start, size)
+        if kind == "round" and 0 <= place < len(rounds):
+            return _cut(write_round(rounds[place], has_recall=True), start, size)
+    found = _find(_join_lines(handle), list_rounds(messages[:through]))
     return _cut("\n".join(found), start, size) if found else _explain_miss(handle, len(rounds), len(results))
 
 
@@ -72,22 +78,42 @@ def _explain_miss(handle: str, rounds: int, results: int) -> str:
 
 
 def _find(words: str, rounds: Sequence[tuple[Message, ...]]) -> list[str]:
-    """List the newest rounds that contain the words, without regard to case."""
+    """List the newest rounds that contain the words, without regard to case and line breaks."""
     lines: list[str] = []
     for number in range(len(rounds), 0, -1):
-        text = " ".join(write_round(rounds[number - 1]).split())
-        found = text.casefold().find(words) if words else -1
-        if found >= 0:
-            start, end = max(found - SNIPPET_CHARS, 0), found + len(words) + SNIPPET_CHARS
-            lines.append(f"round_{number}: …{text[start:end]}…")
+        text = _join_lines(write_round(rounds[number - 1], has_recall=True))
+        if snippet := _cut_snippet(text, words):
+            lines.append(f"round_{number}: …{snippet}…")
         if len(lines) == MAX_FOUND:
             break
     return lines
 
 
-def write_round(messages: Sequence[Message]) -> str:
-    """Write messages as text: who said what, the calls and their results. What was recalled in them is left out."""
-    copies = {call.id for message in messages for call in message.calls if call.name == RECALL.name}
+def _join_lines(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cut_snippet(text: str, words: str) -> str:
+    """Return the part of a text around some words; "" if the text does not contain them."""
+    sought = words.casefold()
+    found = text.casefold().find(sought) if sought else -1
+    if found < 0:
+        return ""
+    ends = list(accumulate(len(char.casefold()) for char in text))  # a character may be folded into several
+    start, end = bisect_right(ends, found), bisect_right(ends, found + len(sought) - 1)
+    return text[max(start - SNIPPET_CHARS, 0) : end + 1 + SNIPPET_CHARS]
+
+
+def write_round(messages: Sequence[Message], *, has_recall: bool) -> str:
+    """Write messages as text: who said what, the calls and their results.
+
+    Args:
+        messages: The messages.
+        has_recall: Whether calls of `recall` are calls of the tool of this module. They and their results are left out,
+            since they are copies of other rounds.
+    """
+    names = {RECALL.name} if has_recall else set[str]()
+    copies = {call.id for message in messages for call in message.calls if call.name in names}
     return "\n".join(line for message in messages for line in _write_message(message, copies))
 
 

@@ -395,8 +395,8 @@ def _resume(state: State) -> State:
     if turn.is_open or turn.finish == "error":
         return replace(_discard_message(state), interruption=None, ended=None)
     if state.interruption is not None:
-        is_closed = all(each.result is not None for each in turn.calls.values())
-        is_next = turn.number == 0 or (bool(turn.calls) and is_closed)
+        # The last message is the model's only if it is the answer, or if results of its calls are missing.
+        is_next = turn.number == 0 or state.history[-1].role != "assistant"
         state = replace(state, interruption=None, model_is_next=is_next)
     revived = [_revive_call(state, each) for each in turn.calls.values()]
     restarted = sum(each.id in turn.running_ids and each.stage != "done" for each in revived)

@@ -34,7 +34,7 @@ def _begins_round(messages: Sequence[Message], place: int) -> bool:
 
 
 def _find_reach(messages: Sequence[Message]) -> list[int]:
-    """Return for each place the first message to which results from there on belong."""
+    """Return, for each place, the place of the earliest message whose calls get a result there or later."""
     callers: dict[str, int] = {}
     reach: list[int] = []
     for place, message in enumerate(messages):

@@ -136,7 +136,12 @@ class State(NamedTuple):
     @property
     def shown_history(self) -> tuple[Message, ...]:
         """The conversation as the model is shown it."""
-        return show_history(self.history, self.compacted, has_recall=self.specs.get(RECALL.name) == RECALL)
+        return show_history(self.history, self.compacted, has_recall=self.has_recall)
+
+    @property
+    def has_recall(self) -> bool:
+        """Whether the model is offered the tool that returns what it is no longer shown of the conversation."""
+        return self.specs.get(RECALL.name) == RECALL
 
     @property
     def results(self) -> dict[str, ToolResult]:

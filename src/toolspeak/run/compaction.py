@@ -8,12 +8,11 @@ fit, the conversation is compacted until a request takes half of what it may tak
 from dataclasses import replace
 from typing import NamedTuple
 
-from toolspeak.errors import ProviderError
-from toolspeak.events import Compacted, TurnEnded, Usage
+from toolspeak.errors import ProviderError, ReplayMiss
+from toolspeak.events import Compacted, Usage
 from toolspeak.log import LOG
 from toolspeak.loop import AskModel, State, reduce
 from toolspeak.loop.compaction import Sizes, find_prompt, plan_compaction
-from toolspeak.loop.rounds import drop_system
 from toolspeak.loop.state import replace as replace_fields
 from toolspeak.models import find_model_cost
 from toolspeak.run.fallback import AnsweringModel
@@ -58,7 +57,7 @@ class Compactor:
         self._request_bytes = 0
 
     def note_usage(self, answering: AnsweringModel, usage: Usage) -> None:
-        """Note how many tokens the endpoint counted in the request that was found to fit."""
+        """Note how many tokens the endpoint counted in the last request."""
         self._rates.note(answering.model.name, self._request_bytes, usage)
 
     def plan(self, state: State, answering: AnsweringModel, action: AskModel) -> Compacted | Overflow | None:
@@ -98,16 +97,12 @@ class Compactor:
 
     async def write_summary(self, state: State, planned: Compacted, answering: AnsweringModel) -> Compacted:
         """Return a planned compaction with its summary. If that cannot be written, it is a plain list of rounds."""
-        context, old = find_context(state, answering) or 0, state.compacted or Compacted(through=0)
-        part = find_dropped_part(
-            drop_system(state.history),
-            old.dropped,
-            planned.dropped,
-            old.summary,
-            self._count_summary_bytes(context, answering),
-        )
+        context = find_context(state, answering) or 0
+        part = find_dropped_part(state, planned, self._count_summary_bytes(context, answering))
         try:
             return await self._summarize_part(planned, part, answering, context)
+        except ReplayMiss:  # a recording that does not fit the run must not be hidden
+            raise
         except Exception as error:
             LOG.warning("the summary of the conversation failed (%s: %s)", type(error).__name__, error)
             return replace(planned, summary=list_rounds_briefly(part), failure=f"{type(error).__name__}: {error}")
@@ -119,13 +114,9 @@ class Compactor:
             text = await summarize_by_function(self._summarize, part)
             return replace(planned, summary=_check_summary(text, part))
         rate = self._rates.bytes_per_token(answering.model.name)
-        ended: TurnEnded = await summarize_by_model(answering, part, context, rate)
-        return replace(
-            planned,
-            summary=_check_summary(ended.message.text, part),
-            usage=ended.usage,
-            cost=find_model_cost(answering.model, ended.usage),
-        )
+        text, usage = await summarize_by_model(answering, part, context, rate)
+        cost = find_model_cost(answering.model, usage)
+        return replace(planned, summary=_check_summary(text, part), usage=usage, cost=cost)
 
     def _count_summary_bytes(self, context: int, answering: AnsweringModel) -> int:
         tokens = min(context // 8, MAX_SUMMARY_TOKENS)

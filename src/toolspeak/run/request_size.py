@@ -20,6 +20,10 @@ MEDIA_BYTES = 4_500
 MESSAGE_BYTES = 16
 """Bytes of a message beside its content: its role, and what separates it from the next."""
 
+MIN_BYTES_PER_TOKEN, MAX_BYTES_PER_TOKEN = 1.0, 8.0
+"""Bytes of a token that are plausible for a request. Fewer are counted as the least, since an image takes many tokens.
+More mean that the endpoint did not count the whole request."""
+
 CALL_BYTES = 32
 """Bytes of a call or a result beside its content: its id and its frame."""
 
@@ -35,9 +39,12 @@ class TokenRates:
         return self._bytes_per_token.get(model, DEFAULT_BYTES_PER_TOKEN)
 
     def note(self, model: str, request_bytes: int, usage: Usage) -> None:
-        """Note how many tokens an endpoint counted in a request of that many bytes."""
-        if request_bytes and usage.input_tokens and not usage.estimated:
-            self._bytes_per_token[model] = request_bytes / usage.input_tokens
+        """Note how many tokens an endpoint counted in a request of that many bytes, if that is plausible."""
+        if not request_bytes or not usage.input_tokens or usage.estimated:
+            return
+        rate = request_bytes / usage.input_tokens
+        if rate <= MAX_BYTES_PER_TOKEN:
+            self._bytes_per_token[model] = max(rate, MIN_BYTES_PER_TOKEN)
 
 
 def count_request_bytes(shown: Shown) -> int:

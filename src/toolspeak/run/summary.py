@@ -5,12 +5,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from toolspeak.errors import StreamInterrupted, UsageError
-from toolspeak.events import TurnEnded
+from toolspeak.errors import ProviderError, StreamInterrupted, UsageError
+from toolspeak.events import ENDED_WELL, Compacted, TurnEnded, Usage
+from toolspeak.loop import State
 from toolspeak.loop.recall import write_round
-from toolspeak.loop.rounds import list_rounds
-from toolspeak.messages import Message, system, user
+from toolspeak.loop.rounds import drop_system, list_rounds
+from toolspeak.messages import Message, Text, system, user
 from toolspeak.models import Request
+from toolspeak.pieces import Answer, Piece
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.run.request_size import cut_bytes
@@ -53,21 +55,32 @@ class DroppedPart(NamedTuple):
         rounds: The rounds that are dropped now.
         first: The number of the first of them.
         max_bytes: The most bytes of the summary.
+        has_recall: Whether calls of `recall` in them are copies of other rounds, which are not summarized.
     """
 
     earlier: str
     rounds: list[tuple[Message, ...]]
     first: int
     max_bytes: int
+    has_recall: bool
 
 
-def find_dropped_part(messages: Sequence[Message], start: int, end: int, earlier: str, max_bytes: int) -> DroppedPart:
-    """Return the part of a conversation from one cut to another."""
+class WrittenSummary(NamedTuple):
+    """The summary that a model wrote, and the tokens that it took."""
+
+    text: str
+    usage: Usage
+
+
+def find_dropped_part(state: State, planned: Compacted, max_bytes: int) -> DroppedPart:
+    """Return the part of a conversation that a planned compaction drops."""
+    messages, old = drop_system(state.history), state.compacted or Compacted(through=0)
     return DroppedPart(
-        earlier=earlier,
-        rounds=list_rounds(messages[start:end]),
-        first=len(list_rounds(messages[:start])) + 1,
+        earlier=old.summary,
+        rounds=list_rounds(messages[old.dropped : planned.dropped]),
+        first=len(list_rounds(messages[: old.dropped])) + 1,
         max_bytes=max_bytes,
+        has_recall=state.has_recall,
     )
 
 
@@ -82,28 +95,45 @@ async def summarize_by_function(summarize: Summarizer, part: DroppedPart) -> str
 
 async def summarize_by_model(
     answering: AnsweringModel, part: DroppedPart, context: int, bytes_per_token: float
-) -> TurnEnded:
+) -> WrittenSummary:
     """Ask the model for a summary, by one request without tools. It takes half of the context, its answer a quarter."""
     model, dialect, sampling, _ = answering
     conversation = _write_conversation(part, int(context / 2 * bytes_per_token))
     prompt = REQUEST.format(words=max(part.max_bytes // 12, 20), conversation=conversation)
     shown = dialect.render((), (system(INSTRUCTIONS), user(prompt)))
     sampling = replace(sampling, max_tokens=context // 4, stop=())
-    reader = TurnReader(dialect, ())
+    reader, written = TurnReader(dialect, ()), ""
     async with aclosing(
         model.ask(Request(shown=shown, dialect=dialect.name, stream=False, sampling=sampling))
     ) as answer:
         async for pieces in answer:
+            written += "".join(map(_read_text, pieces))
             for event in reader.feed(pieces):
                 if isinstance(event, TurnEnded):
-                    return event
+                    return _check_end(event, written)
     raise StreamInterrupted(f"{model.name} ended in the middle of a summary")
+
+
+def _read_text(piece: Piece) -> str:
+    return "".join(part.text for part in piece.parts if isinstance(part, Text)) if isinstance(piece, Answer) else ""
+
+
+def _check_end(ended: TurnEnded, written: str) -> WrittenSummary:
+    """Return a summary without its reasoning; with it if the reader took a part of the text for a call.
+
+    Args:
+        ended: The end of the message, as its dialect is read.
+        written: The text that the model wrote, unread.
+    """
+    if ended.finish not in ENDED_WELL | {"length"}:
+        raise ProviderError(f"the model did not write the summary: its message ended with {ended.finish!r}")
+    return WrittenSummary(written if ended.message.calls else ended.message.text, ended.usage)
 
 
 def _write_conversation(part: DroppedPart, max_bytes: int) -> str:
     """Write the rounds out, with the summary of those before them."""
     texts = [
-        cut_bytes(f"[round_{number}]\n{write_round(each)}", ROUND_BYTES)
+        cut_bytes(f"[round_{number}]\n{write_round(each, has_recall=part.has_recall)}", ROUND_BYTES)
         for number, each in enumerate(part.rounds, part.first)
     ]
     earlier = [f"[summary of what came before]\n{part.earlier}"] if part.earlier else []
@@ -114,7 +144,7 @@ def list_rounds_briefly(part: DroppedPart) -> str:
     """Return what stands in place of a summary that could not be written: the beginning of each dropped round."""
     lines = part.earlier.splitlines()
     for number, each in enumerate(part.rounds, part.first):
-        text = " ".join(write_round(each).split())
+        text = " ".join(write_round(each, has_recall=part.has_recall).split())
         lines.append(f"- round_{number}: {text[:LISTED_CHARS]}{'…' if len(text) > LISTED_CHARS else ''}")
     return "\n".join(_share_room(lines, part.max_bytes))
 
