@@ -10,7 +10,7 @@ import pytest
 
 from tests.models.server import Connection, Post, plays, serving
 from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import EndpointDown, RunPaused, UsageError
+from toolspeak.errors import EndpointDown, ReplayMiss, RunPaused, UsageError
 from toolspeak.events import (
     ApprovalGiven,
     Fact,
@@ -29,10 +29,10 @@ from toolspeak.events import (
 from toolspeak.messages import ToolCall
 from toolspeak.models import connect
 from toolspeak.run import Agent, Outcome
-from toolspeak.testing import ScriptedModel, breaks, calls, says
+from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
 from toolspeak.tools import Context, tool
 
-from .playing import FACES, awaited, cancel_after, left, play, whole
+from .playing import FACES, awaited, cancel_after, check, left, play, whole
 from .test_cancelling import CancelledAt
 
 DONE = "Everything is done."
@@ -196,9 +196,8 @@ def test_the_cost_of_inner_runs_is_added_up_and_limited():
     outcome = play(outer(10.0, limit=22))
     assert (outcome.stop_reason, outcome.cost) == ("limit", 22.0)
     assert "gave no answer (limit: the run may cost $20, and has cost $20)" in (outcome.calls[0].error or "")
-    outcome = play(outer(None, limit=22))
-    assert (outcome.text, outcome.cost) == (DONE, 4.0)
-    assert "the price of inner is unknown" in (outcome.calls[0].error or "")
+    with pytest.raises(UsageError, match="the price of inner is unknown"):
+        outer(None, limit=22).run("Go.")
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -408,3 +407,51 @@ def test_an_inner_run_with_a_tool_in_a_thread_is_cancelled_from_another_thread()
                 stream.cancel()
         assert stream.outcome.stop_reason == "cancelled"
     let_go.set()
+
+
+# Errors of the program
+
+
+def fail_to_decide(call: ToolCall) -> bool:
+    raise LookupError(f"nobody can be asked about {call.name}")
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_usage_error_in_an_inner_run_ends_all_runs(face: str, depth: int):
+    with pytest.raises(UsageError, match="the script has 1 lines, and a further one was asked for") as caught:
+        play(nest(depth, script=[calls(("act", {"what": "it"}))]), face)
+    outcome = caught.value.outcome
+    assert outcome is not None
+    assert (outcome.stop_reason, outcome.text) == ("error", "")
+    assert outcome.detail.startswith(f"level_{depth - 1} failed: ")
+    check(outcome)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("where", ["outer", "inner"])
+def test_an_exception_of_the_approver_of_an_inner_run_ends_all_runs(where: str, depth: int):
+    script = [calls(("ask", {"what": "it"})), says("Inside.")]
+    if where == "outer":
+        agent = nest(depth, ask, script=script, approve=fail_to_decide)
+    else:
+        inner = Agent(ScriptedModel(script), [ask], approve=fail_to_decide)
+        model = ScriptedModel([calls(("inner", {"prompt": "Go."})), says("green")])
+        agent = Agent(model, [inner.as_tool("inner", "Works.")])
+    facts: list[Fact] = []
+    with pytest.raises(LookupError, match="nobody can be asked about ask"):
+        agent.run("Go.", record=facts.append)
+    ended = facts[-1]
+    assert isinstance(ended, RunEnded)
+    assert (ended.reason, "nobody can be asked about ask" in ended.detail) == ("cancelled", True)
+    whole(tuple(facts))
+
+
+def test_a_call_that_was_not_recorded_ends_the_run_from_inside_an_inner_run():
+    recorded = Agent(ScriptedModel([calls(("act", {"what": "it"})), says("Inside.")]), [act]).run("Go.")
+    played = replay(recorded.facts)
+    model = ScriptedModel([calls(("act", {"what": "something else"})), says("Inside.")])
+    inner = Agent(model, played.tools).as_tool("inner", "Works.")
+    outer = Agent(ScriptedModel([calls(("inner", {"prompt": "Go."})), says("green")]), [inner])
+    with pytest.raises(ReplayMiss, match="act was not called with these arguments"):
+        outer.run("Go.")

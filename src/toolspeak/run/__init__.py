@@ -3,10 +3,10 @@
 from toolspeak.outcome import CallRecord, Outcome
 from toolspeak.run.agent import Agent
 from toolspeak.run.approvals import Approver
+from toolspeak.run.callbacks import Recorder
 from toolspeak.run.chain import Chain
 from toolspeak.run.chain_steps import ChainOutcome, StepResult, previous
 from toolspeak.run.chat import Chat
-from toolspeak.run.driver import Recorder
 from toolspeak.run.partial import Partial
 from toolspeak.run.resumable import ResumeOptions
 from toolspeak.run.runnable import RunOptions

@@ -4,10 +4,14 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
+from toolspeak.events import Fact
 from toolspeak.execution import THREAD_POOL
 from toolspeak.execution.outcome import CallOutcome, Raised
+
+Recorder: TypeAlias = Callable[[Fact], None]
+"""A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
 
 
 async def call_function(function: Callable[..., Any], *arguments: Any) -> Any:

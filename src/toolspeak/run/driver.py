@@ -14,12 +14,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 from toolspeak.dialects import Dialect
 from toolspeak.events import (
     ApprovalNeeded,
-    ArgsDelta,
     CallReady,
     Compacted,
     Event,
@@ -29,8 +27,6 @@ from toolspeak.events import (
     NestedDelta,
     NestedFact,
     RunEnded,
-    TextDelta,
-    ThinkingDelta,
     ToolFinished,
     ToolStarted,
     TurnEnded,
@@ -56,22 +52,17 @@ from toolspeak.loop import (
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.models import Request, find_model_cost
 from toolspeak.run.approvals import Approver, build_pause, collect_approvals
+from toolspeak.run.callbacks import Recorder
 from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
 from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids
-from toolspeak.run.inbox import FallbackReady, Inbox, ModelFailed, PiecesArrived
+from toolspeak.run.inbox import DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
 from toolspeak.run.receiving import prepare_fallback, receive_message
 from toolspeak.run.tasks import RunTasks
 from toolspeak.run.turn_request import build_reader, render_request
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
-
-Recorder: TypeAlias = Callable[[Fact], None]
-"""A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
-
-DELTAS = (TextDelta, ThinkingDelta, ArgsDelta, NestedDelta)
-"""Events that are passed on and are no facts."""
 
 CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", default=None)
 """The driver of the run whose call runs here, so that an agent that is a tool finds the run that asks it."""
@@ -84,6 +75,7 @@ class Driver:
         state: The state of the run.
         facts: The run so far.
         error: The error that ended the run, if one did.
+        error_is_fault: Whether that error is one of the program, which ends the runs around this one too.
         exceptions: What the functions of failed calls raised, by the ids of the calls.
         approve: Asked about calls that need an approval.
         streams: Whether messages are requested as streams.
@@ -122,6 +114,7 @@ class Driver:
         self.state: State = state
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
+        self.error_is_fault = False
         self._models = ModelRotation(models)
         self._executor = executor
         self._compactor = compactor
@@ -365,9 +358,13 @@ class Driver:
         try:
             await work()
         except BaseException as error:  # the function may exit the program: the caller of the run gets the exception
-            if self.state.ended is None:
-                self.error = error
-                self._inbox.put(Interrupted(cause="cancelled", detail=f"{name} failed: {format_error(error)}"))
+            self.end_with_fault(error, Interrupted(cause="cancelled", detail=f"{name} failed: {format_error(error)}"))
+
+    def end_with_fault(self, error: BaseException, interrupted: Interrupted) -> None:
+        """End the run with an error of the program around it: no model can do anything about it."""
+        if self.state.ended is None:
+            self.error, self.error_is_fault = error, True
+            self._inbox.put(interrupted)
 
     # Handing over
 

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from toolspeak._frozen import frozen
-from toolspeak.events import TurnRestarted
+from toolspeak.events import ArgsDelta, NestedDelta, TextDelta, ThinkingDelta, TurnRestarted
 from toolspeak.pieces import Piece
 
 T = TypeVar("T")
+
+DELTAS = (TextDelta, ThinkingDelta, ArgsDelta, NestedDelta)
+"""Events that are passed on and are no facts."""
 
 
 class PiecesArrived(NamedTuple):

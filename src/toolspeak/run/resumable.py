@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
 from toolspeak.events import Fact
 from toolspeak.outcome import Outcome
-from toolspeak.run.driver import Recorder
+from toolspeak.run.callbacks import Recorder
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import T, T_co
 from toolspeak.run.streams import AsyncStream, Stream

@@ -144,6 +144,11 @@ class AgentRun(Run[Outcome[T]]):
         if self._driver is not None:
             self._driver.cancel()
 
+    @property
+    def failed_by_fault(self) -> bool:
+        """Whether the run ended with an error of the program: of a function of the user's, or a `UsageError`."""
+        return self._driver is not None and self._driver.error_is_fault
+
     def follow_answer(self) -> PartialAnswer | None:
         """Return what follows the typed answer through the events of the run; None if the answer has no type."""
         return None if self._output is None else PartialAnswer(self._output, self._earlier_facts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, U
 from toolspeak.events import Compacted, Limits
 from toolspeak.messages import Message
 from toolspeak.outcome import Outcome
-from toolspeak.run.driver import Recorder
+from toolspeak.run.callbacks import Recorder
 from toolspeak.run.inputs import Choice
 from toolspeak.run.run import AgentRun
 from toolspeak.run.streams import AsyncStream, Stream

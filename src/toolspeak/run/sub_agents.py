@@ -8,6 +8,8 @@ shared between the two:
 - If the outer run ends, at its deadline or by a cancellation, the call is cancelled, and with it the inner run.
 - Calls of the inner run are approved by the outer agent's `approve`, unless the inner agent has one. If nobody can be
   asked, both runs pause.
+- An error of the program in the inner run (an exception of `approve` or `summarize`, a `UsageError` such as
+  `ReplayMiss`) ends both runs. Every other failure of the inner run is the error of the call, for the outer model.
 - When the outer run is resumed, a call that was under way resumes its inner run from the nested facts, so that calls
   of the inner run are not repeated either. Hence such a tool is idempotent.
 """
@@ -19,18 +21,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 from toolspeak.errors import RunPaused, ToolError, UsageError
-from toolspeak.events import CallReady, Event, Fact, Limits, NestedDelta, NestedFact, join_ids
+from toolspeak.events import CallReady, Event, Fact, Interrupted, Limits, NestedDelta, NestedFact, join_ids
+from toolspeak.execution.outcome import format_error
 from toolspeak.messages import Message, ToolCall
 from toolspeak.outcome import Outcome
 from toolspeak.run.approvals import Approver
 from toolspeak.run.callbacks import call_function
-from toolspeak.run.driver import CALLING_RUN, DELTAS, Driver
+from toolspeak.run.driver import CALLING_RUN, Driver
+from toolspeak.run.inbox import DELTAS
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool
 from toolspeak.tools.signature import read_signature
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
+    from toolspeak.run.run import AgentRun
 
 Number = TypeVar("Number", int, float)
 
@@ -180,23 +185,35 @@ async def _run_agent(
     if context is None or driver is None or not is_call_of(driver, context.call_id, function):
         return _read_answer(name, await agent.arun(prompt, output_optional=True))
     outer = OuterCall(driver, context.call_id)
-    deps = context.deps if agent.deps is None else agent.deps
-    if facts := outer.collect_facts():
-        run = agent.prepare_resume(facts, {"deps": deps}, output_optional=True, watched=driver.streams, outer=outer)
-    else:
-        limits = outer.restrict(agent.limits)
-        if limits.depth is not None and limits.depth < 0:
-            raise ToolError(
-                f"{name} was not asked: agents ask agents too deeply here (Limits.depth); go on without {name}"
-            )
-        run = agent.prepare(
-            prompt, {"deps": deps, "limits": limits}, output_optional=True, watched=driver.streams, outer=outer
-        )
+    run: AgentRun[Any] | None = None
     try:
+        run = _prepare_inner_run(agent, name, prompt, context, outer)
         return _read_answer(name, await run.finish())
     except RunPaused as paused:
         driver.pause_inside(outer.call_id, tuple(outer.rename(call) for call in paused.calls))
-        return await asyncio.get_running_loop().create_future()  # the outer run pauses too, and cancels this call
+    except BaseException as error:  # a function of the user's may exit the program
+        is_usage_error = isinstance(error, UsageError)
+        if not is_usage_error and (run is None or not run.failed_by_fault):
+            raise
+        cause = "endpoint" if is_usage_error else "cancelled"  # as in a run without inner runs
+        driver.end_with_fault(error, Interrupted(cause=cause, detail=f"{name} failed: {format_error(error)}"))
+    return await asyncio.get_running_loop().create_future()  # the outer run pauses or ends, and cancels this call
+
+
+def _prepare_inner_run(
+    agent: "Agent[Any]", name: str, prompt: str | Message, context: Context[Any], outer: OuterCall
+) -> "AgentRun[Any]":
+    """Build the run of an agent as a part of the run that made the call, from its nested facts if there are some."""
+    driver = outer.driver
+    deps = context.deps if agent.deps is None else agent.deps
+    if facts := outer.collect_facts():
+        return agent.prepare_resume(facts, {"deps": deps}, output_optional=True, watched=driver.streams, outer=outer)
+    limits = outer.restrict(agent.limits)
+    if limits.depth is not None and limits.depth < 0:
+        raise ToolError(f"{name} was not asked: agents ask agents too deeply here (Limits.depth); go on without {name}")
+    return agent.prepare(
+        prompt, {"deps": deps, "limits": limits}, output_optional=True, watched=driver.streams, outer=outer
+    )
 
 
 def _read_answer(name: str, outcome: Outcome[Any]) -> Any:
