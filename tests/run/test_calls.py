@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import UsageError
+from toolspeak.events import Limits
 from toolspeak.messages import Media, Message, user
 from toolspeak.models import Sampling, connect
 from toolspeak.run import Agent
@@ -199,6 +200,8 @@ def test_a_conversation_may_change_its_dialect():
         (lambda model: Agent(model, sampling=Sampling(stop=(1,))), "a tuple of texts"),
         (lambda model: Agent(model, sampling=Sampling(extra=[])), "a dict of further fields"),
         (lambda model: Agent(model, limits={"turns": 3}), r"limits are Limits\("),
+        (lambda model: Agent(model, limits=Limits(context=16e2)), r"Limits\(context=1600.0\): .* a whole number"),
+        (lambda model: Agent(model, limits=Limits(calls=2.0)), r"Limits\(calls=2.0\): .* a whole number"),
         (lambda model: Agent(model, tools=5), "tools is a list of functions, or a module, file or folder, not 5"),
         (lambda model: Agent(model, tools=[5]), "a tool is made from a function, not from int"),
         (lambda model: Agent(model, tool_choice=5), "tool_choice is 'auto', 'none', 'required', or names of tools"),

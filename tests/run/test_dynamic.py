@@ -242,6 +242,62 @@ def test_the_time_in_which_tools_are_chosen_counts():
     assert (resumed.stop_reason, resumed.messages) == ("limit", outcome.messages)
 
 
+def test_a_run_that_was_late_before_its_system_prompt_was_known_is_not_resumed():
+    seconds = [3600.0]
+
+    async def write(context: Context[Any]) -> str:
+        await asyncio.sleep(seconds[0])
+        return "Delete nothing."
+
+    async def choose(context: Context[Any], tools: Toolbox) -> Toolbox:
+        await asyncio.sleep(seconds[0])
+        return tools
+
+    limits = Limits(seconds=60)
+    model = ScriptedModel([calls(("find", {"name": "oslo"})), says("Hello.")])
+    writing = Agent(model, [find], system=write, tool_choice="find", limits=limits)
+    for agent in (writing, Agent(model, [find], choose_tools=choose, limits=limits)):
+        seconds[0] = 3600
+        outcome = FakeClock().run(agent.arun("Go."))
+        assert outcome.stop_reason == "limit"
+        seconds[0] = 0
+        with pytest.raises(UsageError, match=r"before its system prompt and tools were known .* run the prompt again"):
+            agent.resume(outcome.facts)
+        assert agent.resume(agent.run("Go.").facts[:-1]).text == "Hello."
+    assert model.requests
+
+
+def test_a_late_run_keeps_the_choice_of_its_tools():
+    async def write(context: Context[Any]) -> str:
+        await asyncio.sleep(3600)
+        return "Be brief."
+
+    agent = Agent(ScriptedModel([]), [find], system=write, tool_choice="find")
+    outcome = FakeClock().run(agent.arun("Go.", limits=Limits(seconds=60)))
+    assert isinstance(outcome.facts[0], RunStarted)
+    assert outcome.facts[0].choice.names == ("find",)
+
+
+def test_the_time_in_which_another_agent_is_restored_counts():
+    seconds = [0.0]
+
+    async def choose(context: Context[Any], tools: Toolbox) -> Toolbox:
+        await asyncio.sleep(seconds[0])
+        return tools
+
+    guide = Agent(ScriptedModel([says(""), says("Oslo.")]), [find], choose_tools=choose).as_handoff("guide")
+    agent = Agent(ScriptedModel([calls(("guide", {}))]), [guide], limits=Limits(seconds=60))
+    facts = agent.run("Go.").facts
+    assert agent.resume(facts[:-2]).text == "Oslo."
+    seconds[0] = 3600
+    clock = FakeClock()
+    resumed = clock.run(agent.aresume(facts[:-2]))
+    assert clock.seconds == pytest.approx(60, abs=1)
+    assert (resumed.stop_reason, resumed.agent) == ("limit", "guide")
+    seconds[0] = 0
+    assert agent.resume(resumed.facts).text == "Oslo."
+
+
 def test_a_timeout_of_the_function_itself_is_its_own_error():
     async def write(context: Context[Any]) -> str:
         raise TimeoutError("the prompt server is silent")

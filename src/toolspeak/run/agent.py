@@ -15,7 +15,7 @@ from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.approvals import Approver
 from toolspeak.run.chat import Chat
 from toolspeak.run.compaction import Compactor
-from toolspeak.run.deadline import interrupt_late_run, wait_within
+from toolspeak.run.deadline import interrupt_late_run, refuse_late_start, wait_within
 from toolspeak.run.driver import Driver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
@@ -343,6 +343,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             unasked = self.toolbox, self.dialect, messages
             (toolbox, dialect, opening), is_late = await wait_within(limits, ask_before_start(), unasked)
+            has_tools = not is_late or self.choose_tools is None
             started = RunStarted(
                 run_id=run_id,
                 model=self.model.name,
@@ -350,7 +351,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 in_text=dialect.in_text,
                 has_approver=self._find_approver(outer) is not None,
                 messages=opening,
-                choice=AUTO if is_late else self._first_choice(options, toolbox, answer),
+                choice=self._first_choice(options, toolbox, answer) if has_tools else AUTO,
                 parallel=self.parallel_tool_calls,
                 limits=limits,
                 output=None if answer is None else answer.tool.name,
@@ -381,17 +382,26 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         check_prices(started.limits, self.models)
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
+        if self.choose_tools is not None or callable(self.system):
+            refuse_late_start(facts)
         first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
 
-        async def begin() -> tuple[Driver, Sequence[Fact]]:
+        def build(tools: Toolbox, dialect: Dialect) -> Driver:
+            toolbox = add_answer(tools, answer)
+            return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
+
+        async def ask_before_start() -> Driver | None:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
-            choosing = choose_run_tools(self.choose_tools, self.toolbox, context)
-            chosen, is_late = await wait_within(started.limits, choosing, self.toolbox)
-            toolbox = add_answer(chosen, answer)
-            dialect = await self._dialects.choose_first(started)
-            driver = self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
-            await restore_handoffs(driver, toolbox, facts, context)
-            return driver, [*first, interrupt_late_run(started.limits)] if is_late else first
+            tools = await choose_run_tools(self.choose_tools, self.toolbox, context)
+            driver = build(tools, await self._dialects.choose_first(started))
+            await restore_handoffs(driver, driver.toolbox, facts, context)
+            return driver
+
+        async def begin() -> tuple[Driver, Sequence[Fact]]:
+            driver, _ = await wait_within(started.limits, ask_before_start(), None)
+            if driver is not None:
+                return driver, first
+            return build(self.toolbox, self.dialect), [*first, interrupt_late_run(started.limits)]
 
         return AgentRun(begin, answer, output_optional=output_optional, facts=facts, on_end=on_end)
 

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
-from toolspeak.events import Fact, Interrupted, Limits, RunStarted
+from toolspeak.errors import UsageError
+from toolspeak.events import Fact, Interrupted, Limits, RunStarted, TurnStarted
 
 T = TypeVar("T")
 
@@ -41,3 +43,20 @@ async def wait_within(limits: Limits, work: Awaitable[T], otherwise: T) -> tuple
 def interrupt_late_run(limits: Limits) -> Interrupted:
     """Return the fact that a run has taken all the time that it may take."""
     return Interrupted(cause="deadline", detail=f"the run may take {limits.seconds or 0:g} seconds, and they are over")
+
+
+def refuse_late_start(facts: Sequence[Fact]) -> None:
+    """Refuse to resume a run that was late before its model was asked: its system prompt and tools may be missing.
+
+    Raises:
+        UsageError: The run was late before its first turn.
+    """
+    is_late = any(
+        isinstance(first, RunStarted) and isinstance(second, Interrupted) and second.cause == "deadline"
+        for first, second in pairwise(facts)
+    )
+    if is_late and not any(isinstance(fact, TurnStarted) for fact in facts):
+        raise UsageError(
+            "the time of the run was over before its system prompt and tools were known and the model was asked; "
+            "run the prompt again"
+        )

@@ -146,10 +146,11 @@ class Driver:
             began: When the run began, by the clock of the event loop: its deadline is counted from then on.
         """
         deadline = schedule_deadline((*self.facts, *first), began, self._inbox.put)
-        self._follow_speaker()
         try:
             for fact in first:
                 self._fold(fact)
+            if self.state.interruption is None:  # else the agents to which the run was handed over may be unknown
+                self._follow_speaker()
             self._act()
             while True:
                 if self._events:

@@ -106,6 +106,10 @@ def find_dialect(name: str | Dialect, model: Model) -> Dialect:
     return match_dialect(found, model)
 
 
+WHOLE_LIMITS = ("calls", "context")
+"""Limits by which lists and texts are cut, so that they must be whole numbers."""
+
+
 def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
@@ -114,6 +118,8 @@ def check_limits(limits: Any) -> Limits:
         value = getattr(limits, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
+        if name in WHOLE_LIMITS and isinstance(value, float):
+            raise UsageError(f"Limits({name}={value!r}): this limit is a whole number, or None for no limit")
     return limits
 
 
