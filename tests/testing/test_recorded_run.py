@@ -11,11 +11,12 @@ from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak import codec
 from toolspeak.errors import EndpointDown, ProviderError, ReplayMiss, StreamInterrupted, UsageError
-from toolspeak.events import Compacted, Fact, Limits, RunStarted
+from toolspeak.events import Compacted, Fact, Limits, RunStarted, Usage
 from toolspeak.messages import Media, Text, user
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.run import Agent, Outcome
+from toolspeak.run.request_size import count_request_bytes
 from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
 
 SPOKEN = [(name, dialect) for name, scenario in SCENARIOS.items() for dialect in scenario.spoken]
@@ -219,6 +220,60 @@ def test_a_conversation_that_became_too_long():
     recorded = Agent(Reader(), [read_page], limits=limits).run("Read it.")
     summaries = {fact.summary for fact in recorded.facts if isinstance(fact, Compacted)}
     assert len([each for each in summaries if "were read" in each]) > 1
+    again = replay(recorded)
+    outcome = Agent(again.model, again.tools, limits=limits).run("Read it.")
+    assert same(outcome.facts) == same(recorded.facts)
+
+
+class Talker(Piecewise):
+    """A model that gives long answers, and whose endpoint counts so many bytes as a token; None if it counts none."""
+
+    def __init__(self, bytes_per_token: int | None) -> None:
+        super().__init__()
+        self._bytes_per_token = bytes_per_token
+        self._asked = 0
+
+    async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+        self._asked += 1
+        is_summary = request.shown.messages[-1].text.startswith("Summarize the conversation")
+        text = f"Summary {self._asked}." if is_summary else f"Answer {self._asked}. " + "And so on. " * 30
+        tokens = count_request_bytes(request.shown) // self._bytes_per_token if self._bytes_per_token else 0
+        yield [Answer(parts=(Text(text=text),), finish="stop", usage=Usage(input_tokens=tokens))]
+
+
+@pytest.mark.parametrize("dialect", ["native", "json"])
+@pytest.mark.parametrize("bytes_per_token", [None, 2, 6])
+def test_a_compacted_conversation_that_goes_on(bytes_per_token: int | None, dialect: str):
+    limits = Limits(context=1_500)
+    chat = Agent(Talker(bytes_per_token), dialect=dialect, limits=limits).chat()
+    continued = 0
+    for number in range(24):
+        recorded = chat.run(f"Question {number}? " + "Please. " * 30)
+        again = replay(recorded)
+        continued += again.compacted is not None
+        agent = Agent(again.model, dialect=dialect, limits=limits)
+        outcome = agent.run(again.prompt, messages=again.messages, compacted=again.compacted)
+        assert outcome.text == recorded.text
+        if bytes_per_token is None:  # a new agent estimates tokens as the recorded one did
+            assert same(outcome.facts) == same(recorded.facts)
+        replayed = replay(recorded)
+        assert Agent(replayed.model, limits=limits).run(again.prompt, messages=again.messages).text == recorded.text
+    assert continued > 5
+
+
+def test_a_summary_that_failed():
+    class Silent(Reader):
+        async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+            if request.shown.messages[-1].text.startswith("Summarize the conversation"):
+                yield [Answer(parts=(), finish="stop")]
+                return
+            async for pieces in super().ask(request):
+                yield pieces
+
+    limits = Limits(turns=40, context=1_500)
+    recorded = Agent(Silent(), [read_page], limits=limits).run("Read it.")
+    assert recorded.compacted is not None
+    assert recorded.compacted.failure
     again = replay(recorded)
     outcome = Agent(again.model, again.tools, limits=limits).run("Read it.")
     assert same(outcome.facts) == same(recorded.facts)

@@ -24,6 +24,7 @@ from toolspeak.cli.user_files import find_log
 from toolspeak.errors import UsageError
 from toolspeak.events import Compacted, Fact, RunStarted
 from toolspeak.loop import State, initial_state, reduce
+from toolspeak.loop.rounds import drop_system
 from toolspeak.messages import Message
 from toolspeak.messages import system as system_message
 
@@ -71,7 +72,7 @@ class ContinuedConversation:
         """Return the messages, with another system prompt if one was given."""
         if system is None:
             return self.messages
-        return (system_message(system), *(message for message in self.messages if message.role != "system"))
+        return (system_message(system), *drop_system(self.messages))
 
 
 def find_conversation(id_start: str | None) -> ContinuedConversation:

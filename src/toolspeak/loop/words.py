@@ -1,5 +1,6 @@
 """Every sentence that the loop writes to a model: what happened, and what to do now."""
 
+import re
 from collections.abc import Sequence
 
 from toolspeak.events import CallMalformed, CallQuoted, ToolChoice
@@ -92,3 +93,9 @@ def introduce_summary(summary: str, rounds: int, *, has_recall: bool) -> str:
     which = "round_1 is" if rounds == 1 else f"round_1 to round_{rounds} are"
     cure = f"\n[{HOW_TO_RECALL}]" if has_recall else ""
     return f"[{which} no longer shown. Summary:]\n{summary}\n[End of the summary.]{cure}"
+
+
+def read_dropped_rounds(text: str) -> int:
+    """Return how many rounds are replaced by a summary that a message begins with; 0 if it begins with none."""
+    found = re.search(r"\[round_1 (?:is|to round_([0-9]{1,9}) are) no longer shown\. Summary:\]", text)
+    return int(found[1] or 1) if found else 0

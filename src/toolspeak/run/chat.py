@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolspeak.errors import UsageError
 from toolspeak.events import Compacted, Fact, RunStarted
+from toolspeak.loop.rounds import drop_system
 from toolspeak.messages import Message, Thinking
 from toolspeak.outcome import Outcome
 from toolspeak.run.resumable import Resumable, ResumeOptions
@@ -99,8 +100,7 @@ class Chat(Runnable[T_co], Resumable[T_co]):
 
 def _is_continued(messages: tuple[Message, ...], longer: tuple[Message, ...]) -> bool:
     """Whether a run that began with `longer` goes on from `messages`. System prompts may change between runs."""
-    before = [message for message in messages if message.role != "system"]
-    after = [message for message in longer if message.role != "system"]
+    before, after = drop_system(messages), drop_system(longer)
     return len(after) > len(before) and after[: len(before)] == before
 
 

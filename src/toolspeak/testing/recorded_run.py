@@ -35,6 +35,8 @@ from toolspeak.events import (
     TurnStarted,
 )
 from toolspeak.loop import BrokenReference, initial_state, reduce, resolve_references
+from toolspeak.loop.rounds import drop_system, list_rounds
+from toolspeak.loop.words import read_dropped_rounds
 from toolspeak.messages import Call, Message, Part, Text, Thinking, ToolCall, ToolResult
 from toolspeak.models import Request
 from toolspeak.models.cassettes.canonical import describe_difference, find_nearest
@@ -55,18 +57,16 @@ class RecordedTurn:
     Attributes:
         history: The conversation that the model was shown.
         ended: The end of the message.
+        answers_before: How many messages of the model the conversation had before, those included that were not shown.
         malformed: The calls in it that could not be understood, by their ids.
         failure: Why the message broke off; empty if it did not.
     """
 
     history: tuple[Message, ...]
     ended: TurnEnded
+    answers_before: int
     malformed: tuple[CallMalformed, ...] = ()
     failure: str = ""
-
-    @property
-    def answers_before(self) -> int:
-        return sum(message.role == "assistant" for message in self.history)
 
 
 @frozen
@@ -85,6 +85,7 @@ class Replay:
         tools: Stand-ins for the recorded tools, which return the recorded results.
         prompt: What the run was asked.
         messages: The conversation before that, without the system prompt.
+        compacted: What the model was still shown of `messages` when the run began; None if it was shown the whole.
     """
 
     def __init__(self, facts: Iterable[Fact]) -> None:
@@ -92,13 +93,14 @@ class Replay:
         started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
         if started is None:
             raise UsageError("these are not the facts of a run: there is no RunStarted among them")
-        talk = [message for message in started.messages if message.role != "system"]
+        talk = drop_system(started.messages)
         if not talk or talk[-1].role != "user":
             raise UsageError("the recorded run was asked nothing: its last message is not the user's")
         *before, self.prompt = talk
         self.messages: tuple[Message, ...] = tuple(before)
+        self.compacted = started.compacted
         specs = {spec.name: spec for fact in facts if isinstance(fact, RunStarted | HandedOver) for spec in fact.tools}
-        self.model = ReplayedModel(_list_turns(facts), started, _list_summaries(facts))
+        self.model = ReplayedModel(facts, started)
         book = _CallBook(_list_calls(facts))
         specs.pop(started.output or "", None)  # a run with `output` brings this tool itself
         self.tools: list[Tool[..., Any]] = [_StandIn(spec, book) for spec in specs.values()]
@@ -140,14 +142,16 @@ def replay(facts: "Iterable[Fact] | Outcome[Any] | str | os.PathLike[str]") -> R
     return Replay(facts)
 
 
-def _list_turns(facts: Sequence[Fact]) -> list[RecordedTurn]:
+def _list_turns(facts: Sequence[Fact]) -> tuple[list[RecordedTurn], tuple[Message, ...]]:
+    """Return the messages of the model, and the whole conversation at the end of the run."""
     state = initial_state(())
     turns: list[RecordedTurn] = []
     history: tuple[Message, ...] = ()
+    answers = 0
     malformed: list[CallMalformed] = []
     for fact in facts:
         if isinstance(fact, TurnStarted):
-            history, malformed = state.shown_history, []
+            history, answers, malformed = state.shown_history, _count_answers(state.history), []
         elif isinstance(fact, CallMalformed):
             malformed.append(fact)
         elif isinstance(fact, TurnRestarted) and turns and turns[-1].history == history:
@@ -155,17 +159,28 @@ def _list_turns(facts: Sequence[Fact]) -> list[RecordedTurn]:
         state = reduce(state, fact)
         if isinstance(fact, TurnEnded):
             failure = state.interruption.detail if state.interruption and fact.finish == "error" else ""
-            turn = RecordedTurn(history=history, ended=fact, malformed=tuple(malformed), failure=failure)
-            turns.append(turn)
-    return turns
+            turns.append(
+                RecordedTurn(
+                    history=history, ended=fact, answers_before=answers, malformed=tuple(malformed), failure=failure
+                )
+            )
+    return turns, state.history
+
+
+def _count_answers(messages: Iterable[Message]) -> int:
+    return sum(message.role == "assistant" for message in messages)
 
 
 def _list_summaries(facts: Sequence[Fact]) -> list[Compacted]:
     """Return the compactions for which a summary was asked for: those that dropped more than the one before."""
     found: list[Compacted] = []
+    dropped = 0
     for fact in facts:
-        if isinstance(fact, Compacted) and fact.dropped > (found[-1].dropped if found else 0):
+        if isinstance(fact, RunStarted) and fact.compacted is not None:
+            dropped = fact.compacted.dropped
+        elif isinstance(fact, Compacted) and fact.dropped > dropped:
             found.append(fact)
+            dropped = fact.dropped
     return found
 
 
@@ -198,9 +213,10 @@ class ReplayedModel:
         requests: All requests so far, in order.
     """
 
-    def __init__(self, turns: Sequence[RecordedTurn], started: RunStarted, summaries: Sequence[Compacted] = ()) -> None:
-        self._turns = turns
-        self._summaries = iter(summaries)
+    def __init__(self, facts: Sequence[Fact], started: RunStarted) -> None:
+        self._turns, history = _list_turns(facts)
+        self._rounds = list_rounds(drop_system(history))
+        self._summaries = iter(_list_summaries(facts))
         self._started = started
         self._counts: Counter[int] = Counter()
         self.requests: list[Request] = []
@@ -230,16 +246,20 @@ class ReplayedModel:
         yield [Answer(parts=parts, finish=finish, usage=turn.ended.usage)]
 
     def _summarize(self) -> Answer:
-        """Answer a request for the summary of a conversation that has become too long."""
+        """Answer a request for the summary of a conversation that has become too long.
+
+        When a conversation is compacted depends on the tokens that the endpoint counted before the run, which are not
+        recorded. So a summary that was not recorded counts as one that failed, and the run goes on without it.
+        """
         compacted = next(self._summaries, None)
         if compacted is None:
-            raise ReplayMiss("a summary of the conversation was asked for that the recorded run does not have")
+            raise ProviderError("the recorded run has no further summary")
         if compacted.failure:
-            raise ProviderError(compacted.failure)
+            raise ProviderError(compacted.failure.removeprefix(f"{ProviderError.__name__}: "))
         return Answer(parts=(Text(text=compacted.summary),), finish="stop", usage=compacted.usage)
 
     def _find_turn(self, request: Request) -> RecordedTurn:
-        answers = sum(message.role == "assistant" for message in request.shown.messages)
+        answers = self._count_answers_before(request.shown.messages)
         turns = [turn for turn in self._turns if turn.answers_before == answers]
         if turns:  # several, if the model was asked again after an empty message
             number = min(self._counts[answers], len(turns) - 1)
@@ -253,6 +273,12 @@ class ReplayedModel:
         shown = dialect(request.dialect).render(self._started.tools, (*last.history, last.ended.message))
         difference = describe_difference(_write_messages(shown.messages), _write_messages(request.shown.messages))
         raise ReplayMiss(f"{text}. The conversation goes on where the recording ends:\n{difference}")
+
+    def _count_answers_before(self, shown: Sequence[Message]) -> int:
+        """Return how many messages of the model came before a request, those included that a summary replaces."""
+        first = next((message.text for message in shown if message.role == "user"), "")
+        dropped = self._rounds[: read_dropped_rounds(first)]
+        return _count_answers(shown) + sum(map(_count_answers, dropped))
 
 
 def _write_messages(messages: Iterable[Message]) -> str:
