@@ -21,12 +21,12 @@ from toolspeak.messages import Call, Message, ToolCall
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, CallPiece
 from toolspeak.testing import ScriptedModel, ScriptedReply
-from toolspeak.wire.api import WIRES, ApiName
+from toolspeak.wire.api import WIRES, ServedApiName
 
-Api: TypeAlias = ApiName
+Api: TypeAlias = ServedApiName
 APIS: tuple[Api, ...] = tuple(WIRES)
 PATHS: dict[str, Api] = {f"/v1{wire.PATH}": api for api, wire in WIRES.items()}
-ABILITY_PATHS = ("/props", "/api/show", "/api/v0/models/")
+ABILITY_PATHS = ("/props", "/tokenize", "/api/show", "/api/ps", "/api/v0/models/", "/v1/models")
 
 
 @frozen

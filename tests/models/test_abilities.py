@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import RunStarted, TurnStarted
-from toolspeak.models import Endpoint, HttpModel, RetryPolicy, connect
+from toolspeak.events import Compacted, RunStarted, TurnStarted
+from toolspeak.models import Endpoint, HttpModel, RetryPolicy, connect, resolve_model
 from toolspeak.outcome import Outcome
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import save_calibrated_dialect
 from toolspeak.testing import calls, says
 
-from .server import Act, Server, answers, hangs_up, plays, serving, silence
+from .server import ABILITY_PATHS, Act, Server, answers, hangs_up, plays, serving, silence
+from .small_context import SmallContext
 
 
 def look_up(city: str) -> str:
@@ -69,6 +70,74 @@ def test_what_servers_say(path: str, body: dict[str, Any], dialect: str):
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "context"),
+    [
+        ("/props", {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 4}, 4096),
+        ("/props", {"default_generation_settings": {"n_ctx": 0}}, None),
+        ("/api/show", {"model_info": {"a.context_length": 8192}, "parameters": "num_ctx 2048\nstop x"}, 2048),
+        ("/api/show", {"model_info": {"a.context_length": 8192}, "parameters": "num_ctx 9000"}, 8192),
+        ("/api/show", {"model_info": {"a.context_length": 8192}}, None),
+        ("/api/show", {"model_info": {"a.context_length": 8192}, "remote_host": "https://x"}, 8192),
+        ("/api/show", {"model_info": [1], "parameters": 5}, None),
+        (
+            "/api/ps",
+            {"models": [{"name": "o:latest", "context_length": 1}, {"name": "a/b:latest", "context_length": 9}]},
+            9,
+        ),
+        ("/api/ps", {"models": [{"name": "a/b", "context_length": 9}, None, {"name": []}]}, 9),
+        ("/api/ps", {"models": [{"name": "another", "context_length": 9}]}, None),
+        ("/api/v0/models/a%2Fb", {"loaded_context_length": 4000, "max_context_length": 32000}, 4000),
+        ("/api/v0/models/a%2Fb", {"max_context_length": 32000, "state": "not-loaded"}, None),
+        ("/v1/models", {"data": [{"id": "o", "max_model_len": 1}, {"id": "a/b", "max_model_len": 4096}]}, 4096),
+        ("/v1/models", {"data": [{"id": "another-name", "context_length": 4096}]}, 4096),
+        ("/v1/models", {"data": [{"id": "o", "context_length": 1}, {"id": "p", "context_length": 2}]}, None),
+        ("/v1/models", {"data": [{"id": "a/b", "loaded_context_length": 5, "max_context_length": 9}]}, 5),
+        ("/v1/models", {"data": [{"id": "a/b", "max_model_len": "many"}]}, None),
+    ],
+)
+def test_the_context_that_servers_say(path: str, body: dict[str, Any], context: int | None):
+    with serving() as server:
+        server.plays(plays([says("Hello.")]))
+        server.abilities[path] = answers(body=body)
+        model = connect("a/b", at=f"{server.url}/v1")
+        assert model.context_tokens is None
+        assert asyncio.run(model.ask_context()) == context
+        asked = len(server.ability_posts)
+        assert asyncio.run(model.ask_context()) == context
+        assert len(server.ability_posts) == asked
+
+
+@pytest.mark.parametrize("dialect", ["auto", "native"])
+def test_agents_on_llamacpp_keep_within_its_context(dialect: str):
+    """A family by its name, or a dialect that is given: nothing but the context is asked for."""
+    with serving() as server:
+        server.plays(small := SmallContext(lambda _: says("I see. " * 30)))
+        server.abilities["/props"] = answers(body={"default_generation_settings": {"n_ctx": 4096}})
+        model = resolve_model("llamacpp:qwen3", environ={"LLAMACPP_BASE_URL": f"{server.url}/v1"})
+        chat = Agent(model, dialect=dialect).chat()
+        facts = [fact for turn in range(25) for fact in chat.run(f"Number {turn}: " + "more words " * 80).facts]
+        assert any(isinstance(fact, Compacted) for fact in facts)
+        assert small.refused == 0
+        assert [post.path for post in server.ability_posts] == ["/props?model=qwen3&autoload=false"]
+
+
+def test_the_context_of_a_fallback_is_asked_when_the_fallback_is():
+    with serving() as first, serving() as second:
+        second.plays(plays([says("Hello.")]))
+        second.abilities["/props"] = answers(body={"default_generation_settings": {"n_ctx": 4096}})
+        first.plays(answers(503))
+        retry = RetryPolicy(attempts=1)
+        models = [
+            resolve_model("llamacpp:qwen3", environ={"LLAMACPP_BASE_URL": f"{server.url}/v1"}, retry=retry)
+            for server in (first, second)
+        ]
+        agent = Agent(models)
+        assert second.ability_posts == []
+        assert agent.run("Hello?").text == "Hello."
+        assert [model.context_tokens for model in models] == [None, 4096]
+
+
+@pytest.mark.parametrize(
     "act",
     [
         answers(404),
@@ -84,7 +153,7 @@ def test_what_servers_say(path: str, body: dict[str, Any], dialect: str):
 def test_a_server_that_says_nothing_leaves_the_choice_by_name(act: Act):
     with serving() as server:
         server.plays(plays([says("Hello.")], "python"))
-        server.abilities.update({"/props": act, "/api/show": act, "/api/v0/models/m": act})
+        server.abilities.update(dict.fromkeys(ABILITY_PATHS, act) | {"/api/v0/models/m": act})
         agent = Agent(f"{server.url}/v1#m")
         assert recorded_dialect(agent.run("Hello?")) == ("python", True)
         assert agent.dialect_choice.is_guess
@@ -106,7 +175,7 @@ def test_a_server_that_is_still_loading_is_asked_again():
     with serving() as server:
         server.plays(plays([says("Hello."), says("Hello.")], "python"))
         loading = answers(503)
-        server.abilities.update({"/props": loading, "/api/show": loading, "/api/v0/models/m": loading})
+        server.abilities.update(dict.fromkeys(ABILITY_PATHS, loading) | {"/api/v0/models/m": loading})
         chat = Agent(f"{server.url}/v1#m").chat()
         assert recorded_dialect(chat.run("Hello?")) == ("python", True)
         server.abilities["/props"] = answers(body=LLAMACPP_NEW)
@@ -140,9 +209,11 @@ def test_runs_at_once_ask_once():
         outcomes = asyncio.run(run_at_once(Agent(f"{server.url}/v1#m")))
         assert {recorded_dialect(outcome) for outcome in outcomes} == {("native", False)}
         assert sorted(post.path.partition("?")[0] for post in server.ability_posts) == [
+            "/api/ps",
             "/api/show",
             "/api/v0/models/m",
             "/props",
+            "/v1/models",
         ]
 
 

@@ -13,8 +13,8 @@ from toolspeak.events import Compacted, Fact, Limits, NestedFact, TurnStarted, U
 from toolspeak.loop.compaction import read_result
 from toolspeak.messages import Message, Result
 from toolspeak.models import HttpModel
+from toolspeak.models.request_size import TokenRates
 from toolspeak.run import Agent
-from toolspeak.run.request_size import TokenRates
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import tool
 

@@ -26,8 +26,11 @@ NAMES: list[tuple[str, str, str, str, str | None, str]] = [
     ("openai:gpt-5.1", "openai:gpt-5.1", "https://api.openai.com/v1", "openai", "sk-o", "native"),
     ("anthropic:claude-x", "anthropic:claude-x", "https://api.anthropic.com/v1", "anthropic", "sk-a", "native"),
     ("mistral:m", "mistral:m", "https://api.mistral.ai/v1", "openai", "sk-m", "native"),
-    ("ollama:qwen3:8b", "ollama:qwen3:8b", "http://127.0.0.1:11434/v1", "openai", None, "native"),
-    ("ollama:gemma3", "ollama:gemma3", "http://127.0.0.1:11434/v1", "openai", None, "python"),
+    ("ollama:qwen3:8b", "ollama:qwen3:8b", "http://127.0.0.1:11434/v1", "ollama", None, "native"),
+    ("ollama:gemma3", "ollama:gemma3", "http://127.0.0.1:11434/v1", "ollama", None, "python"),
+    # Ollama has both APIs: an address with a path names OpenAI's.
+    ("http://127.0.0.1:11434#gemma3", "127.0.0.1:11434:gemma3", "http://127.0.0.1:11434/v1", "ollama", "sk-t", "python"),
+    ("http://127.0.0.1:11434/v1#gemma3", "127.0.0.1:11434:gemma3", "http://127.0.0.1:11434/v1", "openai", "sk-t", "python"),
     ("lmstudio:google/gemma-3n-e4b", "lmstudio:google/gemma-3n-e4b", "http://127.0.0.1:1234/v1", "openai", None, "python"),
     ("llamacpp:x", "llamacpp:x", "http://127.0.0.1:8080/v1", "openai", None, "python"),
     ("vllm:Qwen/Qwen3-8B", "vllm:Qwen/Qwen3-8B", "http://127.0.0.1:8000/v1", "openai", None, "native"),

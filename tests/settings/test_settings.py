@@ -75,6 +75,12 @@ def test_a_project_file_can_set_every_setting(home: Path):
 
         [endpoints.bare]
         base_url = "http://127.0.0.1:8000/v1"
+
+        [endpoints.big]
+        base_url = "http://127.0.0.1:11434"
+        api = "ollama"
+        num_ctx = 32768
+        think = "low"
         """,
     )
     found = load(folder, environ=environ(home, WORK_KEY=SECRET))
@@ -95,6 +101,11 @@ def test_a_project_file_can_set_every_setting(home: Path):
         model="big",
     )
     assert found.endpoints["bare"] == EndpointSettings(name="bare", base_url="http://127.0.0.1:8000/v1")
+    assert found.endpoints["big"] == EndpointSettings(
+        name="big", base_url="http://127.0.0.1:11434", api="ollama", num_ctx=32768, think="low"
+    )
+    rows = {row.setting: row.value for row in found.rows()}
+    assert rows["endpoints.big"] == 'http://127.0.0.1:11434, ollama, num_ctx 32768, think "low"'
     assert {row.origin for row in found.rows()} == {str(folder / "toolspeak.toml")}
 
 
@@ -237,6 +248,9 @@ def test_a_local_model_path_is_relative_to_the_settings_file(home: Path):
             "there is no setting endpoints.a.baseurl; did you mean endpoints.a.base_url?",
         ),
         ('[endpoints.a]\nbase_url="http://x"\napi="other"', "endpoints.a.api takes one of openai, anthropic"),
+        ('[endpoints.a]\nbase_url="http://x"\napi="ollama"\nnum_ctx=0', "endpoints.a.num_ctx takes a whole number"),
+        ('[endpoints.a]\nbase_url="http://x"\napi="ollama"\nthink="much"', "endpoints.a.think takes true, false,"),
+        ('[endpoints.a]\nbase_url="http://x"\nnum_ctx=9', "endpoints.a.num_ctx is an option of Ollama's API; set api"),
     ],
 )
 def test_wrong_settings_are_errors_that_name_the_file(home: Path, text: str, message: str):

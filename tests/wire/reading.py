@@ -8,11 +8,30 @@ from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.messages import Text, Thinking
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.wire import api
-from toolspeak.wire.sse import SseReader
+from toolspeak.wire.framing import SSE
+from toolspeak.wire.sse import encode_event
 
 WIRES: dict[str, Any] = dict(api.WIRES)
 
-STREAMS = {name: (Path(__file__).parent / "streams" / f"{name}.sse").read_bytes() for name in WIRES}
+CLIENT_WIRES: dict[str, Any] = dict(api.CLIENT_WIRES)
+
+
+def frame(name: str, data: str) -> bytes:
+    """An event of a stream, as an API frames it."""
+    return encode_event(data) if CLIENT_WIRES[name].FRAMING is SSE else data.encode() + b"\n"
+
+
+def frame_end(name: str) -> bytes:
+    """What ends an event of a stream."""
+    return b"\n\n" if CLIENT_WIRES[name].FRAMING is SSE else b"\n"
+
+
+def _read_recorded(name: str) -> bytes:
+    kind = "sse" if CLIENT_WIRES[name].FRAMING is SSE else "ndjson"
+    return (Path(__file__).parent / "streams" / f"{name}.{kind}").read_bytes()
+
+
+STREAMS = {name: _read_recorded(name) for name in CLIENT_WIRES}
 
 GARBAGE = {
     "not JSON": "hello",
@@ -47,6 +66,10 @@ ODDITIES = [
     '{"choices":[{"delta":{"reasoning_details":"x"}}]}',
     '{"usage":"many"}',
     '{"usage":{"prompt_tokens":"five","prompt_tokens_details":7}}',
+    '{"message":null}',
+    '{"message":{"content":5,"thinking":[],"tool_calls":{}}}',
+    '{"message":{"tool_calls":[null,{"function":5}]}}',
+    '{"done":"yes","done_reason":7}',
     '{"type":"ping"}',
     '{"type":7}',
     '{"type":"content_block_start"}',
@@ -71,7 +94,7 @@ ODDITIES = [
 
 def read_stream(wire: Any, chunks: Iterable[bytes]) -> tuple[list[Piece], Any]:
     """All pieces of a stream, and the decoder that read it."""
-    reader, decoder = SseReader(), wire.Decoder()
+    reader, decoder = wire.FRAMING.reader(), wire.Decoder()
     pieces: list[Piece] = []
     for chunk in chunks:
         pieces += decoder.feed_all(reader.feed(chunk))

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.reading import GARBAGE, ODDITIES, STREAMS, WIRES, assert_told, read_stream
+from tests.wire.reading import CLIENT_WIRES, GARBAGE, ODDITIES, STREAMS, assert_told, frame, frame_end, read_stream
 from toolspeak.messages import Text, Thinking
 from toolspeak.pieces import ApiCall
-from toolspeak.wire.sse import encode_event
 
 ENDS = {
     "openai": b'"finish_reason":"tool_calls"}]}',
     "anthropic": b'"stop_reason":"tool_use"',
     "openai-responses": b'data: {"type":"response.completed"',
+    "ollama": b'"done":true',
 }
 """What a stream holds once its message is over."""
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=CLIENT_WIRES)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -30,7 +30,7 @@ def said(parts: Any, sort: type[Any]) -> str:
 
 
 def test_a_stream_cut_at_every_byte(name: str):
-    wire, stream = WIRES[name], STREAMS[name]
+    wire, stream = CLIENT_WIRES[name], STREAMS[name]
     _, decoder = read_stream(wire, [stream])
     whole = decoder.close()
     calls = [part for part in whole.parts if isinstance(part, ApiCall)]
@@ -54,7 +54,7 @@ def test_a_stream_cut_at_every_byte(name: str):
 
 
 def test_a_stream_split_at_every_byte(name: str):
-    wire, stream = WIRES[name], STREAMS[name]
+    wire, stream = CLIENT_WIRES[name], STREAMS[name]
     pieces, decoder = read_stream(wire, [stream])
     for cut in range(len(stream)):
         split, again = read_stream(wire, [stream[:cut], stream[cut:]])
@@ -69,10 +69,10 @@ def test_a_stream_split_at_every_byte(name: str):
 
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
 def test_garbage_is_skipped_and_counted(name: str, garbage: str):
-    wire, stream = WIRES[name], STREAMS[name]
+    wire, stream = CLIENT_WIRES[name], STREAMS[name]
     _, decoder = read_stream(wire, [stream])
-    bad = encode_event(garbage)
-    littered = bad + stream.replace(b"\n\n", b"\n\n" + bad)
+    bad, end = frame(name, garbage), frame_end(name)
+    littered = bad + stream.replace(end, end + bad)
     _, again = read_stream(wire, [littered])
     assert again.close() == decoder.close()
     assert again.skipped == littered.count(bad)
@@ -81,9 +81,10 @@ def test_garbage_is_skipped_and_counted(name: str, garbage: str):
 
 @pytest.mark.parametrize("odd", ODDITIES)
 def test_odd_objects_change_nothing(name: str, odd: str):
-    wire, stream = WIRES[name], STREAMS[name]
+    wire, stream = CLIENT_WIRES[name], STREAMS[name]
     _, decoder = read_stream(wire, [stream])
-    _, again = read_stream(wire, [encode_event(odd) + stream.replace(b"\n\n", b"\n\n" + encode_event(odd), 5)])
+    added, end = frame(name, odd), frame_end(name)
+    _, again = read_stream(wire, [added + stream.replace(end, end + added, 5)])
     assert again.close() == decoder.close()
     assert again.skipped == 0
 
@@ -115,9 +116,9 @@ RESPONSES_EVENTS = (
 RESPONSES_ITEMS = ("message", "reasoning", "function_call", "custom_tool_call")
 
 
-@given(st.lists(JSON, max_size=6), st.sampled_from(sorted(WIRES)))
+@given(st.lists(JSON, max_size=6), st.sampled_from(sorted(CLIENT_WIRES)))
 def test_nothing_that_is_json_breaks_a_decoder(values: list[Any], name: str):
-    decoder = WIRES[name].Decoder()
+    decoder = CLIENT_WIRES[name].Decoder()
     pieces = decoder.feed_all([json.dumps(value) for value in values])
     for index, value in enumerate(values):
         for sort in ("content_block_start", "content_block_delta", "content_block_stop", "message_delta"):
@@ -127,6 +128,7 @@ def test_nothing_that_is_json_breaks_a_decoder(values: list[Any], name: str):
             event = {"output_index": index, "delta": value, "text": value, "part": value, "input": value}
             event |= {"item": {"type": RESPONSES_ITEMS[index % 4], **value} if isinstance(value, dict) else value}
             pieces += decoder.feed(json.dumps({**event, "type": f"response.{sort}"}))
+        pieces += decoder.feed(json.dumps({"message": value, "done": value}))
         pieces += decoder.feed(json.dumps({"choices": [{"delta": value, "finish_reason": value}], "usage": value}))
     pieces += decoder.feed("[DONE]")
     assert_told(pieces, decoder.close())

@@ -46,7 +46,7 @@ from toolspeak.gateway.responses import (
 from toolspeak.gateway.token_count import count_request
 from toolspeak.gateway.tool_list import list_tools
 from toolspeak.gateway.tool_size_hint import ToolSizeHint
-from toolspeak.wire.api import WIRES, ApiName, Wire
+from toolspeak.wire.api import WIRES, ServedApiName, Wire
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_object, dump_compact
 
@@ -123,12 +123,14 @@ class Gateway:
         given = await read_body(request, lambda body: wire.read_request({"max_tokens": 1, **as_object(body)}))
         served = self._catalog.find(given.model)
         reduced, _ = Passthrough(served.model, served.dialect, "anthropic").reduce(given)
-        count = await run_while_connected(request.receive, count_request(served, reduced))
+        count = await run_while_connected(
+            request.receive, count_request(served.model, served.dialect, reduced, served.tool_budget)
+        )
         response = JsonResponse({"input_tokens": count.tokens})
         response.headers[TOKENS_HEADER] = "estimated" if count.is_estimate else "counted"
         return response
 
-    def chat_handler(self, api: ApiName) -> Handler:
+    def chat_handler(self, api: ServedApiName) -> Handler:
         """Return the handler of requests to a model, in one of the APIs."""
         wire = WIRES[api]
 

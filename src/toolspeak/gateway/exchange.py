@@ -7,13 +7,14 @@ A model that asks for help about tools whose descriptions were cut gets it, and 
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import field, replace
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Constraint, Dialect, Shown
 from toolspeak.errors import ContextExceeded, ProviderError
 from toolspeak.events import AUTO, Event, ToolChoice, TurnEnded, Usage
 from toolspeak.gateway.attempt import Attempt
+from toolspeak.gateway.context_check import ContextCheck
 from toolspeak.gateway.held_format import HeldFormat, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.sent_text import SentText
@@ -24,7 +25,7 @@ from toolspeak.models import Model, Request, Sampling, match_dialect
 from toolspeak.pieces import Piece
 from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder
-from toolspeak.wire.api import ApiName
+from toolspeak.wire.api import ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 
 REFUSING_STATUSES = (400, 422)
@@ -43,6 +44,7 @@ class ServedModel:
             the format of the request.
         thinks: Whether its messages may begin in the middle of reasoning.
         tool_budget: The most tokens that the tools of a request may take; their descriptions are cut to that.
+        context_check: Keeps requests within the context of the model.
     """
 
     name: str
@@ -51,6 +53,7 @@ class ServedModel:
     max_repairs: int = 2
     thinks: bool = False
     tool_budget: int | None = None
+    context_check: ContextCheck = field(default_factory=ContextCheck, repr=False, compare=False)
 
 
 class CallNotRepaired(ProviderError):
@@ -62,7 +65,7 @@ class AnswerNotRepaired(CallNotRepaired):
 
 
 async def answer_request(
-    served: ServedModel, request: ChatRequest, prefix: str, api: ApiName = "openai"
+    served: ServedModel, request: ChatRequest, prefix: str, api: ServedApiName = "openai"
 ) -> AsyncGenerator[list[Event]]:
     """Yield the events of an answer that may be sent. The last event is `TurnEnded`.
 
@@ -112,7 +115,9 @@ async def answer_request(
         shown = _show(
             served.dialect, request, listed.shown, history, choice, held, can_constrain=passthrough.can_constrain
         )
-        async with aclosing(_ask(served.model, _build_model_request(served, request, shown, extra))) as answer:
+        model_request = _build_model_request(served, request, shown, extra)
+        fitted = await served.context_check.fit(served.model, model_request)
+        async with aclosing(_ask(served.model, fitted.request)) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
                     yield passed
@@ -120,6 +125,7 @@ async def answer_request(
                     break
         passed = attempt.close(served.name)
         usage += attempt.usage
+        served.context_check.note_usage(served.model, fitted, attempt.usage)
         has_quoted = has_quoted or attempt.has_quoted
         if attempt.help_calls and attempt.original is not None:
             if passed:

@@ -19,7 +19,7 @@ from toolspeak.gateway.arrangement import arrange
 from toolspeak.gateway.notices import Notices
 from toolspeak.messages import Message, Opaque, Part, Result
 from toolspeak.models import HttpModel, Model
-from toolspeak.wire.api import WIRES, ApiName
+from toolspeak.wire.api import CLIENT_WIRES, WIRES, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.fields import FieldError
 from toolspeak.wire.json_data import as_list, as_object
@@ -67,13 +67,13 @@ class Passthrough:
         can_constrain: Whether the API takes any schema to hold an answer to.
     """
 
-    def __init__(self, model: Model, dialect: Dialect, api: ApiName) -> None:
+    def __init__(self, model: Model, dialect: Dialect, api: ServedApiName) -> None:
         endpoint = model.endpoint if isinstance(model, HttpModel) else None
         self._same_api = endpoint is not None and endpoint.api == api and not dialect.in_text
         is_vendor = endpoint is not None and endpoint.quirks.response_format and not endpoint.leaks_calls
         self.knows_format = is_vendor and self._same_api
-        self.can_constrain = endpoint is None or endpoint.api == "openai"
-        self._sampling_fields = WIRES[endpoint.api if endpoint else "openai"].SAMPLING_FIELDS
+        self.can_constrain = endpoint is None or endpoint.api in ("openai", "ollama")
+        self._sampling_fields = CLIENT_WIRES[endpoint.api if endpoint else "openai"].SAMPLING_FIELDS
         self._client_vendor = WIRES[api].VENDOR
         self._model_vendor = (endpoint.vendor if endpoint else None) or self._client_vendor
 

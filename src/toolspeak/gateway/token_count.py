@@ -1,10 +1,10 @@
 """Counts the tokens of a request, as the dialect shows it: by the server of the model, else by its length."""
 
 from toolspeak._frozen import frozen
-from toolspeak.gateway.exchange import ServedModel
+from toolspeak.dialects import Dialect, Shown
 from toolspeak.gateway.tool_list import list_tools
 from toolspeak.messages import Call, Message, Result, Text
-from toolspeak.models import HttpModel
+from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Model
 from toolspeak.models.token_count import count_tokens
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import dump_compact, encode_arguments
@@ -29,19 +29,34 @@ class TokenCount:
     is_estimate: bool
 
 
-async def count_request(served: ServedModel, request: ChatRequest) -> TokenCount:
-    """Return the tokens that a model reads for a request."""
-    listed = list_tools(request.tools, served.dialect, served.tool_budget)
+async def count_request(
+    model: Model, dialect: Dialect, request: ChatRequest, tool_budget: int | None = None
+) -> TokenCount:
+    """Return the tokens that a model reads for a request, with its tools cut to `tool_budget` tokens."""
+    listed = list_tools(request.tools, dialect, tool_budget)
     messages = listed.add_descriptions(request.messages)
-    shown = served.dialect.render(listed.shown, messages, choice=request.choice, parallel=request.parallel)
+    shown = dialect.render(listed.shown, messages, choice=request.choice, parallel=request.parallel)
+    return await count_shown(model, shown)
+
+
+async def count_shown(model: Model, shown: Shown) -> TokenCount:
+    """Return the tokens that a model reads for what it is shown."""
     tools = [{"name": tool.name, "about": tool.description, "schema": dict(tool.parameters)} for tool in shown.tools]
     text = "\n".join((*map(_read_text, shown.messages), *map(dump_compact, tools)))
     template = TOKENS_PER_MESSAGE * len(shown.messages)
-    counted = None
-    if isinstance(served.model, HttpModel) and "llamacpp" in served.model.endpoint.ability_apis:
-        counted = await count_tokens(served.model.endpoint, text)
+    endpoint = await _find_tokenizer(model)
+    counted = None if endpoint is None else await count_tokens(endpoint, text)
     estimate = -(-len(text) // CHARS_PER_TOKEN)
     return TokenCount(tokens=template + (estimate if counted is None else counted), is_estimate=counted is None)
+
+
+async def _find_tokenizer(model: Model) -> Endpoint | None:
+    """Return the endpoint of a model whose server may count tokens."""
+    if isinstance(model, EmbeddedModel):
+        return await model.find_endpoint()
+    if isinstance(model, HttpModel) and "llamacpp" in model.endpoint.ability_apis:
+        return model.endpoint
+    return None
 
 
 def _read_text(message: Message) -> str:

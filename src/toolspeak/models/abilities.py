@@ -1,18 +1,22 @@
-"""Asks a server whether a model supports native tool calls, where servers list what their models can do.
+"""Asks a server what a model can do: whether it supports native tool calls, and how long its context is.
 
 It is done once for an endpoint and a model in a process, and takes `MAX_ASKING_SECONDS` at most. A server that does not
-answer, or says nothing about tools, leaves the choice of the dialect as it was; nothing is raised.
+answer, or says nothing, leaves everything as it was; nothing is raised. Only a server that has not loaded the model yet
+is asked once more, after its first answer, because some servers choose the context when they load a model.
 """
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, cast
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from toolspeak._frozen import frozen
 from toolspeak.models.endpoint import AbilityApiName, Endpoint
+from toolspeak.wire.json_data import as_count, as_list, as_object, as_text
 
 MAX_ASKING_SECONDS = 2.0
 """How long a run waits for what a server says about a model, unless the endpoint's own timeout is shorter."""
@@ -22,108 +26,187 @@ Unreached: TypeAlias = Literal["unreached"]
 
 
 @frozen
-class ToolSupport:
-    """What a server says about the native tool calls of a model.
+class Abilities:
+    """What a server says about a model.
 
     Attributes:
-        is_supported: Whether the model has them; None if the server says nothing.
-        source: The path at which the server said so.
+        tool_calls: Whether the model has native tool calls; None if the server says nothing.
+        tool_source: The path at which the server said so.
+        context: The tokens of a request and its answer, as the server runs the model; None if it does not say.
+        max_context: The most tokens with which the model can be run; None if the server does not say.
+        context_source: The path at which the server gave the context.
+        is_unloaded: Whether the server will choose the context when it loads the model, so that it must be asked again.
     """
 
-    is_supported: bool | None = None
-    source: str = ""
+    tool_calls: bool | None = None
+    tool_source: str = ""
+    context: int | None = None
+    max_context: int | None = None
+    context_source: str = ""
+    is_unloaded: bool = False
+
+
+AbilityReader: TypeAlias = Callable[[dict[str, Any], str], Abilities]
+"""Reads the response of a server about the model of that name."""
 
 
 @frozen
 class AbilityApi:
-    """A request for what a model can do, in the own API of a kind of server.
+    """A request for what a model can do.
 
     Attributes:
         path: The path, with `{model}` for the name of the model in a URL.
         posts_model: Whether the name of the model is sent in the body.
-        read: Returns whether a response says that native tool calls are supported; None if it says nothing.
+        read: Reads a response.
     """
 
     path: str
-    read: Callable[[Mapping[str, Any]], bool | None]
+    read: AbilityReader
     posts_model: bool = False
 
 
-def _read_llamacpp(response: Mapping[str, Any]) -> bool | None:
-    """Read `/props`: what the server found out about the chat template, or the template itself on older servers."""
-    found = response.get("chat_template_caps")
-    if isinstance(found, dict) and "supports_tools" in found:
-        caps = cast("dict[str, Any]", found)
+def _read_llamacpp(response: dict[str, Any], model: str) -> Abilities:
+    """Read `/props`: the context of a slot, and what the server found out about the chat template."""
+    context = as_count(as_object(response.get("default_generation_settings")).get("n_ctx"))
+    return Abilities(tool_calls=_read_template(response), context=context or None)
+
+
+def _read_template(response: Mapping[str, Any]) -> bool | None:
+    """Return whether a chat template has tool calls; older servers send only the template itself."""
+    caps = as_object(response.get("chat_template_caps"))
+    if "supports_tools" in caps:
         return caps["supports_tools"] is True and caps.get("supports_tool_calls", True) is True
     if response.get("chat_template_tool_use"):
         return True
-    template = response.get("chat_template")
-    return "tools" in template if isinstance(template, str) and template else None
+    template = as_text(response.get("chat_template"))
+    return "tools" in template if template else None
 
 
-def _read_ollama(response: Mapping[str, Any]) -> bool | None:
-    return _read_list(response, "tools")
+def _read_ollama_model(response: dict[str, Any], model: str) -> Abilities:
+    """Read `/api/show`: the most tokens of the model, and the context if its file sets one."""
+    info = as_object(response.get("model_info"))
+    longest = max((as_count(info[name]) for name in info if name.endswith(".context_length")), default=0) or None
+    parameter = re.search(r"^num_ctx\s+(\d+)\s*$", as_text(response.get("parameters")), re.MULTILINE)
+    return Abilities(
+        tool_calls=_has_ability(response, "tools"),
+        # What runs on Ollama's own servers is run with all that the model has.
+        context=int(parameter[1]) if parameter else longest if response.get("remote_host") else None,
+        max_context=longest,
+    )
 
 
-def _read_lmstudio(response: Mapping[str, Any]) -> bool | None:
-    return _read_list(response, "tool_use")
+def _read_ollama_processes(response: dict[str, Any], model: str) -> Abilities:
+    """Read `/api/ps`: the models that are loaded, with their contexts."""
+    if not isinstance(response.get("models"), list):
+        return Abilities()
+    names = (model, f"{model}:latest")
+    listed = map(as_object, as_list(response["models"]))
+    loaded = [each for each in listed if each.get("name") in names or each.get("model") in names]
+    context = as_count(loaded[0].get("context_length")) if loaded else 0
+    return Abilities(context=context or None, is_unloaded=not loaded)
 
 
-def _read_list(response: Mapping[str, Any], ability: str) -> bool | None:
+def _read_lmstudio(response: dict[str, Any], model: str) -> Abilities:
+    return Abilities(
+        tool_calls=_has_ability(response, "tool_use"),
+        context=as_count(response.get("loaded_context_length")) or None,
+        max_context=as_count(response.get("max_context_length")) or None,
+        is_unloaded=response.get("state") == "not-loaded",
+    )
+
+
+def _has_ability(response: Mapping[str, Any], ability: str) -> bool | None:
     listed = response.get("capabilities")
-    return ability in cast("list[Any]", listed) if isinstance(listed, list) else None
+    return ability in as_list(listed) if isinstance(listed, list) else None
 
 
-ABILITY_APIS: dict[AbilityApiName, AbilityApi] = {
+def _read_models(response: dict[str, Any], model: str) -> Abilities:
+    """Read the list of models of OpenAI's API, which has no context, but to which servers add one."""
+    listed = [as_object(each) for each in as_list(response.get("data"))]
+    entry = next((each for each in listed if each.get("id") == model), listed[0] if len(listed) == 1 else {})
+    sizes = (as_count(entry.get(field)) for field in ("loaded_context_length", "max_model_len", "context_length"))
+    return Abilities(
+        context=next(filter(None, sizes), None), max_context=as_count(entry.get("max_context_length")) or None
+    )
+
+
+ABILITY_APIS: dict[AbilityApiName, tuple[AbilityApi, ...]] = {
     # A server of several models must not load one for this.
-    "llamacpp": AbilityApi(path="/props?model={model}&autoload=false", read=_read_llamacpp),
-    "ollama": AbilityApi(path="/api/show", read=_read_ollama, posts_model=True),
-    "lmstudio": AbilityApi(path="/api/v0/models/{model}", read=_read_lmstudio),
+    "llamacpp": (AbilityApi(path="/props?model={model}&autoload=false", read=_read_llamacpp),),
+    "ollama": (
+        AbilityApi(path="/api/show", read=_read_ollama_model, posts_model=True),
+        AbilityApi(path="/api/ps", read=_read_ollama_processes),
+    ),
+    "lmstudio": (AbilityApi(path="/api/v0/models/{model}", read=_read_lmstudio),),
+    "models": (AbilityApi(path="/v1/models", read=_read_models),),
 }
+"""The requests of each API. Where several responses answer a question, the first of them counts."""
 
-_known: dict[tuple[str, str], ToolSupport] = {}
+_known: dict[tuple[str, str], Abilities] = {}
 _requests: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], asyncio.Task[None]]] = WeakKeyDictionary()
 
 
-def get_tool_support(endpoint: Endpoint, model: str) -> ToolSupport | None:
-    """Return what the server said about the tool calls of a model; None if it was not asked."""
+def get_abilities(endpoint: Endpoint, model: str) -> Abilities | None:
+    """Return what the server said about a model; None if it was not asked."""
     return _known.get((endpoint.base_url, model))
 
 
-async def ask_tool_support(endpoint: Endpoint, model: str) -> None:
-    """Ask the server about the tool calls of a model, unless it was asked before. Runs that start at once share it."""
+async def ask_abilities(endpoint: Endpoint, model: str, *, has_answered: bool = False) -> None:
+    """Ask the server about a model, unless it was asked before. Runs that start at once share the request.
+
+    Args:
+        endpoint: The endpoint.
+        model: The name of the model there.
+        has_answered: Whether the model has just answered. Then a server is asked again that had not loaded the model
+            when it was asked, and for the last time.
+    """
     key = endpoint.base_url, model
-    if key in _known or not endpoint.ability_apis:
+    known = _known.get(key)
+    if not endpoint.ability_apis or (known is not None and not (has_answered and known.is_unloaded)):
         return
     requests = _requests.setdefault(asyncio.get_running_loop(), {})
     if (task := requests.get(key)) is None:
-        task = requests[key] = asyncio.create_task(_ask(endpoint, model))
+        task = requests[key] = asyncio.create_task(_ask(endpoint, model, has_answered=has_answered))
         task.add_done_callback(lambda _: requests.pop(key, None))
     await asyncio.shield(task)  # a run that is cancelled does not cancel the request of the others
 
 
-async def _ask(endpoint: Endpoint, model: str) -> None:
-    answers = await asyncio.gather(*(_ask_api(endpoint, model, ABILITY_APIS[name]) for name in endpoint.ability_apis))
+async def _ask(endpoint: Endpoint, model: str, *, has_answered: bool) -> None:
+    apis = [api for name in endpoint.ability_apis for api in ABILITY_APIS[name]]
+    answers = await asyncio.gather(*(_ask_api(endpoint, model, api) for api in apis))
     reached = [answer for answer in answers if answer != "unreached"]
     if reached:
-        said = (answer for answer in reached if answer.is_supported is not None)
-        _known[endpoint.base_url, model] = next(said, ToolSupport())
+        abilities = _combine(reached)
+        is_unloaded = abilities.is_unloaded and not has_answered
+        _known[endpoint.base_url, model] = replace(abilities, is_unloaded=is_unloaded)
 
 
-async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> ToolSupport | Unreached:
+def _combine(answers: list[Abilities]) -> Abilities:
+    on_tools = next((each for each in answers if each.tool_calls is not None), Abilities())
+    on_context = next((each for each in answers if each.context is not None), Abilities())
+    return Abilities(
+        tool_calls=on_tools.tool_calls,
+        tool_source=on_tools.tool_source,
+        context=on_context.context,
+        max_context=next((each.max_context for each in answers if each.max_context is not None), None),
+        context_source=on_context.context_source,
+        is_unloaded=on_context.context is None and any(each.is_unloaded for each in answers),
+    )
+
+
+async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities | Unreached:
     from toolspeak.models import transport  # aiohttp is imported with the first request
 
     path = api.path.format(model=quote(model, safe=""))
     body = json.dumps({"model": model}).encode() if api.posts_model else None
     timeout = min(MAX_ASKING_SECONDS, endpoint.retry.read_timeout)
     try:
-        data = await transport.fetch(endpoint, endpoint.base_url.removesuffix("/v1") + path, body, timeout)
+        data = await transport.fetch(endpoint, endpoint.root_url + path, body, timeout)
     except transport.NotReached:
         return "unreached"
     try:
-        response: object = json.loads(data)
+        response = as_object(json.loads(data))
     except (ValueError, RecursionError):
-        return ToolSupport()
-    if not isinstance(response, dict):
-        return ToolSupport()
-    return ToolSupport(is_supported=api.read(cast("dict[str, Any]", response)), source=path.partition("?")[0])
+        return Abilities()
+    source = path.partition("?")[0]
+    return replace(api.read(response, model), tool_source=source, context_source=source)

@@ -11,9 +11,7 @@ from typing import Any
 from toolspeak.errors import ModelError, ProviderError
 from toolspeak.pieces import Answer, Piece
 from toolspeak.wire.api import AnswerDecoder
-from toolspeak.wire.sse import SseReader
-
-STREAM_PREFIXES = ("data:", "event:", ":")
+from toolspeak.wire.framing import SSE, SSE_PREFIXES, Framing
 
 MAX_ANSWER_BYTES = 64 << 20
 """The most bytes of one answer, streamed or whole: several times the longest answer of any model."""
@@ -31,20 +29,29 @@ class AnswerReader:
         failure: The error that the endpoint reported in place of the answer or of its rest.
     """
 
-    def __init__(self, decoder: AnswerDecoder, read_response: Callable[[Any], Answer], *, streamed: bool) -> None:
+    def __init__(
+        self,
+        decoder: AnswerDecoder,
+        read_response: Callable[[Any], Answer],
+        *,
+        streamed: bool,
+        framing: Framing = SSE,
+    ) -> None:
         """Create a reader.
 
         Args:
             decoder: Reads a streamed answer.
             read_response: Reads the JSON of a whole answer.
             streamed: Whether the content type says that the answer is streamed.
+            framing: How a streamed answer is split into events.
         """
         self.started = self.ended = False
         self.failure: ModelError | None = None
         self._decoder = decoder
         self._read_response = read_response
         self._streamed = streamed
-        self._reader = SseReader()
+        self._framing = framing
+        self._reader = framing.reader()
         self._size = 0
         self._is_refused = False
         self._chunks: list[bytes] = []  # all of them until the first piece: the content type may be wrong
@@ -71,7 +78,7 @@ class AnswerReader:
         body = b"".join(self._chunks)
         text = "" if self.started else body.decode("utf-8-sig", "replace").strip()
         try:
-            unread = self._reader.feed(body) if not self._streamed and text.startswith(STREAM_PREFIXES) else []
+            unread = self._reader.feed(body) if not self._streamed and self._framing.is_stream(text) else []
         except ProviderError as error:
             return self._refuse(error)
         pieces = self._decode([*unread, *self._reader.close()])
@@ -116,4 +123,4 @@ class AnswerReader:
 
 def _may_be_cut(text: str) -> bool:
     """Whether a text that could not be read begins like an answer, so that the connection may have cut it."""
-    return any(text.startswith(prefix) or prefix.startswith(text) for prefix in ("{", *STREAM_PREFIXES))
+    return any(text.startswith(prefix) or prefix.startswith(text) for prefix in ("{", *SSE_PREFIXES))

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolspeak._frozen import frozen
 from toolspeak.wire.api import ApiName
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules
 
-AbilityApiName: TypeAlias = Literal["llamacpp", "ollama", "lmstudio"]
-"""The kinds of servers that list what their models can do, each in an API of its own (`abilities.py`)."""
+AbilityApiName: TypeAlias = Literal["llamacpp", "ollama", "lmstudio", "models"]
+"""The APIs in which servers say what their models can do (`abilities.py`): those of kinds of servers, and the list of
+models of OpenAI's API, to which vLLM and others add the context."""
 
 MIN_KEY_CHARS = 6
 """A shorter key is not treated as a secret: "none" and "-" are given where no key is needed, and are ordinary words."""
@@ -57,6 +58,9 @@ class Endpoint:
         vendor: The owner of `extra` data: data of other vendors is not sent to it. By default the vendor of the API.
         leaks_calls: Whether a call may be left in the text of an answer, so that the native dialect reads the text.
         ability_apis: The APIs in which the server may list what a model can do.
+        cuts_silently: Whether the server may drop the beginning of a conversation that is too long, without an error.
+            Then it is asked for its context before the first run, and longer conversations are compacted.
+        extra: Fields to send with each request that has no value of its own for them in `Sampling.extra`.
         origin: Where the address was found, in words for the user.
     """
 
@@ -73,12 +77,19 @@ class Endpoint:
     vendor: str | None = None
     leaks_calls: bool = True
     ability_apis: tuple[AbilityApiName, ...] = ()
+    cuts_silently: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     origin: str = field(default="", compare=False)
 
     @property
     def label(self) -> str:
         """Its name and address, with which error messages begin."""
         return f"{self.name} at {self.base_url}"
+
+    @property
+    def root_url(self) -> str:
+        """The address without the `/v1` at its end, behind which servers have APIs of their own."""
+        return self.base_url.removesuffix("/v1")
 
     def redact(self, text: str) -> str:
         """Return a text of the endpoint without the key in it: some servers repeat the key that they refuse."""

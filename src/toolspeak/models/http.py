@@ -2,24 +2,26 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
+from typing import Any
 
 from toolspeak.errors import ModelError, RateLimited
 from toolspeak.events import Usage
 from toolspeak.messages import Media
-from toolspeak.models.abilities import ask_tool_support, get_tool_support
+from toolspeak.models.abilities import ask_abilities, get_abilities
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
-from toolspeak.models.model import Request
+from toolspeak.models.model import Request, Sampling
 from toolspeak.models.profiles import is_text_only
 from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
-from toolspeak.wire.api import WIRES
+from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.json_data import as_count, as_object
 from toolspeak.wire.media import explain_text_only
 
 TRAILER_TIMEOUT_SECONDS = 2.0
@@ -42,6 +44,7 @@ class HttpModel:
         dialect: str | DialectChoice = "native",
         *,
         sender: Sender | None = None,
+        context: int | None = None,
     ) -> None:
         """Prepare the model. Nothing is sent.
 
@@ -50,9 +53,11 @@ class HttpModel:
             model: The model's name there.
             dialect: The dialect to use for `"auto"`.
             sender: What sends the requests; by default they are sent over the network.
+            context: The tokens of a request and its answer; by default what the server says.
         """
         self.endpoint = endpoint
         self._sender = sender
+        self._context = context
         self.skipped = 0
         self.model = model
         self._choice = (
@@ -60,7 +65,7 @@ class HttpModel:
             if isinstance(dialect, DialectChoice)
             else DialectChoice(name=dialect, reason="given with the model object")
         )
-        self._wire = WIRES[endpoint.api]
+        self._wire = CLIENT_WIRES[endpoint.api]
         self._vendor = endpoint.vendor or self._wire.VENDOR
 
     @property
@@ -74,13 +79,13 @@ class HttpModel:
     @property
     def dialect_choice(self) -> DialectChoice:
         """The dialect as far as it is known, and why it was chosen. Nothing is sent."""
-        support = get_tool_support(self.endpoint, self.model) if self._choice.is_guess else None
-        if support is None or support.is_supported is None:
+        abilities = get_abilities(self.endpoint, self.model) if self._choice.is_guess else None
+        if abilities is None or abilities.tool_calls is None:
             return self._choice
-        listed = "tool calls" if support.is_supported else "no tool calls"
+        listed = "tool calls" if abilities.tool_calls else "no tool calls"
         return DialectChoice(
-            name="native" if support.is_supported else self._choice.name,
-            reason=f"asked the server: it lists {listed} for the model ({support.source})",
+            name="native" if abilities.tool_calls else self._choice.name,
+            reason=f"asked the server: it lists {listed} for the model ({abilities.tool_source})",
         )
 
     @property
@@ -91,8 +96,37 @@ class HttpModel:
     async def choose_dialect(self) -> DialectChoice:
         """Return the dialect and why it was chosen, after asking the server once if the dialect would be a guess."""
         if self._choice.is_guess:
-            await ask_tool_support(self.endpoint, self.model)
+            await ask_abilities(self.endpoint, self.model)
         return self.dialect_choice
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The tokens of a request and its answer, as far as they are known. Nothing is sent."""
+        return self.find_context()
+
+    def find_context(self, sampling: Sampling | None = None) -> int | None:
+        """Return the tokens of a request and its answer with this sampling, as far as they are known.
+
+        Nothing is sent. For Ollama, the field `num_ctx` of the request or of the endpoint decides.
+        """
+        abilities = get_abilities(self.endpoint, self.model)
+        known = abilities.context if abilities is not None else None
+        longest = abilities.max_context if abilities is not None else None
+        if self.endpoint.api == "ollama":
+            known = _read_num_ctx({**self.endpoint.extra, **((sampling and sampling.extra) or {})}) or known
+        sizes = [size for size in (known, longest) if size is not None]
+        return self._context if self._context is not None else min(sizes) if known is not None else None
+
+    @property
+    def asks_context(self) -> bool:
+        """Whether the server should be asked for its context before a run, because it may cut without notice."""
+        return self.endpoint.cuts_silently and self._context is None
+
+    async def ask_context(self) -> int | None:
+        """Return the tokens of a request and its answer, after asking the server once; None if it does not say."""
+        if self._context is None:
+            await ask_abilities(self.endpoint, self.model)
+        return self.context_tokens
 
     @property
     def leaks_calls(self) -> bool:
@@ -126,6 +160,8 @@ class HttpModel:
                 ):
                     async for pieces in answer:
                         yield pieces
+                if get_abilities(self.endpoint, self.model):  # the context may be known, now that the model is loaded
+                    await ask_abilities(self.endpoint, self.model, has_answered=True)
                 return
             except transport.RequestFailed as failure:
                 await schedule.wait(failure, deadline)
@@ -148,7 +184,7 @@ class HttpModel:
             stop=sampling.stop,
             json_schema=constraint.json_schema if constraint else None,
             grammar=constraint.grammar if constraint else None,
-            extra=sampling.extra,
+            extra={**self.endpoint.extra, **(sampling.extra or {})} or None,
         )
         endpoint = self.endpoint
         body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
@@ -170,7 +206,9 @@ class HttpModel:
         decoder = self._wire.Decoder(self._vendor, tools)
         read_response = partial(self._wire.read_response, vendor=self._vendor, tools=tools)
         restorer = PieceRestorer() if is_broken else None
-        reader = AnswerReader(decoder, read_response, streamed=response.content_type == "text/event-stream")
+        framing = self._wire.FRAMING
+        is_streamed = response.content_type == framing.content_type
+        reader = AnswerReader(decoder, read_response, streamed=is_streamed, framing=framing)
         loop = asyncio.get_running_loop()
         timer = None if deadline is None else loop.call_at(deadline, response.close)
         broken: BaseException | None = None
@@ -202,6 +240,11 @@ class HttpModel:
 
         named = error.with_message(f"{self.endpoint.label}: {self.endpoint.redact(str(error))}")
         return transport.RequestFailed(named) if isinstance(error, RateLimited) and not started else named
+
+
+def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
+    """Return the length of the context that a request to Ollama asks for."""
+    return as_count(as_object(extra.get("options")).get("num_ctx")) or as_count(extra.get("num_ctx")) or None
 
 
 async def _read_trailer(read: Callable[[], Awaitable[bytes]]) -> bytes:

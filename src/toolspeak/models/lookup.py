@@ -82,6 +82,7 @@ def connect(
     headers: Mapping[str, str] | None = None,
     dialect: str | None = None,
     retry: RetryPolicy | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> HttpModel:
     """Return a model behind an endpoint of your choice. No request is sent.
 
@@ -93,6 +94,8 @@ def connect(
         headers: Headers to send with each request.
         dialect: The dialect to use for `"auto"`.
         retry: How long to wait for the endpoint, and how often to try again.
+        extra: Fields to send with each request, such as `{"num_ctx": 32768, "think": False}` for Ollama. Those in
+            `Sampling.extra` win over them.
 
     Examples:
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")
@@ -111,12 +114,13 @@ def connect(
     else:
         found = _from_client(at, name, key, retry)
     endpoint = found.endpoint
-    if key is not None or headers is not None or api is not None:
+    if key is not None or headers is not None or api is not None or extra is not None:
         endpoint = replace(
             endpoint,
             api=api or endpoint.api,
             key=(key or "").strip() or endpoint.key,
             headers={**endpoint.headers, **(headers or {})},
+            extra={**endpoint.extra, **(extra or {})},
         )
     choice = DialectChoice(name=dialect, reason="given to connect(dialect=…)") if dialect else found.dialect_choice
     return HttpModel(endpoint, found.model, choice)
@@ -149,6 +153,7 @@ def _on_known_server(
         vendor=where,
         leaks_calls=server.leaks_calls or base_url != server.base_url,  # at another address, any server may answer
         ability_apis=server.ability_apis,
+        cuts_silently=server.cuts_silently,
         origin=f"the profile of {where}"
         if base_url == server.base_url
         else f"the environment variable {server.url_variable}",
@@ -212,7 +217,7 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
     endpoint = Endpoint(
         name=parts.netloc,
         base_url=base_url,
-        api=server.api,
+        api="openai" if server.api == "ollama" and parts.path.rstrip("/") else server.api,  # Ollama has both
         key=_key(variable, environ),
         key_variable=variable,
         quirks=server.quirks,
@@ -222,6 +227,7 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         vendor=where,
         leaks_calls=server.leaks_calls,
         ability_apis=server.ability_apis,
+        cuts_silently=server.cuts_silently,
         origin="the name; an unknown server" if server is UNKNOWN_SERVER else f"the name; the profile of {where}",
     )
     return HttpModel(endpoint, model or "default", choose_dialect(server, model))
@@ -250,7 +256,11 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
         headers = {name: value for name, value in headers.items() if name not in KEY_HEADERS}
     elif not headers.keys() & KEY_HEADERS:
         raise UsageError("the client does not hold its key itself; give the key with key=…")
-    server = next((each for each in SERVERS.values() if (each.base_url, each.api) == (address, library)), None)
+    offered = {"ollama": "openai"}  # Ollama has OpenAI's API as well, at the address of its profile
+    server = next(
+        (each for each in SERVERS.values() if (each.base_url, offered.get(each.api, each.api)) == (address, library)),
+        None,
+    )
     server = server or (SERVERS["anthropic"] if library == "anthropic" else UNKNOWN_SERVER)
     endpoint = Endpoint(
         name=library,
@@ -263,6 +273,7 @@ def _from_client(client: Any, model: str, key: str | None, retry: RetryPolicy | 
         retry=retry or RetryPolicy(),
         leaks_calls=server.leaks_calls or address != server.base_url,
         ability_apis=server.ability_apis,
+        cuts_silently=server.cuts_silently,
         origin=f"a client of {library}",
     )
     return HttpModel(endpoint, model, choose_dialect(server, model))

@@ -33,6 +33,7 @@ class ServerProfile:
         reads_control_tokens: Whether it tokenises the text of messages together with its chat template, so that a
             control token in the text counts as one.
         ability_apis: The APIs in which it may list what a model can do.
+        cuts_silently: Whether it may drop the beginning of a conversation that is too long, without an error.
     """
 
     base_url: str
@@ -46,6 +47,7 @@ class ServerProfile:
     rules: SchemaRules = SchemaRules()
     reads_control_tokens: bool = False
     ability_apis: tuple[AbilityApiName, ...] = ()
+    cuts_silently: bool = False
 
 
 @frozen
@@ -129,7 +131,9 @@ SERVERS: dict[str, ServerProfile] = {
     "ollama": ServerProfile(
         base_url="http://127.0.0.1:11434/v1",
         url_variable="OLLAMA_HOST",
+        api="ollama",
         ability_apis=("ollama",),
+        cuts_silently=True,
         url_has_no_version=True,
         reliable_tool_calls=False,
         reads_control_tokens=True,
@@ -139,6 +143,7 @@ SERVERS: dict[str, ServerProfile] = {
         base_url="http://127.0.0.1:8080/v1",
         url_variable="LLAMACPP_BASE_URL",
         ability_apis=("llamacpp",),
+        cuts_silently=True,
         key_variable="LLAMA_API_KEY",
         reliable_tool_calls=False,
         reads_control_tokens=True,
@@ -147,6 +152,7 @@ SERVERS: dict[str, ServerProfile] = {
     "vllm": ServerProfile(
         base_url="http://127.0.0.1:8000/v1",
         url_variable="VLLM_BASE_URL",
+        ability_apis=("models",),
         key_variable="VLLM_API_KEY",
         reliable_tool_calls=False,
         reads_control_tokens=True,
@@ -159,7 +165,7 @@ UNKNOWN_SERVER = ServerProfile(
     reliable_tool_calls=False,
     reads_control_tokens=True,
     quirks=Quirks(allowed_tools=False),
-    ability_apis=("llamacpp", "ollama", "lmstudio"),
+    ability_apis=("llamacpp", "ollama", "lmstudio", "models"),
 )
 """A server of which only the address is known. It may be any local server, so the careful assumptions hold."""
 

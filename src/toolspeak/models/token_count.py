@@ -16,7 +16,7 @@ async def count_tokens(endpoint: Endpoint, text: str) -> int | None:
     """
     from toolspeak.models import transport  # aiohttp is imported with the first request
 
-    address = endpoint.base_url.removesuffix("/v1") + "/tokenize"
+    address = endpoint.root_url + "/tokenize"
     try:
         data = await transport.fetch(endpoint, address, json.dumps({"content": text}).encode(), MAX_COUNTING_SECONDS)
         answer = as_object(json.loads(data))

@@ -32,7 +32,7 @@ from toolspeak.errors import (
 from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.sender import HttpResponse, Sender
-from toolspeak.wire.api import WIRES
+from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.api_errors import is_context_overflow, read_error_body
 
 MAX_CONNECTIONS = 1000
@@ -179,11 +179,12 @@ async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpRespon
     """Send a request over the network, and return its response, whatever its status. Raises `RequestFailed`."""
     session = await _get_pool().session()
     policy = endpoint.retry
+    address = (endpoint.base_url if CLIENT_WIRES[endpoint.api].IS_UNDER_V1 else endpoint.root_url) + path
     started = time.perf_counter()
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=policy.connect_timeout, sock_read=policy.read_timeout)
     try:
         response = await session.post(
-            endpoint.base_url + path,
+            address,
             data=body,
             headers=_build_headers(endpoint),
             timeout=timeout,
@@ -192,9 +193,9 @@ async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpRespon
         )
     except (*CONNECTION_ERRORS, ValueError) as error:
         failure = _build_connection_failure(endpoint, error)
-        _log_request("POST", endpoint.base_url + path, started, "no response")
+        _log_request("POST", address, started, "no response")
     else:
-        _log_request("POST", endpoint.base_url + path, started, response.status)
+        _log_request("POST", address, started, response.status)
         return cast("HttpResponse", response)  # the type of its headers is a descriptor, which is no `Mapping`
     raise failure  # outside of the except block, so that aiohttp's exception is not kept
 
@@ -306,7 +307,7 @@ def _find_proxy(base_url: str) -> str | None:
 def _build_headers(endpoint: Endpoint) -> dict[str, str]:
     return {
         "content-type": "application/json",
-        **WIRES[endpoint.api].request_headers(endpoint.key),
+        **CLIENT_WIRES[endpoint.api].request_headers(endpoint.key),
         **{name.lower(): value for name, value in endpoint.headers.items()},
     }
 

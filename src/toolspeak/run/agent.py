@@ -10,6 +10,7 @@ from toolspeak.execution import Executor
 from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
+from toolspeak.models.request_size import TokenRates
 from toolspeak.outcome import Outcome
 from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.approvals import Approver
@@ -47,7 +48,6 @@ from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output, add_answer
 from toolspeak.run.recall_tool import RECALL_TOOL
 from toolspeak.run.receiving import gains_by_streaming
-from toolspeak.run.request_size import TokenRates
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co

@@ -12,6 +12,7 @@ from toolspeak.dialects import DIALECTS, Dialect
 from toolspeak.events import HandedOver, RunStarted
 from toolspeak.log import LOG
 from toolspeak.models import DialectChoice, Model, Sampling
+from toolspeak.models.context import ask_model_context, must_ask_context
 from toolspeak.models.dialect_choice import GUESS_CURE, choose_model_dialect, get_dialect_choice
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.run.inputs import find_dialect
@@ -52,9 +53,10 @@ class AgentModels:
         Args:
             earlier: The start of the run that is continued or resumed, or of the conversation that was handed over.
         """
+        first = self.models[0]
+        await ask_model_context(first)
         if self.given is not None:
             return self.given[0]
-        first = self.models[0]
         if earlier is not None and earlier.model == first.name and earlier.dialect in DIALECTS:
             return find_dialect(earlier.dialect, first)
         return await _choose_dialect(first)
@@ -65,14 +67,21 @@ class AgentModels:
         others = zip(self.models[1:], self.dialects[1:], strict=True)
         return (
             AnsweringModel(self.models[0], first, sampling),
-            *(AnsweringModel(model, dialect, plain, self._defer_choice(model)) for model, dialect in others),
+            *(AnsweringModel(model, dialect, plain, self._defer_choice(model, dialect)) for model, dialect in others),
         )
 
-    def _defer_choice(self, model: Model) -> Callable[[], Awaitable[Dialect]] | None:
-        """Return the function that asks the server of a model for its dialect; None if the dialect is known."""
-        if self.given is not None or not get_dialect_choice(model).is_guess:
+    def _defer_choice(self, model: Model, dialect: Dialect) -> Callable[[], Awaitable[Dialect]] | None:
+        """Return the function that asks the server of a model about it; None if nothing need be asked."""
+        is_guess = self.given is None and get_dialect_choice(model).is_guess
+        if not is_guess and not must_ask_context(model):
             return None
-        return partial(_choose_dialect, model)
+        return partial(_ask_server, model, None if is_guess else dialect)
+
+
+async def _ask_server(model: Model, dialect: Dialect | None) -> Dialect:
+    """Ask the server of a model for its context, and for the dialect if that is not known. Return the dialect."""
+    await ask_model_context(model)
+    return await _choose_dialect(model) if dialect is None else dialect
 
 
 async def _choose_dialect(model: Model) -> Dialect:

@@ -15,8 +15,9 @@ from toolspeak.loop import AskModel, State, reduce
 from toolspeak.loop.compaction import Sizes, find_prompt, plan_compaction
 from toolspeak.loop.state import replace as replace_fields
 from toolspeak.models import find_model_cost
+from toolspeak.models.context import find_model_context
+from toolspeak.models.request_size import TokenRates, count_request_bytes, cut_bytes
 from toolspeak.run.fallback import AnsweringModel
-from toolspeak.run.request_size import TokenRates, count_request_bytes, cut_bytes
 from toolspeak.run.summary import (
     DroppedPart,
     Summarizer,
@@ -138,7 +139,7 @@ def _check_summary(text: str, part: DroppedPart) -> str:
 def find_context(state: State, answering: AnsweringModel) -> int | None:
     """Return the tokens of a request and its answer: the limit of the run, or what the model has if that is less."""
     limit = state.run.limits.context if state.run is not None else None
-    own: int | None = getattr(answering.model, "context_tokens", None)
+    own = find_model_context(answering.model, answering.sampling)
     return min((each for each in (limit, own) if each is not None), default=None)
 
 

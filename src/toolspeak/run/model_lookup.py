@@ -118,6 +118,7 @@ def _http_model(configured: EndpointSettings, model: str, origin: str) -> HttpMo
     if not model:
         raise UsageError(f"{name!r} names an endpoint and no model; write {name}:MODEL, or set endpoints.{name}.model")
     server = next((each for each in SERVERS.values() if each.base_url == configured.base_url), UNKNOWN_SERVER)
+    server = SERVERS["ollama"] if configured.api == "ollama" else server
     endpoint = Endpoint(
         name=name,
         base_url=configured.base_url,
@@ -130,6 +131,12 @@ def _http_model(configured: EndpointSettings, model: str, origin: str) -> HttpMo
         vendor=name,
         leaks_calls=server.leaks_calls,
         ability_apis=server.ability_apis,
+        cuts_silently=server.cuts_silently,
+        extra={
+            option: value
+            for option, value in (("num_ctx", configured.num_ctx), ("think", configured.think))
+            if value is not None
+        },
         origin=f"the setting endpoints.{name}.base_url ({origin})",
     )
     if configured.dialect:  # the user's choice wins over what was measured

@@ -12,10 +12,10 @@ from toolspeak.loop.recall import write_round
 from toolspeak.loop.rounds import drop_system, list_rounds
 from toolspeak.messages import Message, Text, system, user
 from toolspeak.models import Request
+from toolspeak.models.request_size import cut_bytes
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.fallback import AnsweringModel
-from toolspeak.run.request_size import cut_bytes
 from toolspeak.turns import TurnReader
 
 Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]

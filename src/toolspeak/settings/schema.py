@@ -62,6 +62,12 @@ def _check_switch(value: Any) -> bool:
     return value
 
 
+def _check_thinking(value: Any) -> bool | str:
+    if not isinstance(value, bool) and value not in ("low", "medium", "high"):
+        raise ValueError
+    return value
+
+
 def _read_switch(text: str) -> bool:
     switches = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
     if text.casefold() not in switches:
@@ -113,6 +119,7 @@ NUMBER_OR_NONE = SettingType(
 BASE_URL = SettingType(
     takes='an address such as "http://127.0.0.1:8000/v1", without user, password or query', check=_check_base_url
 )
+THINKING = SettingType(takes='true, false, "low", "medium" or "high"', check=_check_thinking)
 VARIABLE_NAME = SettingType(
     takes="the name of an environment variable that holds the key, never the key itself", check=_check_variable_name
 )
@@ -142,10 +149,12 @@ SECTIONS = ("limits", "local", "endpoints")
 
 ENDPOINT_SETTINGS: Mapping[str, SettingType] = {
     "base_url": BASE_URL,
-    "api": _one_of("openai", "anthropic", "openai-responses"),
+    "api": _one_of("openai", "anthropic", "openai-responses", "ollama"),
     "key_env": VARIABLE_NAME,
     "dialect": TEXT,
     "model": TEXT,
+    "num_ctx": COUNT,
+    "think": THINKING,
 }
 
 _NAMES_OF_SECRETS = {"key", "apikey", "token", "secret", "password", "bearer"}
@@ -225,6 +234,8 @@ def _read_endpoint(full_name: str, table: Mapping[str, Any], where: str) -> dict
             raise _unknown_setting(f"{full_name}.{key}", [f"{full_name}.{each}" for each in ENDPOINT_SETTINGS], where)
     if "base_url" not in table:
         raise UsageError(f"{where}: {full_name} has no base_url; it takes {BASE_URL.takes}")
+    if table.get("api") != "ollama" and (foreign := sorted({"num_ctx", "think"} & table.keys())):
+        raise UsageError(f'{where}: {full_name}.{foreign[0]} is an option of Ollama\'s API; set api = "ollama" as well')
     return {
         key: check_value(ENDPOINT_SETTINGS[key], f"{full_name}.{key}", value, where) for key, value in table.items()
     }

@@ -1,5 +1,6 @@
 """The settings, each with its origin. None of them is a secret: of a key, they hold the variable's name alone."""
 
+import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -58,15 +59,19 @@ class EndpointSettings:
         key_set: Whether that variable was set when the settings were loaded.
         dialect: The dialect for all models of this endpoint.
         model: The model to use when a model name is `NAME` alone.
+        num_ctx: The tokens of the context with which Ollama runs models.
+        think: Whether models think before they answer, or how much (Ollama).
     """
 
     name: str
     base_url: str
-    api: Literal["openai", "anthropic", "openai-responses"] = "openai"
+    api: Literal["openai", "anthropic", "openai-responses", "ollama"] = "openai"
     key_env: str | None = None
     key_set: bool = False
     dialect: str | None = None
     model: str | None = None
+    num_ctx: int | None = None
+    think: bool | str | None = None
 
     def key(self, environ: Mapping[str, str] | None = None) -> str | None:
         """Read the key from the environment. It is not kept."""
@@ -181,6 +186,8 @@ def _format_endpoint(endpoint: Mapping[str, Any]) -> str:
         parts.append(f"dialect {endpoint['dialect']}")
     if endpoint["model"]:
         parts.append(f"model {endpoint['model']}")
+    options = ((name, endpoint[name]) for name in ("num_ctx", "think"))
+    parts += [f"{name} {json.dumps(value)}" for name, value in options if value is not None]
     return ", ".join(parts)
 
 

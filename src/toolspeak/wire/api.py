@@ -1,6 +1,7 @@
-"""`Wire`: what the package of an API must export, and `WIRES`: the APIs there are.
+"""`Wire`: what the package of an API must export, `WIRES`: the APIs there are, and `CLIENT_WIRES`: those of endpoints.
 
-The type checker holds each package in `WIRES` to `Wire`. See the package docstring for how to add an API.
+An API that is only called, and not served by the gateway, has the first half, `ClientWire`. The type checker holds each
+package to its half or to both. See the package docstring for how to add an API.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +11,17 @@ from toolspeak.events import Event, FinishReason, Usage
 from toolspeak.messages import Media, Message
 from toolspeak.pieces import Answer, Piece
 from toolspeak.spec import ToolSpec
-from toolspeak.wire import anthropic_messages, openai_chat, openai_responses
+from toolspeak.wire import anthropic_messages, ollama_chat, openai_chat, openai_responses
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
+from toolspeak.wire.framing import Framing
 from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
-ApiName: TypeAlias = Literal["openai", "anthropic", "openai-responses"]
+ServedApiName: TypeAlias = Literal["openai", "anthropic", "openai-responses"]
+"""The names of the APIs that have both sides, so that the gateway serves them."""
+
+ApiName: TypeAlias = ServedApiName | Literal["ollama"]
 """The names of the APIs, as endpoints and settings use them."""
 
 
@@ -64,23 +69,23 @@ class AnswerEncoder(Protocol):
         ...
 
 
-class Wire(Protocol):
-    """The exports of an API's package.
+class ClientWire(Protocol):
+    """The exports of an API's package that a client needs.
 
     Attributes:
-        PATH: The path of requests behind the base address, which ends in `/v1`.
+        PATH: The path of requests behind the base address.
+        IS_UNDER_V1: Whether this path follows the `/v1` at the end of the base address; otherwise it takes its place.
+        FRAMING: How a streamed answer is split into events.
         VENDOR: The vendor of `extra` data, unless the endpoint has a vendor name of its own.
-        ID_PREFIX: The beginning of the ids of answers.
         SAMPLING_FIELDS: Fields beyond `ChatRequest` that only control sampling, so that a gateway may forward them to
             this API from any other.
     """
 
     PATH: str
+    IS_UNDER_V1: bool
+    FRAMING: Framing
     VENDOR: str
-    ID_PREFIX: str
     SAMPLING_FIELDS: frozenset[str]
-
-    # The client side
 
     def request_headers(self, key: str | None) -> dict[str, str]:
         """Return the headers that the API requires, with the key if there is one."""
@@ -110,7 +115,15 @@ class Wire(Protocol):
         """Read a whole answer. Raises `ModelError` if the body is an error or no answer."""
         ...
 
-    # The server side
+
+class Wire(ClientWire, Protocol):
+    """All exports of an API's package: the client side and the server side.
+
+    Attributes:
+        ID_PREFIX: The beginning of the ids of answers.
+    """
+
+    ID_PREFIX: str
 
     def read_request(self, body: Any) -> ChatRequest:
         """Read the body of a request. Raises `UsageError` that names the wrong field."""
@@ -130,8 +143,12 @@ class Wire(Protocol):
         ...
 
 
-WIRES: Mapping[ApiName, Wire] = {
+WIRES: Mapping[ServedApiName, Wire] = {
     "openai": openai_chat,
     "anthropic": anthropic_messages,
     "openai-responses": openai_responses,
 }
+"""The APIs with both sides."""
+
+CLIENT_WIRES: Mapping[ApiName, ClientWire] = {**WIRES, "ollama": ollama_chat}
+"""The APIs that an endpoint may have."""

@@ -68,11 +68,13 @@ class RecordedModel:
         name: Its name, as runs show it.
         dialect: The dialect in which it was asked.
         weights: The name of its weights file, if it is embedded.
+        context: The tokens of a request and its answer, if its server said so.
     """
 
     name: str
     dialect: str
     weights: str | None = None
+    context: int | None = None
 
 
 TapeEntry: TypeAlias = Exchange | RecordedModel
@@ -82,6 +84,8 @@ def dump_entry(entry: TapeEntry) -> str:
     """Write an entry as one line, with its line break."""
     if isinstance(entry, RecordedModel):
         data: dict[str, Any] = {"kind": "model", "name": entry.name, "dialect": entry.dialect, "weights": entry.weights}
+        if entry.context is not None:
+            data["context"] = entry.context
     else:
         data = {"kind": "exchange", "at": entry.at.isoformat(), "request": {"path": entry.path, "body": entry.body}}
         if entry.failure is not None:
@@ -122,7 +126,9 @@ def load_entry(line: str) -> TapeEntry:
 
 def _load(data: dict[str, Any]) -> TapeEntry:
     if data["kind"] == "model":
-        return RecordedModel(name=data["name"], dialect=data["dialect"], weights=data.get("weights"))
+        return RecordedModel(
+            name=data["name"], dialect=data["dialect"], weights=data.get("weights"), context=data.get("context")
+        )
     if data["kind"] != "exchange":
         raise ValueError(f"unknown kind {data['kind']!r}")
     at, request = datetime.fromisoformat(data["at"]), data["request"]

@@ -29,7 +29,7 @@ class RecordingModel(HttpModel):
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive, and record the exchange."""
-        self._writer.add_model(RecordedModel(name=self.name, dialect=self.dialect))
+        self._writer.add_model(RecordedModel(name=self.name, dialect=self.dialect, context=self.context_tokens))
         return super().ask(request)
 
 
@@ -114,11 +114,13 @@ def replay_model(
     endpoint, choice = model.endpoint, model.own_dialect_choice
     if not realtime:
         endpoint = replace(endpoint, retry=replace(endpoint.retry, first_wait=0.0, max_wait=0.0))
-    if choice.is_guess:  # the server was asked then, and cannot be asked now
-        recorded = player.models.get(model.name)
+    # The server was asked then, and cannot be asked now.
+    endpoint = replace(endpoint, ability_apis=(), cuts_silently=False)
+    recorded = player.models.get(model.name)
+    if choice.is_guess:
         choice = DialectChoice(name=recorded.dialect if recorded else choice.name, reason="recorded in the cassette")
     sender = ReplayingSender(player, realtime=realtime, secrets=secrets)
-    return HttpModel(endpoint, model.model, choice, sender=sender)
+    return HttpModel(endpoint, model.model, choice, sender=sender, context=recorded.context if recorded else None)
 
 
 def replay_named_model(

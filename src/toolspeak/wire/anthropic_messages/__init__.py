@@ -8,12 +8,15 @@ from toolspeak.wire.anthropic_messages.client_request import (
     request_headers,
     tool_definitions,
 )
-from toolspeak.wire.anthropic_messages.names import ID_PREFIX, SAMPLING_FIELDS, VENDOR
+from toolspeak.wire.anthropic_messages.names import ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.anthropic_messages.server_answer import Encoder, error_body
 from toolspeak.wire.anthropic_messages.server_request import read_request
+from toolspeak.wire.framing import SSE as FRAMING
 
 __all__ = [
+    "FRAMING",
     "ID_PREFIX",
+    "IS_UNDER_V1",
     "PATH",
     "SAMPLING_FIELDS",
     "VENDOR",

@@ -2,6 +2,9 @@
 
 from toolspeak.events import FinishReason
 
+IS_UNDER_V1: bool = True
+"""Whether requests go to a path behind the `/v1` of the base address."""
+
 VENDOR: str = "anthropic"
 """The vendor of `extra` data, unless the endpoint has a vendor name of its own."""
 

@@ -1,5 +1,6 @@
 """OpenAI's chat completions API, also that of the many servers that are compatible with it."""
 
+from toolspeak.wire.framing import SSE as FRAMING
 from toolspeak.wire.openai_chat.client_answer import Decoder, read_response
 from toolspeak.wire.openai_chat.client_request import (
     PATH,
@@ -8,12 +9,14 @@ from toolspeak.wire.openai_chat.client_request import (
     request_headers,
     tool_definitions,
 )
-from toolspeak.wire.openai_chat.names import ID_PREFIX, SAMPLING_FIELDS, VENDOR
+from toolspeak.wire.openai_chat.names import ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.openai_chat.server_answer import Encoder, error_body
 from toolspeak.wire.openai_chat.server_request import read_request
 
 __all__ = [
+    "FRAMING",
     "ID_PREFIX",
+    "IS_UNDER_V1",
     "PATH",
     "SAMPLING_FIELDS",
     "VENDOR",

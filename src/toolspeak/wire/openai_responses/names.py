@@ -10,6 +10,9 @@ from typing import Any, cast
 from toolspeak.definitions import CUSTOM_PARAMETER
 from toolspeak.spec import ToolSpec
 
+IS_UNDER_V1: bool = True
+"""Whether requests go to a path behind the `/v1` of the base address."""
+
 VENDOR: str = "openai-responses"
 """The vendor of `extra` data, unless the endpoint has a vendor name of its own. The chat API has another: ids and
 encrypted reasoning of one of the two APIs mean nothing to the other."""

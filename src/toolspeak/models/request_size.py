@@ -29,7 +29,10 @@ CALL_BYTES = 32
 
 
 class TokenRates:
-    """How many bytes a token has for each model, as its endpoint last counted. The runs of an agent share it."""
+    """How many bytes a token has for each model, as its endpoint last counted.
+
+    The runs of an agent share one, and so do the requests to a model of a gateway.
+    """
 
     def __init__(self) -> None:
         self._bytes_per_token: dict[str, float] = {}
@@ -37,6 +40,10 @@ class TokenRates:
     def bytes_per_token(self, model: str) -> float:
         """Return the bytes of a token in requests to a model."""
         return self._bytes_per_token.get(model, DEFAULT_BYTES_PER_TOKEN)
+
+    def is_known(self, model: str) -> bool:
+        """Whether the endpoint of a model has counted the tokens of a request."""
+        return model in self._bytes_per_token
 
     def note(self, model: str, request_bytes: int, usage: Usage) -> None:
         """Note how many tokens an endpoint counted in a request of that many bytes, if that is plausible."""

@@ -1,0 +1,30 @@
+"""Ollama's own API, `/api/chat`. There is only the client side: the gateway does not serve it.
+
+Beside OpenAI's API, which Ollama has as well, it is needed for what only this API takes: the length of the context
+(`num_ctx`), whether the model thinks (`think`), and that nothing is cut off a conversation without notice (`truncate`).
+"""
+
+from toolspeak.wire.framing import NDJSON as FRAMING
+from toolspeak.wire.ollama_chat.client_answer import Decoder, read_response
+from toolspeak.wire.ollama_chat.client_request import (
+    PATH,
+    explain_unsupported,
+    request_body,
+    request_headers,
+    tool_definitions,
+)
+from toolspeak.wire.ollama_chat.names import IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
+
+__all__ = [
+    "FRAMING",
+    "IS_UNDER_V1",
+    "PATH",
+    "SAMPLING_FIELDS",
+    "VENDOR",
+    "Decoder",
+    "explain_unsupported",
+    "read_response",
+    "request_body",
+    "request_headers",
+    "tool_definitions",
+]
