@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tests.growth import assert_linear
 from toolspeak.dialects import DIALECTS
 from toolspeak.gateway import app
 from toolspeak.gateway.answer_schema import AnswerSchema
@@ -182,3 +183,35 @@ def test_a_number_that_json_cannot_give_back_is_no_answer(schema: dict[str, Any]
     finder.feed(f'{{"a": {value}}}')
     assert finder.text == ""
     assert finder.close(ended_well=True).problem
+
+
+@pytest.mark.parametrize(
+    ("begins", "schema"),
+    [
+        ("<think>", {"type": "object"}),
+        ("So: ", {"type": "object"}),
+        ('{"a":"', {"type": "object"}),
+        ('{"a":"', {"anyOf": [{"type": "object"}, {"type": "array"}]}),
+    ],
+    ids=["reasoning", "prose", "answer", "answer that is certain at its end"],
+)
+def test_the_work_of_finding_an_answer_is_linear_in_the_message(begins: str, schema: dict[str, Any]):
+    def find(chunks: int) -> None:
+        finder = AnswerFinder(AnswerSchema(schema, ""))
+        finder.feed(begins)
+        for _ in range(chunks):
+            finder.feed("abcdefghij" * 200)
+
+    assert_linear(find, 300)
+
+
+@given(st.lists(st.sampled_from(["<think>", "</think>", "</thi", "nk>", "{", '{"a":1}', "[", " ", "so ", '"'])))
+def test_reasoning_is_skipped_however_a_message_is_cut(pieces: list[str]):
+    schema = AnswerSchema({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}, "")
+    found: list[str] = []
+    for chunks in (pieces, list("".join(pieces))):
+        finder = AnswerFinder(schema)
+        for chunk in chunks:
+            finder.feed(chunk)
+        found.append(finder.close(ended_well=True).text)
+    assert found[0] == found[1]

@@ -12,9 +12,11 @@ from pydantic import BaseModel
 from toolspeak.dialects import NATIVE, dialect
 from toolspeak.models import Request, connect
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.wire import openai_responses
 
 from .conversing import ANSWER, BEFORE, MADE, OPENAI_TOOLS, QUESTION, Tools
 from .hosting import gateway, served
+from .playing import Piecewise
 
 both = pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
 dialects = pytest.mark.parametrize("name", ["typescript", "python", "json"])
@@ -234,3 +236,28 @@ class TestRest:
             client.responses.delete("resp_1")
         with pytest.raises(openai.NotFoundError, match="nothing is compacted"):
             client.responses.compact(model="scripted", input="Hi")
+
+
+@both
+def test_a_custom_call_that_was_cut_does_not_reach_a_client_as_complete(streamed: bool):
+    answer: Any = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "a", "name": "apply_patch", "input": "*** Beg"}
+    decoder = openai_responses.Decoder()
+    pieces = decoder.feed(
+        json.dumps(
+            {
+                "type": "response.incomplete",
+                "response": {
+                    "status": "incomplete",
+                    "incomplete_details": {"reason": "max_output_tokens"},
+                    "output": [{**answer, "status": "incomplete"}],
+                },
+            }
+        )
+    )
+    with (
+        gateway(served(Piecewise([[*pieces, decoder.close()]]), NATIVE)) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        response = Asking(client, streamed).ask("Change it.", tools=[PATCH_TOOL])
+    assert response.status == "incomplete"
+    assert [item.to_dict()["status"] for item in response.output] == ["incomplete"] * streamed

@@ -212,6 +212,8 @@ def test_nothing_is_completed_when_the_message_was_cut(finish: FinishReason):
     answer = Answer(parts=tuple(api_calls(PARIS, '{"city": "Rome"')), finish=finish)
     told = [type(event) for event in read([answer]) if isinstance(event, CallReady | CallMalformed)]
     assert told == [CallReady, CallMalformed]
+    cut = Answer(parts=tuple(api_calls("")), finish=finish)  # before its arguments came
+    assert [type(event) for event in read([cut])][1:-1] == [CallMalformed]
 
 
 def test_a_wrong_case_is_forgiven_and_an_unknown_tool_is_told_the_nearest():

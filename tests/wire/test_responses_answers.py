@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import Response
 
+from tests.growth import assert_linear
 from tests.wire.conversations import NOW, PATCH, TOOLS, WEATHER, message, pieces, told_call, understood
 from tests.wire.loopback import Server, serving
 from tests.wire.reading import assert_told, read_stream
+from toolspeak.dialects import NATIVE
 from toolspeak.errors import EndpointDown, ProviderError, RateLimited
 from toolspeak.events import (
     ArgsDelta,
@@ -28,6 +30,7 @@ from toolspeak.events import (
 from toolspeak.messages import Call, Extra, Message, Opaque, Text, Thinking, ToolCall, assistant
 from toolspeak.pieces import ApiCall
 from toolspeak.spec import ToolSpec
+from toolspeak.turns import TurnReader
 from toolspeak.wire import openai_responses
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace
 from toolspeak.wire.failures import ErrorReport
@@ -295,6 +298,43 @@ def test_the_raw_text_of_a_custom_tool_is_the_argument_that_it_names():
     assert json.loads(other.arguments) == {"input": '"a"\n\\b'}
 
 
+def incomplete(*output: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "response.incomplete", "response": {"status": "incomplete", "output": list(output)}}
+
+
+CUT = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "a", "name": "apply_patch", "input": "rm -rf /tmp/"}
+DELTA = {"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": "rm -rf /tmp/"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (item("added", 0, **CUT), DELTA, item("done", 0, **CUT, status="incomplete"), incomplete()),
+        (item("done", 0, **CUT, status="incomplete"), completed()),
+        (item("added", 0, **CUT), DELTA, item("done", 0, **CUT), incomplete()),
+        (item("done", 0, **CUT), incomplete(CUT)),
+        (item("added", 0, **CUT), DELTA, incomplete()),
+        (incomplete({**CUT, "status": "incomplete"}),),
+        (incomplete(CUT),),
+    ],
+    ids=[
+        "in a stream", "in a complete answer", "no status", "no status in the whole answer", "no end", "whole",
+        "whole, no status",
+    ],
+)  # fmt: skip
+def test_a_custom_call_that_was_cut_is_not_completed(events: tuple[dict[str, Any], ...]):
+    answer = decode(*events, tools=(PATCH,))
+    assert answer.parts[0].arguments == '{"input":"rm -rf /tmp/'
+    *_, malformed, ended = TurnReader(NATIVE, [PATCH]).feed([answer])
+    assert (malformed.kind, ended.kind, answer.finish) == ("call_malformed", "turn_ended", "length")
+
+
+def test_a_complete_custom_call_before_a_cut_is_kept():
+    whole, cut = {**CUT, "status": "completed"}, {**CUT, "call_id": "b", "status": "incomplete"}
+    first, second = decode(item("done", 0, **whole), item("done", 1, **cut), incomplete(whole, cut)).parts
+    assert (first.arguments, second.arguments) == ('{"input":"rm -rf /tmp/"}', '{"input":"rm -rf /tmp/')
+
+
 def test_items_of_the_vendors_tools_are_kept_in_their_places():
     search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
     said = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
@@ -348,7 +388,43 @@ def test_bodies_that_are_no_answer():
         openai_responses.read_response(failed)
 
 
+@pytest.mark.parametrize(
+    ("added", "delta"),
+    [
+        ({"type": "message", "id": "m"}, "output_text"), (FUNCTION, "function_call_arguments"),
+        ({"type": "reasoning", "id": "r"}, "reasoning_text"), (CUT, "custom_tool_call_input"),
+    ],
+    ids=["message", "function call", "reasoning", "custom call"],
+)  # fmt: skip
+def test_the_work_of_reading_a_text_is_linear_in_it(added: dict[str, Any], delta: str):
+    event = json.dumps({"type": f"response.{delta}.delta", "output_index": 0, "delta": "abcdefghij" * 200})
+
+    def read(deltas: int) -> None:
+        decoder = openai_responses.Decoder()
+        decoder.feed(json.dumps(item("added", 0, **added)))
+        for _ in range(deltas):
+            decoder.feed(event)
+        decoder.close()
+
+    assert_linear(read, 300)
+
+
 # The raw text within arguments
+
+
+def test_the_work_of_reading_a_raw_text_is_linear_in_it():
+    def read(deltas: int) -> None:
+        reader = RawInputReader()
+        reader.feed('{"input":"')
+        for _ in range(deltas):
+            reader.feed("abcdefghij" * 200)
+
+    assert_linear(read, 300)
+
+
+def test_arguments_whose_text_does_not_begin_are_not_kept():
+    reader = RawInputReader()
+    assert [reader.feed(piece) for piece in ('{"', *["long "] * 300, 'key":"text')] == [""] * 302
 
 
 @given(st.text(), st.integers(1, 7), st.booleans())
@@ -356,7 +432,6 @@ def test_a_raw_text_is_read_out_of_its_json_in_any_pieces(text: str, size: int, 
     encoded = json.dumps({"input": text}, ensure_ascii=ascii)
     reader = RawInputReader()
     assert "".join(reader.feed(piece) for piece in pieces(encoded, size)) == text
-    assert reader.text == text
 
 
 def test_what_is_no_raw_text_is_left_alone():

@@ -257,9 +257,12 @@ class AnswerFinder:
     def __init__(self, schema: AnswerSchema) -> None:
         self.reader: PrefixReader | None = None
         self._schema = schema
-        self._text = ""
-        self._later: list[str] = []  # text that arrived after the answer had begun
-        self._start = 0  # of the candidate that is read, or of the text that is still to be searched
+        self._texts: list[str] = []  # the whole message
+        self._length = 0  # of the message before the answer began
+        self._head = ""
+        self._tail = ""  # may be the beginning of `</think>`
+        self._rest: list[str] = []  # from the beginning of the candidate that is read
+        self._start = 0  # of that candidate in the message
         self._thought_end = 0
         self._reread = 0
 
@@ -280,51 +283,55 @@ class AnswerFinder:
 
     def feed(self, text: str) -> None:
         """Read text that has arrived."""
+        self._texts.append(text)
         if self.reader is not None and self.reader.has_begun:
-            self._later.append(text)
             self.reader.send(text)
             return
-        self._text += text
-        if self._skip_thought():
-            return
+        self._length += len(text)
+        text = self._skip_thought(text)
+        self._rest.append(text)
         if self.reader is not None:
             self.reader.send(text)
         self._try_candidates()
 
-    def _skip_thought(self) -> bool:
-        """Go on behind what was thought aloud; whether the end of it has not arrived yet."""
-        closed = self._text.rfind(THOUGHT_CLOSED, max(self._start - len(THOUGHT_CLOSED), 0))
-        if closed >= 0 and closed + len(THOUGHT_CLOSED) > self._thought_end:
-            self.reader, self._start = None, closed + len(THOUGHT_CLOSED)
-            self._thought_end = self._start
-        return self._thought_end == 0 and self._text[:MAX_LEADING_CHARS].lstrip().startswith(THOUGHT_OPENED)
+    def _skip_thought(self, text: str) -> str:
+        """Return what a piece of the message has behind all that was thought aloud."""
+        self._head += text[: MAX_LEADING_CHARS - len(self._head)]
+        searched = self._tail + text
+        self._tail = searched[1 - len(THOUGHT_CLOSED) :]
+        closed = searched.rfind(THOUGHT_CLOSED)
+        if closed >= 0:
+            text = searched[closed + len(THOUGHT_CLOSED) :]
+            self._thought_end = self._length - len(text)
+            self.reader, self._rest = None, []
+        is_in_thought = not self._thought_end and self._head.lstrip().startswith(THOUGHT_OPENED)
+        return "" if is_in_thought else text
 
     def _try_candidates(self) -> None:
         """Leave a candidate that failed before anything was certain, and read the next ones."""
-        while self._reread <= FREE_REREAD_CHARS + REREAD_PER_CHAR * len(self._text):
-            if self.reader is not None:
-                if self.reader.has_begun or not self.reader.is_stopped:
-                    return
-                self.reader = None
-                self._start += 1
-            opener = OPENER.search(self._text, self._start)
-            if opener is None:
-                self._start = len(self._text)
+        while self._reread <= FREE_REREAD_CHARS + REREAD_PER_CHAR * self._length:
+            if self.reader is not None and (self.reader.has_begun or not self.reader.is_stopped):
                 return
-            self._start = opener.start()
-            self.reader = PrefixReader(self._schema)
-            rest = self._text[self._start :]
+            rest = "".join(self._rest)
+            opener = OPENER.search(rest, 0 if self.reader is None else 1)
+            self.reader, self._rest = None, []
+            if opener is None:
+                return
+            rest = rest[opener.start() :]
+            self._rest.append(rest)
+            self._start = self._length - len(rest)
             self._reread += len(rest)
+            self.reader = PrefixReader(self._schema)
             self.reader.send(rest)
 
     def close(self, *, ended_well: bool) -> AnswerResult:
         """End the message and return the answer, read with all repairs where it is not JSON as it stands."""
         if self.is_complete:
             return AnswerResult(text=self.text)
-        self._text = "".join([self._text, *self._later])
+        message = "".join(self._texts)
         first = AnswerResult(problem=NO_JSON)
-        for start in self._list_candidates():
-            value = read_repaired(self._text[start:], ended_well=ended_well)
+        for start in self._list_candidates(message):
+            value = read_repaired(message[start:], ended_well=ended_well)
             if not isinstance(value, dict | list):
                 continue
             result = check_answer(cast("Any", value), self._schema)
@@ -334,11 +341,11 @@ class AnswerFinder:
                 first = result
         return first
 
-    def _list_candidates(self) -> Iterator[int]:
+    def _list_candidates(self, message: str) -> Iterator[int]:
         if self.has_begun:
             yield self._start
             return
-        openers = OPENER.finditer(self._text, self._thought_end)
+        openers = OPENER.finditer(message, self._thought_end)
         yield from (opener.start() for opener, _ in zip(openers, range(MAX_CANDIDATES), strict=False))
 
 

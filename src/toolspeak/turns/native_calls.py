@@ -72,9 +72,11 @@ class NativeCalls:
             if rest := whole.arguments[call.chars :]:
                 call.add(rest)
                 events.append(ArgsDelta(call_id=call.id, text=rest))
-            event = self._read_json(call) or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
-            call.last_event = event
-            events.append(event)
+            # Missing arguments are an empty object, but not if the message was cut before they came.
+            may_read = finish in ENDED_WELL or bool(call.text.strip()) or call.tool is None
+            event = self._read_json(call) if may_read else None
+            call.last_event = event or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
+            events.append(call.last_event)
         return events
 
     def last_event(self, index: int) -> CallReady | CallMalformed | None:

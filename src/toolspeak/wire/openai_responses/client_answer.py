@@ -31,6 +31,29 @@ _SUMMARY_SEPARATOR = "\n\n"
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
+class _GrowingText:
+    """A text that arrives in pieces, each of which is handled once however many there are."""
+
+    __slots__ = ("_length", "_pieces")
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+
+    def __str__(self) -> str:
+        return "".join(self._pieces)
+
+    def add(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._length += len(piece)
+
+    def find_rest(self, whole: str) -> str:
+        """Return what a whole text has after this one; nothing if the whole text begins otherwise."""
+        if len(whole) <= self._length:
+            return ""
+        return whole[self._length :] if whole.startswith(str(self)) else ""
+
+
 class _AnswerItem:
     """An item of the answer while it arrives.
 
@@ -42,10 +65,12 @@ class _AnswerItem:
         call_id: The id of its call.
         texts: The texts so far, by the index of their part: contents of a message, or arguments at 0.
         reasoning: The type of the deltas that its reasoning is read from: of a text and its summary, the first one.
-        is_done: Whether the item is complete.
+        is_done: Whether nothing more of the item will arrive.
+        status: The status with which the item ended; empty if the API gave none.
+        closing: What ends the arguments of a custom tool's call, once the call is known to be complete.
     """
 
-    __slots__ = ("call", "call_id", "data", "is_done", "kind", "name", "reasoning", "texts")
+    __slots__ = ("call", "call_id", "closing", "data", "is_done", "kind", "name", "reasoning", "status", "texts")
 
     def __init__(self, data: dict[str, Any], call: int) -> None:
         self.data = data
@@ -54,8 +79,16 @@ class _AnswerItem:
         self.name = join_namespace(as_text(data.get("namespace")), as_text(data.get("name")))
         self.call_id = as_text(data.get("call_id"))
         self.reasoning = ""
-        self.texts: dict[int, str] = {}
+        self.texts: dict[int, _GrowingText] = {}
         self.is_done = False
+        self.status = ""
+        self.closing = ""
+
+    def add(self, part: int, text: str) -> None:
+        """Add text to a part."""
+        if part not in self.texts:
+            self.texts[part] = _GrowingText()
+        self.texts[part].add(text)
 
 
 class Decoder:
@@ -77,6 +110,7 @@ class Decoder:
         self._items: dict[int, _AnswerItem] = {}  # by their indexes in the output
         self._calls = 0
         self._usage: Usage | None = None
+        self._status = ""
 
     def feed(self, data: str) -> list[Piece]:
         """Read the data of one event."""
@@ -102,15 +136,17 @@ class Decoder:
 
     def read_body(self, response: dict[str, Any]) -> None:
         """Read the body of a whole answer. Raises `ModelError` if the answer failed."""
-        for index, item in enumerate(as_list(response.get("output"))):
-            self._complete_item(index, as_object(item))
+        self._status = as_text(response.get("status")) or "completed"
+        for index, data in enumerate(as_list(response.get("output"))):
+            self._complete_item(index, as_object(data))
+        for item in self._items.values():
+            self._close_arguments(item)
         if usage := as_object(response.get("usage")):
             self._usage = _read_usage(usage)
-        status = as_text(response.get("status")) or "completed"
-        if status == "failed":
+        if self._status == "failed":
             raise build_error(response.get("error"))
         self.ended = True
-        self.reason = as_text(as_object(response.get("incomplete_details")).get("reason")) or status
+        self.reason = as_text(as_object(response.get("incomplete_details")).get("reason")) or self._status
 
     def _read_event(self, event: dict[str, Any]) -> None:
         kind = as_text(event.get("type"))
@@ -171,6 +207,7 @@ class Decoder:
         if item.is_done:  # in the whole answer, an item may have more fields
             item.data |= {key: value for key, value in data.items() if key not in item.data}
             return
+        item.status = as_text(data.get("status"))
         match item.kind:
             case "message":
                 for part, content in enumerate(map(as_object, as_list(data.get("content")))):
@@ -182,11 +219,18 @@ class Decoder:
                 self._catch_up(item, 0, arguments_as_text(data.get("arguments")))
             case "custom_tool_call":
                 self._catch_up(item, 0, as_text(data.get("input")))
-                self._out.add_call(item.call, "", "", CLOSE_ARGUMENTS)
             case _:
                 pass
         item.data = dict(data)
         item.is_done = True
+        if item.status:  # without a status, the end of the answer tells whether a call is complete
+            self._close_arguments(item)
+
+    def _close_arguments(self, item: _AnswerItem) -> None:
+        """End the arguments of a custom tool's call, if all of its text has arrived."""
+        if item.kind == CUSTOM_CALL and item.is_done and not item.closing and not self._is_cut(item):
+            item.closing = CLOSE_ARGUMENTS
+            self._out.add_call(item.call, "", "", CLOSE_ARGUMENTS)
 
     def _read_reasoning(self, item: _AnswerItem, data: dict[str, Any]) -> None:
         kind = "content" if as_list(data.get("content")) else "summary"
@@ -199,16 +243,15 @@ class Decoder:
     def _add_text(self, item: _AnswerItem, part: int, text: str) -> None:
         if not text:
             return
-        item.texts[part] = item.texts.get(part, "") + text
+        item.add(part, text)
         if item.kind == "message":
             self._out.add_text(text)
         else:
             self._out.add_call(item.call, "", "", escape_text(text) if item.kind == CUSTOM_CALL else text)
 
     def _catch_up(self, item: _AnswerItem, part: int, whole: str) -> None:
-        known = item.texts.get(part, "")
-        if whole.startswith(known):
-            self._add_text(item, part, whole[len(known) :])
+        known = item.texts.get(part)
+        self._add_text(item, part, known.find_rest(whole) if known else whole)
 
     def _add_thinking(self, item: _AnswerItem, kind: str, part: int, text: str) -> None:
         item.reasoning = item.reasoning or kind
@@ -216,7 +259,7 @@ class Decoder:
             return
         if part not in item.texts and item.texts and "summary" in kind:
             text = _SUMMARY_SEPARATOR + text
-        item.texts[part] = item.texts.get(part, "") + text
+        item.add(part, text)
         self._out.add_thinking(text)
 
     def _keep_content(self, item: _AnswerItem, part: int, content: dict[str, Any]) -> None:
@@ -233,7 +276,7 @@ class Decoder:
                 return [*self._build_texts(item)]
             case "reasoning":
                 data = _other_fields(item.data, _REASONING_FIELDS)
-                return [Thinking(text="".join(item.texts.values()), extra=self._extra(data))]
+                return [Thinking(text="".join(map(str, item.texts.values())), extra=self._extra(data))]
             case "function_call" | "custom_tool_call":
                 return [self._build_call(item)]
             case _:
@@ -248,17 +291,20 @@ class Decoder:
             content = contents[part] if part < len(contents) else {}
             own = {key: value for key, value in _other_fields(content, _TEXT_FIELDS).items() if value != []}
             refusal = {"refusal": True} if content.get("type") == "refusal" else {}
-            texts.append(Text(text=text, extra=self._extra({**fields, **own, **refusal})))
+            texts.append(Text(text=str(text), extra=self._extra({**fields, **own, **refusal})))
         return texts
 
     def _build_call(self, item: _AnswerItem) -> ApiCall:
-        text = item.texts.get(0, "")
+        text = str(item.texts.get(0, ""))
         fields = _other_fields(item.data, _CALL_FIELDS)
         if item.kind == CUSTOM_CALL:
             fields["type"] = CUSTOM_CALL
-            closed = CLOSE_ARGUMENTS if item.is_done else ""
-            text = f"{open_arguments(self._parameter(item))}{escape_text(text)}{closed}"
+            text = f"{open_arguments(self._parameter(item))}{escape_text(text)}{item.closing}"
         return ApiCall(index=item.call, id=item.call_id, name=item.name, arguments=text, extra=self._extra(fields))
+
+    def _is_cut(self, item: _AnswerItem) -> bool:
+        """Whether an item ended before it was complete, by its own status or else by that of the answer."""
+        return (item.status or self._status) == "incomplete"
 
     def _parameter(self, item: _AnswerItem) -> str:
         return self._raw.get(item.name, CUSTOM_PARAMETER)
@@ -272,7 +318,7 @@ class Decoder:
         refused = any(isinstance(part, Text) and part.extra and part.extra.data.get("refusal") for part in parts)
         if refused or self.reason == "content_filter":
             return "refused"
-        if self.reason != "completed":
+        if self.reason != "completed" or any(map(self._is_cut, self._items.values())):
             return "length"
         return "tool_calls" if self._calls else "stop"
 

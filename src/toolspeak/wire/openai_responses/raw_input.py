@@ -9,6 +9,9 @@ import re
 _HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*"')
 """Everything before the text: an object whose first value is a string."""
 
+MAX_HEAD_CHARS = 1_000
+"""Characters in which the text must have begun. If it has not, it is known when the call is ready."""
+
 _WHOLE_CHARACTERS = re.compile(
     r"""(?:
         [^"\\]++
@@ -35,14 +38,9 @@ CLOSE_ARGUMENTS = '"}'
 
 
 class RawInputReader:
-    """Reads the text out of arguments whose JSON arrives in pieces.
-
-    Attributes:
-        text: The text so far.
-    """
+    """Reads the text out of arguments whose JSON arrives in pieces."""
 
     def __init__(self) -> None:
-        self.text = ""
         self._unread = ""
         self._in_text = False
         self._ended = False
@@ -55,6 +53,7 @@ class RawInputReader:
         if not self._in_text:
             head = _HEAD.match(self._unread)
             if head is None:
+                self._ended = len(self._unread) > MAX_HEAD_CHARS
                 return ""
             self._in_text, self._unread = True, self._unread[head.end() :]
         whole = _WHOLE_CHARACTERS.match(self._unread)
@@ -66,5 +65,4 @@ class RawInputReader:
             return ""
         self._unread = self._unread[end:]
         self._ended = self._unread.startswith('"')
-        self.text += added
         return added
