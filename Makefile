@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local docs check fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat test test-local test-clients docs check fmt bench bench-full adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -35,6 +35,22 @@ test-local: export TOOLSPEAK_LOCAL_THREADS ?= 2
 test-local: setup ## run the tests of the embedded model, with its real weights
 	$(BIN)/toolspeak pull
 	$(BIN)/python -m pytest tests/local -n0 --timeout 900
+
+# In folders of their own: 1.3 GB of npm packages, and two Python packages that cannot be installed beside newer ones.
+CLIENTS := tests/clients/node_modules/.stamp .venv-clients/.stamp
+
+tests/clients/node_modules/.stamp: tests/clients/package.json
+	@if command -v npm >/dev/null; then \
+		npm install --prefix tests/clients --no-package-lock --no-audit --no-fund --loglevel=error && touch $@; \
+	else echo 'there is no npm, so clients in Node are skipped: install Node 20 or later, for example `apt install nodejs npm`'; fi
+
+.venv-clients/.stamp: tests/clients/requirements.txt
+	$(PYTHON) -m venv --clear .venv-clients
+	.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
+	@touch $@
+
+test-clients: setup $(CLIENTS) ## run real clients and coding agents through the gateway; SMOKE=1: one test of each; TABLE=docs/clients.md: write the page
+	$(BIN)/python -m pytest tests/clients $(if $(SMOKE),-m smoke) $(if $(TABLE),--write-table $(TABLE))
 
 docs: setup ## build the guides and the reference into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -74,4 +90,4 @@ audit: ## look up known advisories for the pinned dependencies; fails where a pi
 	.venv-audit/bin/python scripts/audit.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-audit bench/.venvs site
+	rm -rf $(VENV) .venv-audit .venv-clients tests/clients/node_modules bench/.venvs site

@@ -1,0 +1,77 @@
+"""The page `docs/clients.md`: which client was tried by which API, and what came of it.
+
+Each test says which cell of the table it fills (the fixture `cell`). A cell is `ok` if all of its tests passed.
+"""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+COLUMNS = ("plain", "streamed", "schema", "tools + schema")
+
+HEAD = """# Clients
+
+What follows was run, not read: each client as it is installed from npm or PyPI, unchanged, in a home of its own without
+a key, through the gateway. Behind the gateway is a server that knows no tools and no response formats: a request with
+either is refused. It writes Python or TypeScript as text.
+
+| column | what the client does |
+|---|---|
+| plain, streamed | It offers two tools, gets three calls at once beside a text, runs them and gets the answer. A coding agent writes a file, edits it and runs it, with its own tools, in two dialects. |
+| schema | It asks for an answer in a JSON schema, plain and streamed. The model writes prose first, and is asked again. |
+| tools + schema | Both in one request: a call, its result, and the answer in the schema, plain and streamed. |
+
+`ok`: the conversation went as it should, and so did all that the client told of it. `–`: the client has no such thing, as
+the note says.
+
+"""
+TAIL = """
+`make test-clients` runs all of it; `make test-clients TABLE=docs/clients.md` writes this page. The versions are those in
+`tests/clients/package.json` and `tests/clients/requirements.txt`. How to set up each coding agent is in
+[Coding agents on your own model](guides/coding-agents.md).
+"""
+
+NOTES = {
+    ("Codex", "Responses"): "Always streams, and has tools with every request. Its free-form patch is a raw block.",
+    ("Claude Code", "Messages"): "Always streams, and has tools with every request.",
+    ("opencode", "Chat"): "Always streams; its tool conversation asks for no schema.",
+    ("instructor", "Chat, tools mode"): "Gets its answer by a forced call; has no tools of the user.",
+    ("instructor", "Chat, JSON schema mode"): "Has no tools of the user.",
+    (
+        "AI SDK `openai`",
+        "Responses",
+    ): "With `store: false`; it refers to stored items otherwise, and is refused in words.",
+    ("AI SDK `openai-compatible`", "Chat"): "With `supportsStructuredOutputs: true`.",
+}
+
+
+class Cell(NamedTuple):
+    """A place in the table."""
+
+    client: str
+    version: str
+    api: str
+    column: str
+
+
+class Table:
+    """The outcomes of the tests that fill each cell."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[Cell, list[str]] = defaultdict(list)
+
+    def add(self, cell: Cell, outcome: str) -> None:
+        self._outcomes[cell].append(outcome)
+
+    def write(self, path: Path) -> None:
+        rows = sorted({cell[:3] for cell in self._outcomes}, key=lambda row: (row[0].lower(), row[2]))
+        lines = ["| client | version | API | plain | streamed | schema | tools + schema | note |", f"|{'---|' * 8}"]
+        for row in rows:
+            cells = [self._cell(Cell(*row, column)) for column in COLUMNS]
+            client, version, api = row
+            lines.append(f"| {' | '.join([client, version, api, *cells, NOTES.get((client, api), '')])} |")
+        path.write_text(HEAD + "\n".join(lines) + "\n" + TAIL)
+
+    def _cell(self, cell: Cell) -> str:
+        outcomes = set(self._outcomes.get(cell, ()))
+        return "–" if not outcomes else "ok" if outcomes == {"passed"} else "failed"
