@@ -164,8 +164,10 @@ def _set_stage(state: State, call_id: str, stage: Stage) -> State:
 
 
 def _start_call(state: State, call_id: str) -> State:
-    turn = state.turn
-    calls = {**turn.calls, call_id: replace(turn.calls[call_id], stage="running")}
+    turn, entry = state.turn, state.turn.calls[call_id]
+    if entry.stage == "done":  # the result of the same call is used again: it was counted when it ran
+        return state
+    calls = {**turn.calls, call_id: replace(entry, stage="running")}
     turn = replace(turn, calls=calls, running_ids=(*turn.running_ids, call_id))
     return replace(state, turn=turn, started_calls=state.started_calls + 1)
 
