@@ -15,7 +15,7 @@ from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.approvals import Approver
 from toolspeak.run.chat import Chat
 from toolspeak.run.compaction import Compactor
-from toolspeak.run.deadline import interrupt_late_run, wait_within
+from toolspeak.run.deadline import find_limits, interrupt_late_run, wait_within
 from toolspeak.run.driver import Driver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
@@ -378,20 +378,21 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         check_callback(options.get("record"), "record", "each fact")
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
-        check_prices(started.limits, self.models)
+        limits = check_limits(options.get("limits") or find_limits(facts))
+        check_prices(limits, self.models)
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
-        first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
+        first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
             choosing = choose_run_tools(self.choose_tools, self.toolbox, context)
-            chosen, is_late = await wait_within(started.limits, choosing, self.toolbox)
+            chosen, is_late = await wait_within(limits, choosing, self.toolbox)
             toolbox = add_answer(chosen, answer)
             dialect = await self._dialects.choose_first(started)
             driver = self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
             await restore_handoffs(driver, toolbox, facts, context)
-            return driver, [*first, interrupt_late_run(started.limits)] if is_late else first
+            return driver, [*first, interrupt_late_run(limits)] if is_late else first
 
         return AgentRun(begin, answer, output_optional=output_optional, facts=facts, on_end=on_end)
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from toolspeak.events import Fact, Interrupted, Limits, RunStarted
+from toolspeak.events import Fact, Interrupted, Limits, RunResumed, RunStarted
 
 T = TypeVar("T")
 
@@ -19,11 +19,19 @@ def schedule_deadline(
         began: When the run began, by the clock of the event loop.
         put: Called with the fact that the time is over.
     """
-    started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
-    if started is None or started.limits.seconds is None:
+    limits = find_limits(facts)
+    if limits.seconds is None:
         return None
-    deadline = began + started.limits.seconds
-    return asyncio.get_running_loop().call_at(deadline, put, interrupt_late_run(started.limits))
+    return asyncio.get_running_loop().call_at(began + limits.seconds, put, interrupt_late_run(limits))
+
+
+def find_limits(facts: Sequence[Fact]) -> Limits:
+    """Return the limits that a run has now: those it began with, or those it was last resumed with."""
+    limits = Limits()
+    for fact in facts:
+        if isinstance(fact, RunStarted) or (isinstance(fact, RunResumed) and fact.limits is not None):
+            limits = fact.limits or limits
+    return limits
 
 
 async def wait_within(limits: Limits, work: Awaitable[T], otherwise: T) -> tuple[T, bool]:
