@@ -177,9 +177,14 @@ class RunStarted:
 
 @frozen
 class RunResumed:
-    """The run was resumed from its facts, by a process that has nothing else of the run."""
+    """The run was resumed from its facts, by a process that has nothing else of the run.
+
+    Attributes:
+        limits: The limits of the run from here on; None if they stay as they were.
+    """
 
     kind: ClassVar[Literal["run_resumed"]] = "run_resumed"
+    limits: Limits | None = None
 
 
 @frozen

@@ -199,9 +199,13 @@ def test_an_unknown_option_is_a_type_error(face: str):
         ):
             start(runnable, face, "Go.", limit=3)
     with pytest.raises(
-        TypeError, match="unexpected keyword argument 'limits'; known are: output, output_optional, approvals"
+        TypeError, match="unexpected keyword argument 'limit'; known are: output, output_optional, approvals"
     ):
-        agent.resume([], limits=Limits())
+        resume_with(agent, limit=3)
+
+
+def resume_with(agent: Agent, **options: Any) -> None:
+    agent.resume([], **options)
 
 
 def test_two_conversations_do_not_share_messages():
@@ -211,3 +215,47 @@ def test_two_conversations_do_not_share_messages():
     check(first.run("Go."))
     assert len(first.messages) == 4
     assert len(second.messages) == 2
+
+
+def test_a_second_run_while_one_is_going_on_is_refused():
+    async def at_once(chat: Chat) -> list[Any]:
+        return await asyncio.gather(chat.arun("Hello."), chat.arun("Again."), return_exceptions=True)
+
+    chat = Agent(ScriptedModel([says("One."), says("Two.")])).chat()
+    answered, refused = asyncio.run(at_once(chat))
+    assert answered.text == "One."
+    with pytest.raises(UsageError, match="another run of this conversation is going on"):
+        raise refused
+    assert [message.text for message in chat.messages] == ["Hello.", "One."]
+    assert chat.run("And now?").text == "Two."
+
+
+def test_a_run_that_was_left_lets_the_next_one_begin():
+    replies = [ScriptedReply(text="Too late.", after=60), says("One.")]
+    chat = Agent(ScriptedModel([lambda request: replies.pop(0)])).chat()
+    with chat.stream("Hello.") as events:
+        next(events)
+        with pytest.raises(UsageError, match="close its stream"):
+            chat.run("Again.")
+    assert chat.run("Again.").text == "One."
+
+
+def test_a_run_that_was_started_before_the_one_before_it_ended_is_refused():
+    chat = Agent(ScriptedModel([says("One."), says("Two.")])).chat()
+    first, second = chat.stream("Hello."), chat.stream("Again.")
+    list(first)
+    with pytest.raises(UsageError, match="the conversation has gone on since this run was started"):
+        list(second)
+    assert len(chat.messages) == 2
+
+
+def test_a_paused_run_does_not_keep_the_conversation_busy():
+    @tool(approve=True)
+    def send() -> str:
+        "Send it."
+        return "sent"
+
+    chat = Agent(ScriptedModel([calls(("send", {})), says("Done.")]), [send]).chat()
+    with pytest.raises(RunPaused) as paused:
+        chat.run("Send.")
+    assert chat.resume(paused.value.facts, approvals={paused.value.calls[0].id: True}).text == "Done."

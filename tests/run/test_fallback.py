@@ -86,6 +86,38 @@ def test_a_result_that_was_there_is_used_again():
     check(outcome)
 
 
+def test_a_result_that_is_used_again_is_reported_before_the_next_turn():
+    finished = asyncio.Event()
+
+    @tool(effect="read")
+    async def look(city: str) -> str:
+        "Look at a city."
+        return "mild"
+
+    def record(fact: Any) -> None:
+        if isinstance(fact, ToolFinished):
+            finished.set()
+
+    agent = Agent(
+        [BreaksAfterCall(finished), ScriptedModel(WORKING, name="b")], [look, note], limits=Limits(calls=1, turns=2)
+    )
+    outcome = asyncio.run(agent.arun("Go.", record=record))
+    assert outcome.text == "Mild."  # the call was counted once
+    kinds = [fact.kind for fact in outcome.facts]
+    again = kinds[kinds.index("turn_restarted") + 1 :]
+    assert again[: again.index("turn_ended") + 2] == [
+        "turn_started",
+        "call_started",
+        "call_ready",
+        "tool_started",
+        "tool_finished",
+        "turn_ended",
+        "turn_started",
+    ]
+    for cut in range(1, len(outcome.facts)):  # it is resumed from every fact
+        assert agent.resume(outcome.facts[:cut]).text == "Mild."
+
+
 def test_each_model_is_asked_in_its_own_dialect():
     first = ScriptedModel([WORKING[0], breaks(EndpointDown("gone"), text="Mi")], name="a", dialect="python")
     second = ScriptedModel(WORKING, name="b", dialect="json")

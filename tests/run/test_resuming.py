@@ -1,5 +1,6 @@
 """A run goes on from any of its facts: it ends the same, repeats no finished call, and no `once` call at all."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -15,12 +16,12 @@ from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import ProviderError, RunPaused, UsageError
 from toolspeak.events import ApprovalNeeded, CallReady, Fact, Limits, RunResumed, ToolFinished, ToolStarted
 from toolspeak.loop.words import EFFECT_UNKNOWN
-from toolspeak.run import Agent, Outcome
+from toolspeak.run import Agent, Chat, Outcome
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
 
 from . import pausing
-from .playing import awaited, check, essence, play, sendable
+from .playing import FACES, awaited, check, essence, play, sendable
 
 MADE: Counter[tuple[str, str]] = Counter()
 """How often each function was really entered."""
@@ -380,3 +381,121 @@ def test_a_run_pauses_again_for_what_was_not_answered(tmp_path: Path):
     assert outcome.text == "Ann is paid."
     asked = [fact for fact in outcome.facts if isinstance(fact, ApprovalNeeded)]
     assert len(asked) == 5
+
+
+# With other limits
+
+THREE_READS = [*(calls(("read", {"what": what})) for what in "abc"), says("Read.")]
+
+STOPPED: dict[str, tuple[Sequence[ScriptedReply], Limits]] = {
+    "turns": (THREE_READS, Limits(turns=2)),
+    "calls": (THREE_READS, Limits(calls=1)),
+    "tokens": (
+        [*THREE_READS[:1], ScriptedReply(text="x" * 400, calls=THREE_READS[1].calls), says("Read.")],
+        Limits(tokens=50),
+    ),
+    "repeats": ([*[calls(("read", {"what": "a"}))] * 4, says("Read.")], Limits(repeats=2)),
+}
+
+
+def resume_by(runnable: Agent | Chat, face: str, facts: Sequence[Fact], **options: Any) -> Outcome[Any]:
+    async def take_all() -> Outcome[Any]:
+        async with runnable.astream_resume(facts, **options) as events:
+            async for _ in events:
+                pass
+        return events.outcome
+
+    match face:
+        case "run":
+            return runnable.resume(facts, **options)
+        case "arun":
+            return awaited(runnable.aresume(facts, **options))
+        case "stream":
+            with runnable.stream_resume(facts, **options) as events:
+                list(events)
+            return events.outcome
+        case _:
+            return awaited(take_all())
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_run_that_stopped_at_a_limit_goes_on_with_a_larger_one(name: str, face: str):
+    script, limits = STOPPED[name]
+    agent = Agent(ScriptedModel(script), TOOLS, limits=limits)
+    stopped = agent.run("Read.")
+    assert stopped.stop_reason in ("limit", "loop")
+    assert agent.resume(stopped.facts).stop_reason == stopped.stop_reason
+    facts = load_facts(dump_facts(stopped.facts))
+    outcome = resume_by(agent, face, facts, limits=Limits(turns=20, repeats=9))
+    assert (outcome.stop_reason, outcome.text) == ("answered", "Read.")
+    sendable(outcome.messages)
+    assert load_facts(dump_facts(outcome.facts)) == outcome.facts
+
+
+def test_a_conversation_takes_limits_too():
+    chat = Agent(ScriptedModel(THREE_READS), TOOLS).chat()
+    stopped = chat.run("Read.", limits=Limits(turns=1))
+    again = chat.agent.chat()
+    assert resume_by(again, "run", stopped.facts, limits=Limits()).text == "Read."
+    assert len(again.messages) == 8
+
+
+def test_new_limits_are_kept_when_the_run_is_resumed_again():
+    agent = Agent(ScriptedModel(THREE_READS), TOOLS)
+    stopped = agent.run("Read.", limits=Limits(turns=1))
+    later = agent.resume(stopped.facts, limits=Limits(turns=2))
+    assert (later.stop_reason, later.detail) == ("limit", "the run may take 2 turns, and the model is not done")
+    cut = later.facts[: [fact.kind for fact in later.facts].index("run_resumed") + 2]
+    assert agent.resume(cut).detail == later.detail
+    assert agent.resume(later.facts, limits=Limits(turns=2)).detail == later.detail
+
+
+def test_a_smaller_limit_holds_from_the_resuming_on():
+    agent = Agent(ScriptedModel(THREE_READS), TOOLS)
+    facts = agent.run("Read.").facts
+    cut = facts[: [fact.kind for fact in facts].index("tool_finished") + 1]
+    outcome = agent.resume(cut, limits=Limits(turns=1))
+    assert (outcome.stop_reason, MADE["read", "b"]) == ("limit", 1)
+
+
+def test_a_new_limit_of_seconds_is_the_deadline():
+    async def hang() -> None:
+        "Hang."
+        await asyncio.sleep(30)
+
+    agent = Agent(ScriptedModel([calls(("hang", {})), says("Done.")]), [tool(hang, effect="read")])
+    facts: list[Fact] = []
+    assert agent.run("Go.", limits=Limits(seconds=0.1), record=facts.append).stop_reason == "limit"
+    cut = facts[: [fact.kind for fact in facts].index("tool_started") + 1]
+    outcome = agent.resume(cut, limits=Limits(seconds=0.2))
+    assert outcome.detail == "the run may take 0.2 seconds, and they are over"
+
+
+@pytest.mark.parametrize("limits", [3, Limits(turns=-1)])
+def test_wrong_limits_are_refused(limits: Any):
+    agent = Agent(ScriptedModel(THREE_READS), TOOLS)
+    with pytest.raises(UsageError, match=r"limits are Limits\(|a limit is a number from 0"):
+        agent.resume(agent.run("Read.").facts, limits=limits)
+
+
+# Wrong answers
+
+
+@pytest.mark.parametrize("answer", [1, None, []])
+def test_an_approval_is_yes_no_or_a_reason(answer: Any):
+    agent = Agent(ScriptedModel([calls(("pay", {"what": "Ann"})), says("Paid.")]), TOOLS)
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Pay.")
+    with pytest.raises(UsageError, match=r"approvals: .* the answer is True, False, or a text that says why not"):
+        agent.resume(paused.value.facts, approvals={paused.value.calls[0].id: answer})
+    assert not MADE
+
+
+def test_the_stream_of_a_paused_run_says_that_the_run_is_paused():
+    agent = Agent(ScriptedModel([calls(("pay", {"what": "Ann"})), says("Paid.")]), TOOLS)
+    stream = agent.stream("Pay.")
+    with pytest.raises(RunPaused):
+        list(stream)
+    with pytest.raises(UsageError, match="the run is paused, and has no outcome before it is resumed"):
+        _ = stream.outcome

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolspeak.run.request_size import count_request_bytes
 
 from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
@@ -16,7 +17,6 @@ from toolspeak.messages import Media, Text, user
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.run import Agent, Outcome
-from toolspeak.run.request_size import count_request_bytes
 from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
 
 SPOKEN = [(name, dialect) for name, scenario in SCENARIOS.items() for dialect in scenario.spoken]

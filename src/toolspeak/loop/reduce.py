@@ -31,7 +31,7 @@ from toolspeak.events import (
 from toolspeak.loop import words
 from toolspeak.loop.recall import RECALL
 from toolspeak.loop.references import find_references
-from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, make_key, replace
+from toolspeak.loop.state import CallKey, CallState, Stage, State, Turn, make_key, replace, replace_limits
 from toolspeak.messages import Message, Result, Text, Thinking, ToolCall, ToolResult, user
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import output_text
@@ -85,8 +85,8 @@ def reduce(state: State, fact: Fact) -> State:
             return _close_turn(_finish_call(state, result))
         case Interrupted():
             return _interrupt(state, fact)
-        case RunResumed():
-            return _close_turn(_resume(state))
+        case RunResumed(limits=limits):
+            return _close_turn(_resume(state if limits is None else replace_limits(state, limits)))
         case HandedOver():
             return replace(state, successor=fact)
         case NestedFact(event=TurnEnded() | Compacted() as paid):
@@ -164,8 +164,10 @@ def _set_stage(state: State, call_id: str, stage: Stage) -> State:
 
 
 def _start_call(state: State, call_id: str) -> State:
-    turn = state.turn
-    calls = {**turn.calls, call_id: replace(turn.calls[call_id], stage="running")}
+    turn, entry = state.turn, state.turn.calls[call_id]
+    if entry.stage == "done":  # the result of the same call is used again: it was counted when it ran
+        return state
+    calls = {**turn.calls, call_id: replace(entry, stage="running")}
     turn = replace(turn, calls=calls, running_ids=(*turn.running_ids, call_id))
     return replace(state, turn=turn, started_calls=state.started_calls + 1)
 

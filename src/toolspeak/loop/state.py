@@ -1,5 +1,6 @@
 """The state of a run: everything that `decide` may look at, folded from the facts."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -9,6 +10,7 @@ from toolspeak.events import (
     FinishReason,
     HandedOver,
     Interrupted,
+    Limits,
     RunEnded,
     RunStarted,
     ToolChoice,
@@ -161,6 +163,14 @@ def replace(record: Record, **changes: Any) -> Record:
     for name, value in changes.items():
         values[indexes[name]] = value
     return tuple.__new__(kind, values)  # pyright: ignore[reportUnknownMemberType] (any values)
+
+
+def replace_limits(state: State, limits: Limits) -> State:
+    """Return the state of a run that is resumed with other limits. If it ended at a limit, `decide` looks again."""
+    state = state if state.run is None else replace(state, run=dataclasses.replace(state.run, limits=limits))
+    if state.ended is None or state.ended.reason not in ("limit", "loop") or state.interruption is not None:
+        return state
+    return replace(state, ended=None, model_is_next=True, turn=replace(state.turn, exceeds_call_limit=False))
 
 
 def initial_state(specs: Iterable[ToolSpec]) -> State:

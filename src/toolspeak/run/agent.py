@@ -16,7 +16,7 @@ from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.approvals import Approver
 from toolspeak.run.chat import Chat
 from toolspeak.run.compaction import Compactor
-from toolspeak.run.deadline import interrupt_late_run, refuse_late_start, wait_within
+from toolspeak.run.deadline import find_limits, interrupt_late_run, refuse_late_start, wait_within
 from toolspeak.run.driver import Driver
 from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
@@ -379,12 +379,12 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         check_callback(options.get("record"), "record", "each fact")
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
-        check_prices(started.limits, self.models)
+        limits = check_limits(options.get("limits") or find_limits(facts))
+        check_prices(limits, self.models)
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
-        if self.choose_tools is not None or callable(self.system):
-            refuse_late_start(facts)
-        first = [RunResumed(), *build_approvals(facts, options.get("approvals") or {})]
+        refuse_late_start(facts, asks=self.choose_tools is not None or callable(self.system))
+        first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
         def build(tools: Toolbox, dialect: Dialect) -> Driver:
             toolbox = add_answer(tools, answer)
@@ -398,10 +398,10 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             return driver
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
-            driver, _ = await wait_within(started.limits, ask_before_start(), None)
+            driver, _ = await wait_within(limits, ask_before_start(), None)
             if driver is not None:
                 return driver, first
-            return build(self.toolbox, self.dialect), [*first, interrupt_late_run(started.limits)]
+            return build(self.toolbox, self.dialect), [*first, interrupt_late_run(limits)]
 
         return AgentRun(begin, answer, output_optional=output_optional, facts=facts, on_end=on_end)
 

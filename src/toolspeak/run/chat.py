@@ -1,6 +1,8 @@
 """`Chat`: a conversation with an agent."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolspeak.errors import UsageError
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 class Chat(Runnable[T_co], Resumable[T_co]):
     """A conversation: each run goes on from the messages of the one before.
 
-    Its methods take what those of the agent take; `messages` come after those of the conversation.
+    Its methods take what those of the agent take; `messages` come after those of the conversation. The runs of a
+    conversation happen one after the other: a run that begins while another goes on raises `UsageError`.
 
     Only a run that was answered becomes a part of the conversation. If the endpoint failed, or the run was stopped
     before the model wrote anything, the conversation stays as it was, so that the prompt can be given again. A run that
@@ -40,6 +43,7 @@ class Chat(Runnable[T_co], Resumable[T_co]):
         self.compacted = compacted
         self.dropped: tuple[Message, ...] = ()
         self._earlier: RunStarted | None = None
+        self._is_busy = False
 
     def prepare(
         self,
@@ -52,7 +56,7 @@ class Chat(Runnable[T_co], Resumable[T_co]):
     ) -> AgentRun[Any]:
         """Build a run that goes on with the conversation and has not begun."""
         messages = (*self.messages, *options.get("messages", ()))
-        return self.agent.prepare(
+        run = self.agent.prepare(
             prompt,
             {"compacted": self.compacted, **options, "messages": messages},
             output=output,
@@ -61,6 +65,8 @@ class Chat(Runnable[T_co], Resumable[T_co]):
             on_end=self._remember,
             earlier=self._earlier,
         )
+        run.hold = partial(self._hold, self.messages)
+        return run
 
     def prepare_resume(
         self,
@@ -82,7 +88,7 @@ class Chat(Runnable[T_co], Resumable[T_co]):
                 "the run is not the next one of this conversation, which has other messages now; resume it with "
                 "agent.chat(messages).resume(…), with the messages that the conversation had before the run"
             )
-        return self.agent.prepare_resume(
+        run = self.agent.prepare_resume(
             facts,
             options,
             output=output,
@@ -90,6 +96,27 @@ class Chat(Runnable[T_co], Resumable[T_co]):
             watched=watched,
             on_end=self._remember,
         )
+        run.hold = partial(self._hold, self.messages)
+        return run
+
+    @contextmanager
+    def _hold(self, messages: tuple[Message, ...]) -> Generator[None]:
+        """Keep the conversation for one run, which was built for these messages, until that run has ended or paused."""
+        if self._is_busy:
+            raise UsageError(
+                "another run of this conversation is going on, and one run goes on from the other; wait for its end or "
+                "close its stream, or ask in a conversation of its own: agent.chat(chat.messages)"
+            )
+        if self.messages is not messages:
+            raise UsageError(
+                "the conversation has gone on since this run was started, so that its prompt would answer to other "
+                "messages; start the run when the one before it has ended"
+            )
+        self._is_busy = True
+        try:
+            yield
+        finally:
+            self._is_busy = False
 
     def _remember(self, outcome: Outcome[Any]) -> None:
         self.messages, self.dropped = extend_conversation(self.messages, outcome)

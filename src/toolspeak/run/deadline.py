@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, Interrupted, Limits, RunStarted, TurnStarted
+from toolspeak.events import Fact, Interrupted, Limits, RunResumed, RunStarted, TurnStarted
 
 T = TypeVar("T")
 
@@ -21,11 +21,19 @@ def schedule_deadline(
         began: When the run began, by the clock of the event loop.
         put: Called with the fact that the time is over.
     """
-    started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
-    if started is None or started.limits.seconds is None:
+    limits = find_limits(facts)
+    if limits.seconds is None:
         return None
-    deadline = began + started.limits.seconds
-    return asyncio.get_running_loop().call_at(deadline, put, interrupt_late_run(started.limits))
+    return asyncio.get_running_loop().call_at(began + limits.seconds, put, interrupt_late_run(limits))
+
+
+def find_limits(facts: Sequence[Fact]) -> Limits:
+    """Return the limits that a run has now: those it began with, or those it was last resumed with."""
+    limits = Limits()
+    for fact in facts:
+        if isinstance(fact, RunStarted) or (isinstance(fact, RunResumed) and fact.limits is not None):
+            limits = fact.limits or limits
+    return limits
 
 
 async def wait_within(limits: Limits, work: Awaitable[T], otherwise: T) -> tuple[T, bool]:
@@ -45,8 +53,12 @@ def interrupt_late_run(limits: Limits) -> Interrupted:
     return Interrupted(cause="deadline", detail=f"the run may take {limits.seconds or 0:g} seconds, and they are over")
 
 
-def refuse_late_start(facts: Sequence[Fact]) -> None:
+def refuse_late_start(facts: Sequence[Fact], *, asks: bool) -> None:
     """Refuse to resume a run that was late before its model was asked: its system prompt and tools may be missing.
+
+    Args:
+        facts: The run so far.
+        asks: Whether functions are asked for the system prompt or the tools.
 
     Raises:
         UsageError: The run was late before its first turn.
@@ -55,7 +67,7 @@ def refuse_late_start(facts: Sequence[Fact]) -> None:
         isinstance(first, RunStarted) and isinstance(second, Interrupted) and second.cause == "deadline"
         for first, second in pairwise(facts)
     )
-    if is_late and not any(isinstance(fact, TurnStarted) for fact in facts):
+    if asks and is_late and not any(isinstance(fact, TurnStarted) for fact in facts):
         raise UsageError(
             "the time of the run was over before its system prompt and tools were known and the model was asked; "
             "run the prompt again"

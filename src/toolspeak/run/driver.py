@@ -55,7 +55,7 @@ from toolspeak.run.approvals import Approver, build_pause, collect_approvals
 from toolspeak.run.callbacks import Recorder
 from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
-from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids
+from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids, report_reuse
 from toolspeak.run.inbox import DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
 from toolspeak.run.receiving import prepare_fallback, receive_message
 from toolspeak.run.tasks import RunTasks
@@ -242,6 +242,8 @@ class Driver:
                 self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
             else:
                 self._apply(self._add_cost(event) if isinstance(event, TurnEnded) else event)
+                for fact in report_reuse(self.state, event):
+                    self._fold(fact)
 
     def _add_cost(self, ended: TurnEnded) -> TurnEnded:
         """Return the end of a message with its cost. The model that wrote it works, so the run stays with it."""

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import EndpointDown, ModelError, RateLimited, StreamInterrupted, UsageError
-from toolspeak.events import CallReady, CallStarted, Fact, TurnStarted
+from toolspeak.events import CallQuoted, CallReady, CallStarted, Fact, ToolFinished, ToolStarted, TurnStarted
+from toolspeak.loop import State
 from toolspeak.messages import Message
 from toolspeak.models import Model, Sampling, check_attachments
 
@@ -116,3 +117,17 @@ def find_call_ids(facts: Sequence[Fact]) -> set[str]:
         elif isinstance(fact, CallReady):
             ids.add(fact.call.id)
     return ids
+
+
+def report_reuse(state: State, fact: Fact) -> tuple[Fact, ...]:
+    """Return the facts that report the result of a call that need not run, if `fact` is the last one about its text.
+
+    The same call had its result in a message that was discarded. It is reported so that each call has a result before
+    the next turn.
+    """
+    if not isinstance(fact, CallReady | CallQuoted):
+        return ()
+    call = state.turn.calls.get(fact.call.id if isinstance(fact, CallReady) else fact.call_id)
+    if call is None or call.result is None or not call.result.ran:
+        return ()
+    return ToolStarted(call_id=call.id), ToolFinished(result=call.result)

@@ -303,6 +303,10 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
     for call_id, answer in approvals.items():
         if call_id not in waiting:
             raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")
+        if not isinstance(cast("object", answer), bool | str):
+            raise UsageError(
+                f"approvals: {call_id!r} is {_describe(answer)}; the answer is True, False, or a text that says why not"
+            )
         reason = answer if isinstance(answer, str) else ""
         path = waiting[call_id]
         own_id = call_id.removeprefix(join_ids(path, "")) if path else call_id

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
-from toolspeak.events import Fact
+from toolspeak.events import Fact, Limits
 from toolspeak.outcome import Outcome
 from toolspeak.run.callbacks import Recorder
 from toolspeak.run.run import AgentRun
@@ -13,17 +13,20 @@ from toolspeak.run.streams import AsyncStream, Stream
 
 
 class ResumeOptions(TypedDict, total=False):
-    """The options with which a run is resumed. Its limits and its tool choice are among its facts.
+    """The options with which a run is resumed. Its tool choice is among its facts, and so are its limits.
 
     Attributes:
         approvals: For each call that waits, by its id: True, False, or a text that says why not.
         deps: What tools get in their `Context`, instead of the agent's own.
         record: Called with each new fact before the run acts on it.
+        limits: Where the run stops from here on, instead of its own limits; what it has used so far is counted. A run
+            that stopped at one of its limits goes on if these allow it. Inner runs that are under way keep theirs.
     """
 
     approvals: Mapping[str, bool | str] | None
     deps: Any
     record: Recorder | None
+    limits: Limits | None
 
 
 class Resumable(ABC, Generic[T_co]):
@@ -87,7 +90,7 @@ class Resumable(ABC, Generic[T_co]):
             facts: The facts, as `RunPaused`, an outcome or a recorder has them.
             output: The type of the answer, if the run was started with another than the agent's own.
             output_optional: Let `outcome.output` be None, instead of raising `OutputMissing`, if the run ends early.
-            **options: `approvals`, `deps` and `record`; see `ResumeOptions`.
+            **options: `approvals`, `deps`, `record` and `limits`; see `ResumeOptions`.
         """
         run = self.prepare_resume(facts, options, output=output, output_optional=output_optional, watched=False)
         return run.wait()

@@ -7,10 +7,10 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from toolspeak.errors import LimitReached, OutputMissing, ToolspeakError, UsageError
+from toolspeak.errors import LimitReached, OutputMissing, RunPaused, ToolspeakError, UsageError
 from toolspeak.events import Event, Fact
 from toolspeak.execution import CALL_DEPTH
 from toolspeak.outcome import Outcome
@@ -84,7 +84,11 @@ class Run(ABC, Generic[O]):
 
 
 class AgentRun(Run[Outcome[T]]):
-    """A run of an agent."""
+    """A run of an agent.
+
+    Attributes:
+        hold: Returns what is entered when the run begins and left when it has ended or paused.
+    """
 
     def __init__(
         self,
@@ -113,6 +117,8 @@ class AgentRun(Run[Outcome[T]]):
         self._output_optional = output_optional
         self._output_missing = False
         self._on_end = on_end
+        self._paused = False
+        self.hold: Callable[[], AbstractContextManager[None]] = nullcontext
 
     async def batches(self) -> AsyncGenerator[list[Event]]:
         """Drive the run to its end and yield its events in batches."""
@@ -121,18 +127,22 @@ class AgentRun(Run[Outcome[T]]):
             raise LimitReached(
                 f"agents call agents {MAX_AGENT_DEPTH} deep, which has no end; let a tool answer by itself"
             )
-        began = asyncio.get_running_loop().time()
-        driver, first = await self._build()
-        self._driver = driver
-        if self._stopped:
-            driver.cancel()
-        events = driver.batches(first, began)
-        try:
-            async for batch in events:
-                yield batch
-        finally:
-            await events.aclose()
-            self._conclude(driver)
+        with self.hold():
+            began = asyncio.get_running_loop().time()
+            driver, first = await self._build()
+            self._driver = driver
+            if self._stopped:
+                driver.cancel()
+            events = driver.batches(first, began)
+            try:
+                async for batch in events:
+                    yield batch
+            except RunPaused:
+                self._paused = True
+                raise
+            finally:
+                await events.aclose()
+                self._conclude(driver)
         if (error := driver.error) is not None:
             if isinstance(error, ToolspeakError):
                 error.outcome = self._result
@@ -156,6 +166,11 @@ class AgentRun(Run[Outcome[T]]):
     @property
     def outcome(self) -> Outcome[T]:
         """The outcome; an error before the run has ended, or if the run ended without the output it must have."""
+        if self._paused:
+            raise UsageError(
+                "the run is paused, and has no outcome before it is resumed; RunPaused has the calls that wait for an "
+                "approval and the facts for agent.resume(facts, approvals={…})"
+            )
         outcome = super().outcome
         if self._output_missing and not self._output_optional:
             raise OutputMissing(cast("Outcome[None]", outcome))
