@@ -8,6 +8,7 @@ A model that asks for help about tools whose descriptions were cut gets it, and 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Protocol
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Constraint, Dialect, Shown
@@ -61,8 +62,24 @@ class AnswerNotRepaired(CallNotRepaired):
     """The model gave neither a call nor an answer in the format of the request, also when it was asked again."""
 
 
+class TurnObserver(Protocol):
+    """Sees each message of a model while a request is answered."""
+
+    def watch(self, model: Model) -> Model:
+        """Return a model that answers as `model` does, and whose answers are seen."""
+        ...
+
+    def note_reading(self, message: Message | None, problem: str | None) -> None:
+        """Note how the last message was read, and why the model is asked again."""
+        ...
+
+
 async def answer_request(
-    served: ServedModel, request: ChatRequest, prefix: str, api: ApiName = "openai"
+    served: ServedModel,
+    request: ChatRequest,
+    prefix: str,
+    api: ApiName = "openai",
+    observer: TurnObserver | None = None,
 ) -> AsyncGenerator[list[Event]]:
     """Yield the events of an answer that may be sent. The last event is `TurnEnded`.
 
@@ -71,7 +88,9 @@ async def answer_request(
         request: The request of the client.
         prefix: The beginning of the ids of calls, which must be different for each request.
         api: The API of the client.
+        observer: Who sees the messages of the model.
     """
+    model = served.model if observer is None else observer.watch(served.model)
     passthrough = Passthrough(served.model, served.dialect, api)
     extra = passthrough.forwarded_fields(request)
     choice = request.choice if request.tools else AUTO
@@ -112,7 +131,7 @@ async def answer_request(
         shown = _show(
             served.dialect, request, listed.shown, history, choice, held, can_constrain=passthrough.can_constrain
         )
-        async with aclosing(_ask(served.model, _build_model_request(served, request, shown, extra))) as answer:
+        async with aclosing(_ask(model, _build_model_request(served, request, shown, extra))) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
                     yield passed
@@ -120,6 +139,8 @@ async def answer_request(
                     break
         passed = attempt.close(served.name)
         usage += attempt.usage
+        if observer is not None:
+            observer.note_reading(attempt.original, attempt.problem)
         has_quoted = has_quoted or attempt.has_quoted
         if attempt.help_calls and attempt.original is not None:
             if passed:
