@@ -105,6 +105,8 @@ def test_a_client_of_openai_never_sees_the_help(dialect: str, streamed: bool):
     assert (call.function.name, json.loads(call.function.arguments)) == PARIS
     assert (first.finish_reason, first.message.content) == ("tool_calls", "Let me look.\n\nIn degrees then.")
     assert (last.finish_reason, last.message.content) == ("stop", "It is sunny.")
+    before, after = map(read_messages, model.requests[:2])
+    assert after[: len(before)] == before  # a server need not read it anew
     helped, called, answered = map(read_shown, model.requests)
     assert SECRET not in helped
     assert called.count(SECRET) == 1

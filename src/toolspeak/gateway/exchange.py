@@ -100,9 +100,7 @@ async def answer_request(
         held = hold_format(request.answer_format, tools, choice, knows_field=passthrough.knows_format)
         tools = (*tools, held.tool) if held.tool is not None else tools
     listed = list_tools(request.tools, served.dialect, served.tool_budget)
-    if listed.help is not None and tools and choice.mode != "named":
-        tools = (*tools, listed.help)
-    help_name = listed.help.name if listed.help is not None else ""
+    tools = listed.add_help(tools, choice)
     help_turns_left = MAX_HELP_TURNS
     history = listed.add_descriptions(passthrough.to_model(request.messages))
     history = history if held is None else add_instruction(held, history)
@@ -125,7 +123,7 @@ async def answer_request(
             held=held.loosen() if held is not None and repairs_left == 0 else held,
             thinks=served.thinks,
             ends_at_quotation=not has_quoted and repairs_left > 0,
-            help_name=help_name,
+            help_name=listed.help_name,
             gives_help=help_turns_left > 0,
         )
         shown = _show(
@@ -157,13 +155,17 @@ async def answer_request(
         if passed:
             yield passed
         if (attempt.has_sent_call and request.stream) or repairs_left == 0:
-            if held is not None:
-                raise AnswerNotRepaired(f"the model {served.name} did not answer as asked: {attempt.problem}")
-            raise CallNotRepaired(f"the model {served.name} did not manage a call: {attempt.problem}")
+            raise _make_failure(served.name, attempt.problem, held)
         history = _add_problem(history, attempt.original, attempt.describe_problem())
         repairs_left -= 1
         sent = sent if request.stream else SentText()
         sent.start_message()
+
+
+def _make_failure(name: str, problem: str, held: HeldFormat | None) -> CallNotRepaired:
+    if held is not None:
+        return AnswerNotRepaired(f"the model {name} did not answer as asked: {problem}")
+    return CallNotRepaired(f"the model {name} did not manage a call: {problem}")
 
 
 async def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
