@@ -12,13 +12,13 @@ import pytest
 
 from tests.dialects.tool_lists import make_tools
 from toolspeak.cli.serve import ServeOptions, find_served_models
-from toolspeak.dialects import DIALECTS, TYPESCRIPT
+from toolspeak.dialects import DIALECTS, NATIVE, TYPESCRIPT
 from toolspeak.dialects.slim_tools import count_tool_tokens
 from toolspeak.events import Usage
 from toolspeak.gateway import ServedModel, app
 from toolspeak.gateway.tool_list import MAX_HELP_TURNS
 from toolspeak.messages import Message, Result, Text
-from toolspeak.models import Request
+from toolspeak.models import Request, connect
 from toolspeak.settings import load
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
@@ -105,6 +105,8 @@ def test_a_client_of_openai_never_sees_the_help(dialect: str, streamed: bool):
     assert (call.function.name, json.loads(call.function.arguments)) == PARIS
     assert (first.finish_reason, first.message.content) == ("tool_calls", "Let me look.\n\nIn degrees then.")
     assert (last.finish_reason, last.message.content) == ("stop", "It is sunny.")
+    before, after = map(read_messages, model.requests[:2])
+    assert after[: len(before)] == before  # a server need not read it anew
     helped, called, answered = map(read_shown, model.requests)
     assert SECRET not in helped
     assert called.count(SECRET) == 1
@@ -155,6 +157,25 @@ def test_a_client_of_the_responses_api_never_sees_the_help():
 
     assert [item.type for item in response.output] == ["message", "function_call"]
     assert response.output_text == "Let me look.\n\nIn degrees then."
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "openai-responses"])
+def test_help_and_whole_descriptions_reach_a_model_behind_an_api_of_its_own(api: Any):
+    model = thinking(*[looks_it_up] * 3)
+    with (
+        gateway(served(model, NATIVE)) as upstream,
+        gateway(served(connect("m", at=f"{upstream}/v1", api=api, key="none"), NATIVE, tool_budget=BUDGET)) as url,
+        openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
+    ):
+        history: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
+        first = client.chat.completions.create(model="m", messages=history, tools=tools("get_weather", "sum"))
+        said = first.choices[0].message
+        [call] = said.tool_calls or []
+        history += [said.to_dict(), {"role": "tool", "tool_call_id": call.id, "content": "sunny"}]
+        last = client.chat.completions.create(model="m", messages=history, tools=tools("get_weather", "sum"))
+
+    assert last.choices[0].message.content == "It is sunny."
+    assert [read_shown(request).count(SECRET) for request in model.requests] == [0, 1, 1]
 
 
 # What the model is shown

@@ -69,6 +69,13 @@ def serve_command(
             "whole of one with a call of help.",
         ),
     ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Write each exchange to standard output, as a line of JSON without keys.")
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Keep the last hundred exchanges in memory, served at /exchanges behind the key."),
+    ] = False,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -99,6 +106,8 @@ def serve_command(
             origins=tuple(allow_origin or ()),
             strict=strict,
             tool_budget=tool_budget,
+            show=show,
+            watch=watch,
         ),
         lambda: load_settings(trust_project=trust_project),
     )

@@ -7,12 +7,13 @@ import socket
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import find_chosen_dialect
 from toolspeak.cli.client_lines import ServedAddress, format_client_lines
+from toolspeak.cli.line_writer import LineWriter
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
@@ -46,6 +47,8 @@ class ServeOptions:
         origins: The web pages that may send requests, as browsers name them: `https://chat.example`.
         strict: Whether a request is refused if something of it would be left out.
         tool_budget: The most tokens that the tools of a request may take; None for any number.
+        show: Whether each exchange is written to standard output, as a line of JSON.
+        watch: Whether the last exchanges are kept in memory and served, behind the key.
     """
 
     models: tuple[str, ...] = ()
@@ -61,6 +64,8 @@ class ServeOptions:
     origins: tuple[str, ...] = ()
     strict: bool = False
     tool_budget: int | None = None
+    show: bool = False
+    watch: bool = False
 
 
 def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
@@ -71,6 +76,11 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         raise UsageError(
             "--record and --replay: give one of them; a replayed model sends nothing that could be recorded"
         )
+    if options.watch and key is None:
+        raise UsageError(
+            "--watch serves whole conversations, so it needs a key: set an environment variable to a long secret, "
+            "and name it with --key-env"
+        )
     aliases = dict(map(_read_alias, options.aliases))
     rules = AccessRules(
         key=key,
@@ -78,8 +88,16 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         origins=frozenset(map(_read_origin, options.origins)),
     )
     served = find_served_models(options, load_settings(), key)
-    application = app(served, rules, aliases=aliases, strict=options.strict)
-    with _listen(options.host, options.port) as listener:
+    with _listen(options.host, options.port) as listener, ExitStack() as stack:
+        lines = stack.enter_context(LineWriter(sys.stdout)) if options.show else None
+        application = app(
+            served,
+            rules,
+            aliases=aliases,
+            strict=options.strict,
+            on_exchange=lines.write if lines is not None else None,
+            watch=options.watch,
+        )
         port = listener.getsockname()[1]
         gateway = build_server(application, host=options.host, port=port)
         _log_to_standard_error()
@@ -87,10 +105,14 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         host = f"[{options.host}]" if ":" in options.host else options.host
         how = f", recorded in {options.record}" if options.record else ""
         how = f", replayed from {options.replay}" if options.replay else how
-        write_output(f"http://{host}:{port}/v1 serves {names}{how}; Ctrl-C stops it\n")
+        text = f"http://{host}:{port}/v1 serves {names}{how}; Ctrl-C stops it\n"
         address = ServedAddress(host=options.host, port=port, model=served[0].name, key_env=options.key_env)
-        write_output(format_client_lines(address))
-        sys.stdout.flush()
+        text += format_client_lines(address)
+        if options.show:  # standard output is for the exchanges
+            sys.stderr.write(escape_controls(text))
+        else:
+            write_output(text)
+            sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             gateway.run(sockets=[listener])
 

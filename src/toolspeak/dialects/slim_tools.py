@@ -96,10 +96,10 @@ def slim_tools(
         >>> from toolspeak.dialects import PYTHON
         >>> about = "Read a file. " + "The path is relative to the folder of the project. " * 40
         >>> spec = ToolSpec(name="read", description=about, parameters={"properties": {"path": {"type": "string"}}})
-        >>> slim = slim_tools([spec], PYTHON, 200)
+        >>> slim = slim_tools([spec], PYTHON, 80)
         >>> slim.tools[0].description
-        'Read a file. The path is relative to the folder of the project.…'
-        >>> slim.fits, slim.tokens <= 200
+        'Read a file.…'
+        >>> slim.fits, slim.tokens <= 80
         (True, True)
     """
 

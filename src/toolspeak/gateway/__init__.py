@@ -16,6 +16,7 @@ A request goes through these modules, in this order:
 - `held_format.py`: answers in a format, with `answer_text.py` (their JSON, while it arrives) and `answer_schema.py`
   (the check of every keyword).
 - `responses.py`: sends the answer, as long as the client is connected.
+- `exchange_report.py`: all that happened in an exchange, for people who watch; `exchange_history.py`: the last ones.
 - `errors.py`: what a client is told of an exception; `token_count.py`: the tokens of a request.
 """
 

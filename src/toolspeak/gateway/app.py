@@ -6,10 +6,11 @@
     POST /v1/messages/count_tokens      the tokens of a request to Anthropic's API
     GET  /v1/models, /v1/models/{id}    the models that are served
     GET  /health, /                     whether the gateway runs; both without the key
+    GET  /exchanges, /exchanges/{id}    the last exchanges, if they are watched
 
-The gateway does not run tools, and stores nothing. Each request has an id, which is in its log line, in the header
-`x-request-id` and in its errors. What was left out of a request is told in the header `x-toolspeak-notice`. Neither
-bodies nor keys are logged.
+The gateway does not run tools, and stores nothing, unless somebody watches it. Each request has an id, which is in its
+log line, in the header `x-request-id` and in its errors. What was left out of a request is told in the header
+`x-toolspeak-notice`. Neither bodies nor keys are logged.
 """
 
 import math
@@ -18,6 +19,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -32,6 +34,8 @@ from toolspeak.gateway.catalog import ModelCatalog
 from toolspeak.gateway.cross_origin import answer_preflight, let_origin_read
 from toolspeak.gateway.errors import report_error
 from toolspeak.gateway.exchange import ServedModel, answer_request
+from toolspeak.gateway.exchange_history import ExchangeHistory, ReportKeeper
+from toolspeak.gateway.exchange_report import ExchangeReport
 from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, read_body
 from toolspeak.gateway.notices import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
@@ -46,7 +50,7 @@ from toolspeak.gateway.responses import (
 from toolspeak.gateway.token_count import count_request
 from toolspeak.gateway.tool_list import list_tools
 from toolspeak.gateway.tool_size_hint import ToolSizeHint
-from toolspeak.wire.api import WIRES, ServedApiName, Wire
+from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName, Wire
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_object, dump_compact
 
@@ -56,13 +60,23 @@ Handler = Callable[[Request, str], Awaitable[Response]]
 class Gateway:
     """The routes, and the models and access rules that they share."""
 
-    def __init__(self, catalog: ModelCatalog, rules: AccessRules, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        catalog: ModelCatalog,
+        rules: AccessRules,
+        *,
+        strict: bool = False,
+        keeper: ReportKeeper | None = None,
+        history: ExchangeHistory | None = None,
+    ) -> None:
         if rules.key is not None and not rules.key.strip():
             raise UsageError("the key is empty, so that everybody would have it")
         self._catalog = catalog
         self._rules = rules
         self._strict = strict
         self._size_hint = ToolSizeHint()
+        self._keeper = keeper
+        self._history = history
 
     def route(
         self, path: str, method: str, handler: Handler, wire: Wire | None = None, *, needs_key: bool = True
@@ -130,12 +144,37 @@ class Gateway:
         response.headers[TOKENS_HEADER] = "estimated" if count.is_estimate else "counted"
         return response
 
+    async def exchanges(self, request: Request, request_id: str) -> Response:
+        """List the last exchanges, the latest first."""
+        return JsonResponse({"exchanges": self._history.list_summaries() if self._history is not None else []})
+
+    async def exchange(self, request: Request, request_id: str) -> Response:
+        """Return the report of one exchange."""
+        exchange_id = request.path_params["id"]
+        found = self._history.find(exchange_id) if self._history is not None else None
+        if found is None:
+            raise RequestRefused("route_unknown", f"there is no exchange {exchange_id[:80]!r}, or it is no longer kept")
+        return Response(found, media_type="application/json")
+
     def chat_handler(self, api: ServedApiName) -> Handler:
         """Return the handler of requests to a model, in one of the APIs."""
         wire = WIRES[api]
 
         async def handler(request: Request, request_id: str) -> Response:
-            given = await read_body(request, wire.read_request)
+            if self._keeper is None:
+                return await answer(request, request_id, None)
+            report = ExchangeReport(request_id, api)
+            try:
+                return await answer(request, request_id, report)
+            except Exception as error:
+                if not isinstance(error, ClientDisconnect):
+                    report.fail(error)
+                self._keeper.finish(report)
+                raise
+
+        async def answer(request: Request, request_id: str, report: ExchangeReport | None) -> Response:
+            read = wire.read_request
+            given = await read_body(request, read if report is None else report.read_body(read))
             served = self._catalog.find(given.model)
             chat_request, notices = Passthrough(served.model, served.dialect, api).reduce(given)
             if self._strict:
@@ -143,21 +182,28 @@ class Gateway:
             self._size_hint.check(served, chat_request.tools)
             if excess := list_tools(chat_request.tools, served.dialect, served.tool_budget).excess:
                 notices = replace(notices, remarks=(excess,))
-            encoder = wire.Encoder(
+            make_encoder = partial(
+                wire.Encoder,
                 chat_request.model,
                 id=f"{wire.ID_PREFIX}{request_id}",
                 created=int(time.time()),
                 include_usage=chat_request.include_usage,
                 request=given,
             )
-            events = answer_request(served, chat_request, f"call_{secrets.token_hex(4)}", api)
+            encoder = make_encoder()
+            events = answer_request(served, chat_request, f"call_{secrets.token_hex(4)}", api, report)
+            if report is not None and self._keeper is not None:
+                report.notices = str(notices)
+                report.note_model(served, stream=chat_request.stream)
+                respond = partial(_build_body, make_encoder)
+                events = report.follow(events, respond, partial(self._keeper.finish, report))
             if chat_request.stream:
                 # Wait for the first events: a model that fails at once still gets an error status.
                 first = await run_while_connected(request.receive, anext(events))
                 response: Response = StreamedAnswer(events, first, encoder, request_id)
             else:
                 ended = await run_while_connected(request.receive, _read_to_end(events))
-                response = JsonResponse(encoder.response(ended.message, ended.finish, ended.usage, ended.stop_text))
+                response = JsonResponse(_build_body(make_encoder, ended))
                 if counts := describe_tokens(ended.usage):
                     response.headers[TOKENS_HEADER] = counts
                     log.info("%s tokens: %s", request_id, counts)
@@ -175,6 +221,8 @@ def app(
     *,
     aliases: Mapping[str, str] | None = None,
     strict: bool = False,
+    on_exchange: Callable[[str], None] | None = None,
+    watch: bool = False,
 ) -> Starlette:
     """Return the gateway as an ASGI app, to be served or to be mounted in another app.
 
@@ -183,8 +231,19 @@ def app(
         rules: Who may send requests.
         aliases: Further names for models, each with the name under which the model is served.
         strict: Whether a request is refused if something of it would be left out.
+        on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
+        watch: Whether the last exchanges are kept in memory and served, to those who have the key.
+
+    Raises:
+        UsageError: Exchanges would be served without a key.
     """
-    gateway = Gateway(ModelCatalog(served, aliases), rules, strict=strict)
+    if watch and rules.key is None:
+        raise UsageError("exchanges hold whole conversations, so that they are served only behind a key; set one")
+    models = tuple(served)
+    history = ExchangeHistory() if watch else None
+    is_reported = watch or on_exchange is not None
+    keeper = ReportKeeper(models, rules.key, on_exchange, history) if is_reported else None
+    gateway = Gateway(ModelCatalog(models, aliases), rules, strict=strict, keeper=keeper, history=history)
     routes = [
         *(gateway.route(f"/v1{wire.PATH}", "POST", gateway.chat_handler(api), wire) for api, wire in WIRES.items()),
         *(
@@ -197,6 +256,11 @@ def app(
         gateway.route("/health", "GET", gateway.health, needs_key=False),
         gateway.route("/", "GET", gateway.health, needs_key=False),
     ]
+    if watch:
+        routes += [
+            gateway.route("/exchanges", "GET", gateway.exchanges),
+            gateway.route("/exchanges/{id}", "GET", gateway.exchange),
+        ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _answer_unknown_route})
 
 
@@ -238,6 +302,10 @@ def _error_response(wire: Wire, report: ErrorReport, request_id: str) -> Respons
     if report.retry_after is not None:
         response.headers["retry-after"] = str(math.ceil(report.retry_after))
     return response
+
+
+def _build_body(make_encoder: Callable[[], AnswerEncoder], ended: TurnEnded) -> dict[str, Any]:
+    return make_encoder().response(ended.message, ended.finish, ended.usage, ended.stop_text)
 
 
 async def _read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:

@@ -8,6 +8,7 @@ A model that asks for help about tools whose descriptions were cut gets it, and 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
+from typing import Protocol
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Constraint, Dialect, Shown
@@ -64,8 +65,24 @@ class AnswerNotRepaired(CallNotRepaired):
     """The model gave neither a call nor an answer in the format of the request, also when it was asked again."""
 
 
+class TurnObserver(Protocol):
+    """Sees each message of a model while a request is answered."""
+
+    def watch(self, model: Model) -> Model:
+        """Return a model that answers as `model` does, and whose answers are seen."""
+        ...
+
+    def note_reading(self, message: Message | None, problem: str | None) -> None:
+        """Note how the last message was read, and why the model is asked again."""
+        ...
+
+
 async def answer_request(
-    served: ServedModel, request: ChatRequest, prefix: str, api: ServedApiName = "openai"
+    served: ServedModel,
+    request: ChatRequest,
+    prefix: str,
+    api: ServedApiName = "openai",
+    observer: TurnObserver | None = None,
 ) -> AsyncGenerator[list[Event]]:
     """Yield the events of an answer that may be sent. The last event is `TurnEnded`.
 
@@ -74,7 +91,9 @@ async def answer_request(
         request: The request of the client.
         prefix: The beginning of the ids of calls, which must be different for each request.
         api: The API of the client.
+        observer: Who sees the messages of the model.
     """
+    model = served.model if observer is None else observer.watch(served.model)
     passthrough = Passthrough(served.model, served.dialect, api)
     extra = passthrough.forwarded_fields(request)
     choice = request.choice if request.tools else AUTO
@@ -84,9 +103,7 @@ async def answer_request(
         held = hold_format(request.answer_format, tools, choice, knows_field=passthrough.knows_format)
         tools = (*tools, held.tool) if held.tool is not None else tools
     listed = list_tools(request.tools, served.dialect, served.tool_budget)
-    if listed.help is not None and tools and choice.mode != "named":
-        tools = (*tools, listed.help)
-    help_name = listed.help.name if listed.help is not None else ""
+    tools = listed.add_help(tools, choice)
     help_turns_left = MAX_HELP_TURNS
     history = listed.add_descriptions(passthrough.to_model(request.messages))
     history = history if held is None else add_instruction(held, history)
@@ -109,7 +126,7 @@ async def answer_request(
             held=held.loosen() if held is not None and repairs_left == 0 else held,
             thinks=served.thinks,
             ends_at_quotation=not has_quoted and repairs_left > 0,
-            help_name=help_name,
+            help_name=listed.help_name,
             gives_help=help_turns_left > 0,
         )
         shown = _show(
@@ -117,7 +134,7 @@ async def answer_request(
         )
         model_request = _build_model_request(served, request, shown, extra)
         fitted = await served.context_check.fit(served.model, model_request)
-        async with aclosing(_ask(served.model, fitted.request)) as answer:
+        async with aclosing(_ask(model, fitted.request)) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
                     yield passed
@@ -126,6 +143,8 @@ async def answer_request(
         passed = attempt.close(served.name)
         usage += attempt.usage
         served.context_check.note_usage(served.model, fitted, attempt.usage)
+        if observer is not None:
+            observer.note_reading(attempt.original, attempt.problem)
         has_quoted = has_quoted or attempt.has_quoted
         if attempt.help_calls and attempt.original is not None:
             if passed:
@@ -142,13 +161,17 @@ async def answer_request(
         if passed:
             yield passed
         if (attempt.has_sent_call and request.stream) or repairs_left == 0:
-            if held is not None:
-                raise AnswerNotRepaired(f"the model {served.name} did not answer as asked: {attempt.problem}")
-            raise CallNotRepaired(f"the model {served.name} did not manage a call: {attempt.problem}")
+            raise _make_failure(served.name, attempt.problem, held)
         history = _add_problem(history, attempt.original, attempt.describe_problem())
         repairs_left -= 1
         sent = sent if request.stream else SentText()
         sent.start_message()
+
+
+def _make_failure(name: str, problem: str, held: HeldFormat | None) -> CallNotRepaired:
+    if held is not None:
+        return AnswerNotRepaired(f"the model {name} did not answer as asked: {problem}")
+    return CallNotRepaired(f"the model {name} did not manage a call: {problem}")
 
 
 async def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:

@@ -20,6 +20,7 @@ from functools import lru_cache
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect
 from toolspeak.dialects.slim_tools import TOOL, count_text_tokens, describe_tool, make_help_tool, slim_tools
+from toolspeak.events import ToolChoice
 from toolspeak.messages import Message, Part, Result, Text, ToolCall
 from toolspeak.spec import ToolSpec
 from toolspeak.validation import nearest
@@ -62,6 +63,15 @@ class ToolList:
         if self.max_tokens is None or self.tokens <= self.max_tokens:
             return ""
         return f"tools take {self.tokens} tokens without any descriptions, more than the budget of {self.max_tokens}"
+
+    @property
+    def help_name(self) -> str:
+        """The name of the help tool; empty if there is none."""
+        return self.help.name if self.help is not None else ""
+
+    def add_help(self, tools: tuple[ToolSpec, ...], choice: ToolChoice) -> tuple[ToolSpec, ...]:
+        """Return the tools that may be called, with the help tool unless the client names those to call."""
+        return (*tools, self.help) if self.help is not None and tools and choice.mode != "named" else tools
 
     def add_descriptions(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return a conversation with the whole description of each tool that was cut, after its first results."""
