@@ -28,12 +28,13 @@ from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Request, resolv
 from toolspeak.models.cassettes import Exchange, TapePlayer, TapeWriter, load_tape, record_model, replay_model
 from toolspeak.models.cassettes.redaction import Redactor
 from toolspeak.models.embedded import make_endpoint
-from toolspeak.run import Agent
+from toolspeak.run import Agent, Chat
 from toolspeak.testing import FakeClock, ScriptedModel, calls, cassette, says
 
 from .asking import IMPATIENT, KEY, QUICK, Plain, at, heard, question, within
 from .recorded import RECORDED, STREAMS, delta, events
 from .server import APIS, Act, Api, Server, answers, hangs_up, plays, resets, silence, streams
+from .small_context import SmallContext
 
 NOWHERE = "http://127.0.0.1:1"
 """An address at which nothing listens: what is asked there must not be sent."""
@@ -556,6 +557,24 @@ def test_an_embedded_model_is_replayed_without_its_weights(server: Server, tmp_p
         assert replayed.cost == 0
     with pytest.raises(ReplayMiss, match=r"the model local was not recorded; .*: local:qwen.gguf"):
         cassette("local", file)
+
+
+def test_an_embedded_model_keeps_its_context(server: Server, tmp_path: Path):
+    server.plays(SmallContext(lambda sent: says("So it is. " * 20), context=2048))
+    file = tmp_path / "run.jsonl"
+    model = Loaded(tmp_path / "qwen.gguf", dialect="native", context=2048)
+    model.url = server.url
+
+    def talk(model: Any) -> Chat[None]:
+        chat = Agent(model).chat()
+        for number in range(16):
+            chat.run(f"Is {number} a number? " + "Think about it. " * 20)
+        return chat
+
+    recorded = talk(cassette(model, file))
+    assert recorded.compacted is not None
+    replayed = talk(cassette("local:qwen.gguf", file))
+    assert (replayed.messages, replayed.compacted) == (recorded.messages, recorded.compacted)
 
 
 def test_several_models_share_a_file(server: Server, tmp_path: Path):

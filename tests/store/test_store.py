@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 from toolspeak import Agent, tool
 from toolspeak.errors import RunPaused, UsageError
-from toolspeak.events import Fact, RunStarted
-from toolspeak.messages import Message, Result, system, user
+from toolspeak.events import Compacted, Fact, RunStarted
+from toolspeak.messages import Message, Result, assistant, system, user
 from toolspeak.store import ConversationStore, RunLink, RunStore, StoredFact
 from toolspeak.store.schema import SCHEMA, open_database
 from toolspeak.testing import ScriptedModel, calls, says
@@ -127,6 +128,24 @@ def test_a_new_system_prompt_and_a_failed_run_do_not_break_a_conversation(path: 
         link = RunLink(conversation=parent, parent="broken", messages=broken.messages)
         again = Agent(model).run("3!", messages=messages, record=recorder(store, lambda _: link, 4))
         assert store.load_conversation(parent)[1] == again.messages
+
+
+def test_a_compaction_is_read_from_the_facts_of_its_own_run(path: Path):
+    first, second = Compacted(through=2, dropped=2, summary="One."), Compacted(through=4, dropped=2, summary="One.")
+    messages = (user("1?"), assistant("One."))
+    with ConversationStore(path) as store:
+        started = RunStarted(run_id="a", model="m", dialect="native", messages=messages[:1])
+        store.start(started, 1, first_run("a"))
+        link = RunLink(conversation="a", parent="a", messages=messages)
+        going_on = replace(started, run_id="b", messages=(*messages, user("2?")), compacted=first)
+        store.start(going_on, 2, link)
+        assert (store.load_compaction("a"), store.load_compaction("b")) == (None, first)
+        store.append("b", [StoredFact(second, 3)])
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE ts_facts SET data = '{' WHERE run_id = 'a'")
+        assert store.load_compaction("b") == second
+        with pytest.raises(UsageError, match="the run c is not in the log"):
+            store.load_compaction("c")
 
 
 def first_run(run_id: str) -> RunLink:

@@ -187,8 +187,12 @@ class RunStore:
         Raises:
             UsageError: There is no such run, or a fact of it cannot be read.
         """
+        with name_errors(self.path):
+            facts = self._read_facts(run_id)  # its own: what it began with is a field of `RunStarted`
+        if not facts:
+            raise UsageError(f"the run {run_id} is not in the log")
         found: Compacted | None = None
-        for stored in self.load_facts(run_id):
+        for stored in facts:
             if isinstance(stored.fact, RunStarted):
                 found = stored.fact.compacted
             elif isinstance(stored.fact, Compacted):

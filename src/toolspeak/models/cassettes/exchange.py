@@ -68,7 +68,7 @@ class RecordedModel:
         name: Its name, as runs show it.
         dialect: The dialect in which it was asked.
         weights: The name of its weights file, if it is embedded.
-        context: The tokens of a request and its answer, if its server said so.
+        context: The tokens of a request and its answer, if its server said so or it is embedded.
     """
 
     name: str

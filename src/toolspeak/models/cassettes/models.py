@@ -12,7 +12,7 @@ from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.embedded import EmbeddedModel, make_endpoint
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
-from toolspeak.models.local import LocalServer
+from toolspeak.models.local import CONTEXT_TOKENS, LocalServer
 from toolspeak.models.model import Model, Request
 from toolspeak.models.warm import WarmServer
 from toolspeak.pieces import Piece
@@ -38,7 +38,11 @@ class RecordingEmbeddedModel(EmbeddedModel):
 
     def __init__(self, model: EmbeddedModel, writer: EntryWriter, secrets: frozenset[str]) -> None:
         super().__init__(
-            model.weights, name=model.name, dialect=model.dialect_choice, sender=RecordingSender(writer, secrets)
+            model.weights,
+            name=model.name,
+            dialect=model.dialect_choice,
+            context=model.context_tokens,
+            sender=RecordingSender(writer, secrets),
         )
         self._recorded = model
         self._writer = writer
@@ -57,7 +61,14 @@ class RecordingEmbeddedModel(EmbeddedModel):
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive, and record the exchange."""
-        self._writer.add_model(RecordedModel(name=self.name, dialect=self.dialect, weights=self.weights.name))
+        self._writer.add_model(
+            RecordedModel(
+                name=self.name,
+                dialect=self.dialect,
+                weights=self.weights.name,
+                context=self.context_tokens,
+            )
+        )
         return super().ask(request)
 
 
@@ -163,6 +174,7 @@ def replay_embedded_model(
         Path(recorded.weights),
         name=name,
         dialect=DialectChoice(name=recorded.dialect, reason="recorded in the cassette"),
+        context=recorded.context or CONTEXT_TOKENS,
         sender=ReplayingSender(player, realtime=realtime, secrets=secrets),
     )
 
