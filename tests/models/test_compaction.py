@@ -405,9 +405,16 @@ def test_the_tool_of_the_user_keeps_its_name(server: Server):
         "Call a product back."
         return what
 
-    endpoint = SmallContext(digging(8), context=1024)
+    dig_on = digging(8)
+
+    def reply(sent: Sent) -> ScriptedReply:
+        is_first = not sent.is_summary and told(sent) == "Dig for gold."
+        return calls(("recall", {"what": "the gold"})) if is_first else dig_on(sent)
+
+    endpoint = SmallContext(reply, context=1024)
     server.plays(endpoint)
     outcome = Agent(at(server), [dig, recall], dialect="native", limits=DIG).run("Dig for gold.")
     assert outcome.compacted is not None
+    assert 'call: recall {"what": "the gold"}\nresult: the gold' in endpoint.summaries[0].messages[-1].text
     assert {sent.tools for sent in endpoint.turns} == {("dig", "recall")}
     assert not any('recall("' in sent.messages[0].text for sent in endpoint.turns)
