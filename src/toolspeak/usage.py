@@ -2,6 +2,14 @@
 
 from toolspeak._frozen import frozen
 
+CHARS_PER_TOKEN = 4
+"""Characters of a token, on average, where no endpoint counts tokens."""
+
+
+def estimate_tokens(chars: int) -> int:
+    """Return how many tokens a text of that length has, roughly."""
+    return -(-chars // CHARS_PER_TOKEN)
+
 
 @frozen
 class Usage:

@@ -164,6 +164,22 @@ def test_a_miss_is_told_in_the_api_of_the_client(behind: Server, tmp_path: Path)
         assert "on the moon" in str(refused_by.value)
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
+def test_a_recording_that_cannot_be_written_is_no_fault_of_the_client(
+    behind: Server, tmp_path: Path, stream: bool, caplog: pytest.LogCaptureFixture
+):
+    behind.plays(plays([says("Hello.")]))
+    app = recording(model_at(behind), tmp_path / "gone", "native")
+    (tmp_path / "gone").rmdir()
+    (tmp_path / "gone").write_text("")
+    reply = ask(app, body_of("openai", stream=stream))
+    shown = plain(reply)
+    assert "could not record" in shown
+    assert str(tmp_path) not in shown
+    assert str(tmp_path) in caplog.text
+    assert reply.status == (200 if stream else 500)
+
+
 def test_one_file_for_each_day(tmp_path: Path):
     writer = FolderWriter(tmp_path / "runs")
     for day in (1, 2):

@@ -25,6 +25,7 @@ from toolspeak.gateway.errors import report_error
 from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
 from toolspeak.gateway.guard import RequestRefused
 from toolspeak.models import RetryPolicy
+from toolspeak.models.cassettes import CassetteNotWritten
 from toolspeak.testing import ScriptedModel, says
 from toolspeak.wire.failures import FAILURES, FailureName
 from toolspeak.wire.fields import FieldError
@@ -40,6 +41,7 @@ TOO_LONG = "request (5021 tokens) exceeds the available context size (4096 token
 ERRORS: list[tuple[Exception, FailureName]] = [
     (RequestRefused("key_wrong", "no"), "key_wrong"),
     (UsageError("no"), "bad_request"),
+    (CassetteNotWritten("no"), "gateway_failed"),
     (FieldError("n", "no"), "bad_request"),
     (FieldError("thread", "no", failure="thread_unsupported"), "thread_unsupported"),
     (ContextExceeded("no", status=400), "context_exceeded"),
@@ -137,6 +139,9 @@ def test_the_time_to_wait_is_passed_on(behind: Upstream):
     behind.plays = answers(429, {"error": {"message": "slow"}}, "retry-after: 7.2")
     reply = ask(app([served(behind.model(ONCE), TYPESCRIPT)]), BODY)
     assert (reply.status, reply.headers["retry-after"]) == (429, "8")
+    behind.plays = answers(429, {"error": {"message": "slow"}}, "retry-after: inf")
+    reply = ask(app([served(behind.model(retry=ONCE), TYPESCRIPT)]), BODY)
+    assert (reply.status, "retry-after" in reply.headers) == (429, False)
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])

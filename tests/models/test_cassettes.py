@@ -26,7 +26,8 @@ from toolspeak.events import Fact, RunStarted
 from toolspeak.messages import user
 from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Request, resolve_model
 from toolspeak.models.cassettes import Exchange, TapePlayer, TapeWriter, load_tape, record_model, replay_model
-from toolspeak.models.cassettes.redaction import Redactor
+from toolspeak.models.cassettes.canonical import canonicalize
+from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
 from toolspeak.models.embedded import make_endpoint
 from toolspeak.run import Agent, Chat
 from toolspeak.testing import FakeClock, ScriptedModel, calls, cassette, says
@@ -238,6 +239,65 @@ def test_a_key_that_a_model_spells_out_is_in_no_file(server: Server, tmp_path: P
     replayed = run(gone(at(server, api, key=key)))
     assert replayed.text == "It is <key>."
     assert [each.arguments for each in replayed.calls] == [{"query": "is <key> a key?"}]
+
+
+def chat(*choices: Any) -> list[Any]:
+    return [{"choices": [each]} for each in choices]
+
+
+HEAD, TAIL = "sk-split-", "over-1234"
+LOOSE_PLACES: dict[str, list[Any]] = {
+    "another item id": [
+        {"item_id": "a1", "output_index": 0, "delta": HEAD}, {"item_id": "b2", "output_index": 0, "delta": TAIL},
+    ],
+    "no index in the first choice": chat({"delta": {"content": HEAD}}, {"index": 0, "delta": {"content": TAIL}}),
+    "the index of a call only in its first piece": chat(
+        {"index": 0, "delta": {"tool_calls": [{"index": 1, "function": {"arguments": HEAD}}]}},
+        {"index": 0, "delta": {"tool_calls": [{"function": {"arguments": TAIL}}]}},
+    ),
+    "the beginning in the start of a block": [
+        {"index": 0, "content_block": {"type": "text", "text": HEAD}},
+        {"index": 0, "delta": {"type": "text_delta", "text": TAIL}},
+    ],
+    "interleaved": chat(
+        {"index": 0, "delta": {"content": HEAD}}, {"index": 1, "delta": {"content": "Hello "}},
+        {"index": 0, "delta": {"content": TAIL}}, {"index": 1, "delta": {"content": "there."}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", LOOSE_PLACES)
+def test_a_key_is_removed_where_servers_are_loose_about_places(place: str):
+    body = events(*LOOSE_PLACES[place])
+    ((_, cleaned),) = Redactor({HEAD + TAIL}).redact_chunks([(0.0, body)])
+    assert cleaned.count(b"<key>") == 1
+    assert HEAD.encode() not in cleaned
+    assert TAIL.encode() not in cleaned
+
+
+def test_the_value_of_a_cookie_is_a_secret():
+    headers = {"Cookie": 'session=supersecretvalue; other="quoted-value"'}
+    endpoint = Endpoint(name="x", base_url="http://127.0.0.1/v1", headers=headers)
+    assert {"supersecretvalue", "quoted-value"} <= collect_secrets(endpoint, {})
+    assert "session" not in collect_secrets(endpoint, {})
+
+
+def nested(levels: int, text: str) -> Any:
+    data: Any = text
+    for _ in range(levels):
+        data = {"a": [data]}
+    return data
+
+
+@pytest.mark.parametrize("levels", [40, 450, 20_000])
+def test_deep_json_holds_no_key(levels: int):
+    redactor, key = Redactor({"sk-deep-1234"}), b"sk-deep-1234"
+    body = b'{"a":[' * levels + b'"' + key + b'"' + b"]}" * levels
+    redacted = redactor.redact_body(body)
+    assert redacted == (nested(levels, "<key>") if levels == 40 else body.replace(key, b"<key>").decode())
+    assert "<key>" in canonicalize("/", redacted, datetime.now(UTC))
+    ((_, cleaned),) = redactor.redact_chunks([(0.0, b"data: " + body + b"\n\n")])
+    assert (b"<key>" in cleaned, key in cleaned) == (True, False)
 
 
 @given(data=st.data())
@@ -471,6 +531,18 @@ def test_a_recording_is_renewed_as_a_new_file(server: Server, tmp_path: Path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     with pytest.raises(ReplayMiss):
         ask(cassette(gone(at(server)), file), "One")
+
+
+def test_two_writers_of_one_new_file_share_it(tmp_path: Path):
+    file = tmp_path / "run.jsonl"
+    file.write_text("old\n")
+    writers = [TapeWriter(file), TapeWriter(file)]
+    for number in (0, 1, 0):
+        when = datetime.now(UTC)
+        writers[number].add_exchange(Exchange(at=when, path=f"/{number}", body={}, status=200))
+    assert [entry.path for entry in load_tape(file) if isinstance(entry, Exchange)] == ["/0", "/1", "/0"]
+    TapeWriter(file).add_exchange(Exchange(at=datetime.now(UTC), path="/new", body={}, status=200))
+    assert len(load_tape(file)) == 1
 
 
 def test_failures_alone_leave_no_file(server: Server, tmp_path: Path):

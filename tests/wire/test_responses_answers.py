@@ -326,7 +326,7 @@ def test_a_custom_call_that_was_cut_is_not_completed(events: tuple[dict[str, Any
     answer = decode(*events, tools=(PATCH,))
     assert answer.parts[0].arguments == '{"input":"rm -rf /tmp/'
     *_, malformed, ended = TurnReader(NATIVE, [PATCH]).feed([answer])
-    assert (malformed.kind, ended.kind, answer.finish) == ("call_malformed", "turn_ended", "length")
+    assert (malformed.kind, ended.kind) == ("call_malformed", "turn_ended")
 
 
 def test_a_complete_custom_call_before_a_cut_is_kept():

@@ -28,11 +28,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from toolspeak.errors import ModelError, ToolspeakError, UsageError
+from toolspeak.errors import ModelError, UsageError
 from toolspeak.events import Event, TurnEnded
 from toolspeak.gateway.catalog import ModelCatalog
 from toolspeak.gateway.cross_origin import answer_preflight, let_origin_read
-from toolspeak.gateway.errors import report_error
+from toolspeak.gateway.errors import is_expected, report_error
 from toolspeak.gateway.exchange import ServedModel, answer_request
 from toolspeak.gateway.exchange_history import ExchangeHistory, ReportKeeper
 from toolspeak.gateway.exchange_report import ExchangeReport
@@ -96,7 +96,7 @@ class Gateway:
             except ClientDisconnect:
                 response = Response(status_code=499)
             except Exception as error:
-                if not isinstance(error, RequestRefused | ToolspeakError):
+                if not is_expected(error):
                     log_failure(request_id, error)
                 response = _error_response(wire or find_wire(request), report_error(error), request_id)
                 if isinstance(error, RequestRefused) and error.close:
@@ -299,7 +299,7 @@ def _error_response(wire: Wire, report: ErrorReport, request_id: str) -> Respons
     response = JsonResponse({**wire.error_body(report), "request_id": request_id}, status_code=status)
     if status == 429 or status >= 500:  # the gateway has retried; clients would multiply that
         response.headers["x-should-retry"] = "false"
-    if report.retry_after is not None:
+    if report.retry_after is not None and math.isfinite(report.retry_after):
         response.headers["retry-after"] = str(math.ceil(report.retry_after))
     return response
 

@@ -13,6 +13,7 @@ from toolspeak.errors import (
 )
 from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
 from toolspeak.gateway.guard import RequestRefused
+from toolspeak.models.cassettes import CassetteNotWritten
 from toolspeak.wire.failures import ErrorReport, FailureName
 from toolspeak.wire.fields import FieldError
 
@@ -37,6 +38,10 @@ def report_error(error: Exception) -> ErrorReport:
             return ErrorReport(
                 failure=error.failure, message=str(error), param=error.param or None, code=_exact_code(error)
             )
+        case CassetteNotWritten():
+            # The message of the error names a file of the server.
+            message = "the gateway could not record the answer; its log has the cause"
+            return ErrorReport(failure="gateway_failed", message=message)
         case UsageError():
             return ErrorReport(failure="bad_request", message=str(error))
         case ModelError():
@@ -45,6 +50,11 @@ def report_error(error: Exception) -> ErrorReport:
             return ErrorReport(failure="gateway_failed", message=str(error))
         case _:
             return ErrorReport(failure="gateway_failed", message="the gateway failed; its log has the cause")
+
+
+def is_expected(error: Exception) -> bool:
+    """Whether a client is told all there is to know of an exception. Of any other one, the log must have the cause."""
+    return isinstance(error, RequestRefused | ToolspeakError) and not isinstance(error, CassetteNotWritten)
 
 
 def find_model_failure(error: ModelError) -> FailureName:

@@ -12,9 +12,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from toolspeak.errors import ToolspeakError
 from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta, TurnEnded, Usage
-from toolspeak.gateway.errors import report_error
+from toolspeak.gateway.errors import is_expected, report_error
+from toolspeak.models.cassettes import CassetteNotWritten
 from toolspeak.wire.api import AnswerEncoder
 
 log = logging.getLogger("toolspeak.gateway")
@@ -27,6 +27,9 @@ T = TypeVar("T")
 
 def log_failure(request_id: str, error: Exception) -> None:
     """Log the type and the traceback of an error, but not its message, which may quote the request."""
+    if isinstance(error, CassetteNotWritten):
+        log.error("%s failed: %s", request_id, error)
+        return
     where = "".join(traceback.format_tb(error.__traceback__))
     log.error("%s failed with %s\n%s", request_id, type(error).__name__, where)
 
@@ -93,7 +96,7 @@ class StreamedAnswer(Response):
                     if data := self._encoder.feed(join_deltas(batch)):
                         await write(data)
             except Exception as error:
-                if isinstance(error, ToolspeakError):
+                if is_expected(error):
                     log.warning("%s broke off with %s", self._request_id, type(error).__name__)
                 else:
                     log_failure(self._request_id, error)

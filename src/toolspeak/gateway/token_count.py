@@ -6,11 +6,9 @@ from toolspeak.gateway.tool_list import list_tools
 from toolspeak.messages import Call, Message, Result, Text
 from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Model
 from toolspeak.models.token_count import count_tokens
+from toolspeak.usage import estimate_tokens
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import dump_compact, encode_arguments
-
-CHARS_PER_TOKEN = 4
-"""Characters of a token, on average, where no server counts."""
 
 TOKENS_PER_MESSAGE = 4
 """Tokens that a chat template adds to a message."""
@@ -46,7 +44,7 @@ async def count_shown(model: Model, shown: Shown) -> TokenCount:
     template = TOKENS_PER_MESSAGE * len(shown.messages)
     endpoint = await _find_tokenizer(model)
     counted = None if endpoint is None else await count_tokens(endpoint, text)
-    estimate = -(-len(text) // CHARS_PER_TOKEN)
+    estimate = estimate_tokens(len(text))
     return TokenCount(tokens=template + (estimate if counted is None else counted), is_estimate=counted is None)
 
 

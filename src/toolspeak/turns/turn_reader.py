@@ -37,9 +37,7 @@ from toolspeak.turns.native_calls import NativeCalls
 from toolspeak.turns.near_miss import find_near_miss
 from toolspeak.turns.program import read_program_call
 from toolspeak.turns.quotation import Quotation, QuotationFinder
-
-CHARS_PER_TOKEN = 4
-"""Characters of a token, for the estimate of usage where an endpoint does not count tokens."""
+from toolspeak.usage import estimate_tokens
 
 NOT_IN_NAMES = re.compile(r"[^\w-]+", re.ASCII)
 """Characters that an API does not accept in the name of a call."""
@@ -278,7 +276,7 @@ class TurnReader:
         if answer.usage is not None:
             return answer.usage
         chars = sum(map(len, self._raw)) + sum(map(len, self._thinking)) + self._api_calls.chars
-        return Usage(output_tokens=-(-chars // CHARS_PER_TOKEN), estimated=True)
+        return Usage(output_tokens=estimate_tokens(chars), estimated=True)
 
 
 def _call_part(event: CallReady | CallMalformed, extra: Extra | None = None) -> Call:

@@ -73,24 +73,18 @@ class _Canonicalizer:
         self._today = _date_pattern(at.date())
         self._years = {str((at + timedelta(days=offset)).year) for offset in (-1, 0, 1)}
 
-    def convert(self, value: Any, key: str = "") -> Any:
+    def convert(self, value: Any, key: str = "", *, is_own: bool = False) -> Any:
+        """Convert the value of a field; `is_own` if it belongs to an object of the user, whose names mean nothing."""
         if isinstance(value, dict):
-            if key in ARGUMENT_KEYS:
-                return self._convert_texts(value)
+            is_own = is_own or key in ARGUMENT_KEYS
             pairs = sorted(cast("dict[str, Any]", value).items())
-            return {name: self.convert(each, name) for name, each in pairs if name != "cache_control"}
+            kept = pairs if is_own else [pair for pair in pairs if pair[0] != "cache_control"]
+            return {name: self.convert(each, name, is_own=is_own) for name, each in kept}
         if isinstance(value, list):
-            return [self.convert(each) for each in cast("list[Any]", value)]
-        if isinstance(value, str) and key != "name":
-            return self._number(value) if key in ID_KEYS else self._convert_text(value)
-        return value
-
-    def _convert_texts(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: self._convert_texts(each) for name, each in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [self._convert_texts(each) for each in cast("list[Any]", value)]
-        return self._convert_text(value) if isinstance(value, str) else value
+            return [self.convert(each, is_own=is_own) for each in cast("list[Any]", value)]
+        if not isinstance(value, str) or (key == "name" and not is_own):
+            return value
+        return self._number(value) if key in ID_KEYS and not is_own else self._convert_text(value)
 
     def _convert_text(self, text: str) -> str:
         if any(year in text for year in self._years):  # most texts have no date, and the pattern is slow

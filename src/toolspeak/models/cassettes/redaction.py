@@ -1,7 +1,10 @@
 """Removes keys from what is recorded, wherever a server or a model repeats them.
 
 A key is searched for in texts as it is and as JSON escapes it. In a streamed answer it may be spread over several
-events, so the texts at the same place of all events are joined for the search.
+events, so texts of all events are joined for the search: first those of the same part of the message, since parts may
+be interleaved, then all of the same field, since servers do not always say to which part a text belongs.
+
+JSON that is nested too deeply to be followed is searched as the text that it is.
 """
 
 import hashlib
@@ -10,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolspeak.models.endpoint import MIN_KEY_CHARS, Endpoint
 
@@ -31,6 +34,9 @@ MIN_ATTACHMENT_CHARS = 1_000
 
 BASE64 = re.compile(r"(data:[\w.+/-]*;base64,)?([A-Za-z0-9+/_-]+={0,2})")
 
+MAX_NESTING = 100
+"""Levels of JSON that are followed."""
+
 INDEX_KEYS = ("index", "output_index", "content_index", "item_id")
 """Fields of an event that say to which part of a message its text belongs."""
 
@@ -39,11 +45,21 @@ def collect_secrets(endpoint: Endpoint, environ: Mapping[str, str] | None = None
     """Return the strings that must not be written: keys of the endpoint, and of the environment."""
     environ = os.environ if environ is None else environ
     headers = [value for name, value in endpoint.headers.items() if name.lower() not in PLAIN_HEADERS]
-    words = {word for value in (endpoint.key or "", *headers) for word in (value.strip(), *value.split())}
+    words = {word for value in (endpoint.key or "", *headers) for word in _list_words(value)}
     variables = {value.strip() for name, value in environ.items() if KEY_VARIABLE.search(name)}
     return {word for word in words if len(word) >= MIN_KEY_CHARS} | {
         value for value in variables if len(value) >= MIN_VARIABLE_CHARS
     }
+
+
+def _list_words(value: str) -> set[str]:
+    """Return the value of a header, its words, and what follows `name=` in them, as in a cookie."""
+    words = re.split(r"[\s;,]+", value)
+    return {value.strip(), *value.split(), *words, *(word.partition("=")[2].strip('"') for word in words)}
+
+
+_Place: TypeAlias = tuple[object, ...]
+"""Where a text stands in JSON: the names of fields, and for events and items of lists, which one it is."""
 
 
 class _Edit(NamedTuple):
@@ -65,14 +81,15 @@ class Redactor:
         """Return a text without secrets."""
         return text if self._pattern is None else self._pattern.sub(PLACEHOLDER, text)
 
-    def redact_body(self, body: Any) -> Any:
+    def redact_body(self, body: bytes) -> Any:
         """Return the JSON of a request without secrets, and with a digest in the place of each attachment."""
-        if isinstance(body, dict):
-            pairs = cast("dict[str, Any]", body).items()
-            return {self.redact(key): self.redact_body(value) for key, value in pairs}
-        if isinstance(body, list):
-            return [self.redact_body(each) for each in cast("list[Any]", body)]
-        return self.redact(_shorten_attachment(body)) if isinstance(body, str) else body
+        try:
+            data: Any = json.loads(body)
+        except RecursionError:
+            data = None
+        if data is None or _is_deep(data):
+            return self.redact(body.decode())
+        return _map_strings(data, lambda _, text: self.redact(_shorten_attachment(text)), change_key=self.redact)
 
     def redact_chunks(self, chunks: Sequence[tuple[float, bytes]]) -> tuple[tuple[float, bytes], ...]:
         """Return the chunks of a response without secrets. What replaces one stands in the chunk where it began."""
@@ -99,20 +116,13 @@ def _list_forms(secret: str) -> set[str]:
 def _find_edits(body: str, pattern: re.Pattern[str]) -> list[_Edit]:
     """Return what has to change in a body: JSON whose texts hold a secret, and secrets in other text."""
     payloads = list(_find_payloads(body))
-    texts: dict[object, list[str]] = {}
-
-    def collect(place: object, text: str) -> str:
-        texts.setdefault(place, []).append(text)
-        return text
-
-    for _, _, data in payloads:
-        _map_strings(data, collect, _find_part(data))
-    replaced = {place: iter(_replace_in_joined(parts, pattern)) for place, parts in texts.items()}
-    edits: list[_Edit] = []
-    for start, end, data in payloads:
-        new = _map_strings(data, lambda place, _: next(replaced[place]), _find_part(data))
-        if new != data:
-            edits.append(_Edit(start, end, pattern.sub(PLACEHOLDER, json.dumps(new))))
+    cleaned = _redact_together([data for _, _, data in payloads], pattern, lambda place: place)
+    cleaned = _redact_together(cleaned, pattern, _find_field)
+    edits = [
+        _Edit(start, end, pattern.sub(PLACEHOLDER, json.dumps(new)))
+        for (start, end, data), new in zip(payloads, cleaned, strict=True)
+        if new != data
+    ]
     changed = [(edit.start, edit.end) for edit in edits]
     edits += [
         _Edit(*found.span(), PLACEHOLDER)
@@ -120,6 +130,25 @@ def _find_edits(body: str, pattern: re.Pattern[str]) -> list[_Edit]:
         if not any(start < found.end() and found.start() < end for start, end in changed)
     ]
     return sorted(edits)
+
+
+def _redact_together(events: list[Any], pattern: re.Pattern[str], find_group: Callable[[_Place], object]) -> list[Any]:
+    """Return the JSON of events without the secrets in their texts, those of one group joined."""
+    texts: dict[object, list[str]] = {}
+
+    def collect(place: _Place, text: str) -> str:
+        texts.setdefault(find_group(place), []).append(text)
+        return text
+
+    for data in events:
+        _map_strings(data, collect, _find_part(data))
+    replaced = {group: iter(_replace_in_joined(parts, pattern)) for group, parts in texts.items()}
+    return [_map_strings(data, lambda place, _: next(replaced[find_group(place)]), _find_part(data)) for data in events]
+
+
+def _find_field(place: _Place) -> object:
+    """Return the name of the field at a place; of a text in a list, that of the list."""
+    return next((key for key in reversed(place) if isinstance(key, str)), "")
 
 
 def _shorten_attachment(text: str) -> str:
@@ -145,27 +174,53 @@ def _read_json(text: str) -> Any:
         data: Any = json.loads(text.encode("latin-1"))
     except (ValueError, RecursionError):
         return None
-    return cast("Any", data) if isinstance(data, dict | list) else None
+    return cast("Any", data) if isinstance(data, dict | list) and not _is_deep(data) else None
 
 
-def _find_part(data: Any) -> tuple[str, ...]:
+def _is_deep(data: Any) -> bool:
+    """Whether JSON is nested more deeply than it is followed."""
+    level: list[Any] = [data]
+    for _ in range(MAX_NESTING):
+        level = [child for value in level for child in _list_children(value)]
+    return bool(level)
+
+
+def _list_children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("list[Any]", value) if isinstance(value, list) else ()
+
+
+def _find_part(data: Any) -> _Place:
     """Return what an event or an item of a list says about the part of the message that it belongs to."""
     if not isinstance(data, dict):
         return ()
     fields = cast("dict[str, Any]", data)
-    return tuple(f"{key} {fields[key]}" for key in INDEX_KEYS if key in fields)
+    part = tuple((key, str(fields[key])) for key in INDEX_KEYS if key in fields)
+    return (part,) if part else ()
 
 
-def _map_strings(value: Any, change: Callable[[tuple[Any, ...], str], str], place: tuple[Any, ...]) -> Any:
+def _map_strings(
+    value: Any,
+    change: Callable[[_Place, str], str],
+    place: _Place = (),
+    *,
+    change_key: Callable[[str], str] = str,
+) -> Any:
     """Return JSON data with each text replaced by what `change` returns for its place and the text."""
     if isinstance(value, str):
         return change(place, value)
     if isinstance(value, dict):
-        pairs = cast("dict[str, Any]", value).items()
-        return {key: _map_strings(each, change, (*place, key)) for key, each in pairs}
+        return {
+            change_key(key): _map_strings(each, change, (*place, key), change_key=change_key)
+            for key, each in cast("dict[str, Any]", value).items()
+        }
     if isinstance(value, list):
         items = enumerate(cast("list[Any]", value))
-        return [_map_strings(each, change, (*place, _find_part(each) or number)) for number, each in items]
+        return [
+            _map_strings(each, change, (*place, *(_find_part(each) or (number,))), change_key=change_key)
+            for number, each in items
+        ]
     return value
 
 

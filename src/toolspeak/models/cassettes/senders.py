@@ -1,7 +1,6 @@
 """Senders in the place of the network: one records what the network does, the other replays it."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -41,7 +40,7 @@ class RecordingSender:
     async def __call__(self, endpoint: Endpoint, path: str, body: bytes, /) -> HttpResponse:
         """Send a request and record it."""
         redactor = Redactor(collect_secrets(endpoint) | self._secrets)
-        request: dict[str, Any] = {"at": _now(), "path": path, "body": redactor.redact_body(json.loads(body))}
+        request: dict[str, Any] = {"at": _now(), "path": path, "body": redactor.redact_body(body)}
         start = asyncio.get_running_loop().time()
         try:
             response = await send_request(endpoint, path, body)
@@ -155,7 +154,7 @@ class ReplayingSender:
         """Return the recorded response. Raises `ReplayMiss` if there is none."""
         redactor = Redactor(collect_secrets(endpoint) | self._secrets)
         start = asyncio.get_running_loop().time()
-        exchange = self._player.take(path, redactor.redact_body(json.loads(body)))
+        exchange = self._player.take(path, redactor.redact_body(body))
         if (failure := exchange.failure) is not None:
             error_class = FAILURES.get(failure.error, EndpointDown)
             raise RequestFailed(error_class(f"{endpoint.label} {failure.problem}"), can_retry=failure.can_retry)
@@ -218,7 +217,7 @@ class _ReplayedResponse:
 
 
 class RecordingEnded(ConnectionError):
-    """Whoever read a recorded response stopped here, and more of it is read now."""
+    """A replayed response is read beyond the place where its recording ended."""
 
 
 def _make_error(exchange: Exchange) -> OSError:

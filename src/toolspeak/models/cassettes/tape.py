@@ -20,6 +20,13 @@ from toolspeak.models.cassettes.exchange import Exchange, RecordedModel, TapeEnt
 FILE_MODE = 0o600
 """Only the user may read a recording: it holds conversations."""
 
+_file_lock = threading.Lock()
+"""Held while a file is replaced or made, since several writers may have the same path."""
+
+
+class CassetteNotWritten(UsageError):
+    """The file of a recording cannot be written; the message names the file and the cause."""
+
 
 class EntryWriter(Protocol):
     """What records exchanges: a file, or a folder of files."""
@@ -35,6 +42,9 @@ class EntryWriter(Protocol):
 
 class TapeWriter:
     """Appends entries to a file, which is made with the first exchange that is worth keeping.
+
+    The file that was there when the writer was made is replaced. If another writer has replaced it since, both write to
+    the new file.
 
     Attributes:
         path: The file.
@@ -53,6 +63,7 @@ class TapeWriter:
         self._appends = appends
         self._keeps_failures = keeps_failures
         self._is_open = False
+        self._old = _identify(path)
         self._held: list[TapeEntry] = []
         self._models: set[RecordedModel] = set()
         self._lock = threading.Lock()
@@ -75,10 +86,11 @@ class TapeWriter:
 
     def _write(self, lines: str) -> None:
         try:
-            if not self._is_open:
-                self._prepare_file()
-                self._is_open = True
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+            with _file_lock:
+                if not self._is_open:
+                    self._prepare_file()
+                    self._is_open = True
+                descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
             try:
                 rest = lines.encode()
                 while rest:
@@ -86,14 +98,24 @@ class TapeWriter:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise UsageError(f"the cassette {self.path} cannot be written: {error.strerror or error}") from None
+            raise CassetteNotWritten(f"the cassette {self.path} cannot be written: {error.strerror or error}") from None
 
     def _prepare_file(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self._appends:
-            self.path.unlink(missing_ok=True)
+            if self._old is not None and _identify(self.path) == self._old:
+                self.path.unlink(missing_ok=True)
         elif self.path.exists():
             os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)  # a crash may have cut the last line
+
+
+def _identify(path: Path) -> tuple[int, ...] | None:
+    """Return what tells a file and its state from another one at the same path; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def load_tape(path: Path) -> list[TapeEntry]:
@@ -152,13 +174,13 @@ class TapePlayer:
         self._cure = cure
         self._lock = threading.Lock()
 
-    def take(self, path: str, body: Any, at: datetime | None = None) -> Exchange:
+    def take(self, path: str, body: Any) -> Exchange:
         """Return the exchange that answers a request.
 
         Raises:
             ReplayMiss: There is none. The error shows the difference to the nearest request.
         """
-        sought = canonicalize(path, body, at or datetime.now(UTC).astimezone())
+        sought = canonicalize(path, body, datetime.now(UTC).astimezone())
         with self._lock:
             equal = self._numbers.get(sought, [])
             unused = [number for number in equal if self._repeats or not self._use_counts[number]]

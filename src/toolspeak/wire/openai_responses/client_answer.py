@@ -318,7 +318,7 @@ class Decoder:
         refused = any(isinstance(part, Text) and part.extra and part.extra.data.get("refusal") for part in parts)
         if refused or self.reason == "content_filter":
             return "refused"
-        if self.reason != "completed" or any(map(self._is_cut, self._items.values())):
+        if self.reason != "completed":
             return "length"
         return "tool_calls" if self._calls else "stop"
 
