@@ -18,6 +18,10 @@ def event(text: str) -> bytes:
     return b'data: {"choices":[{"delta":{"content":"%s"}}]}\n\n' % text.encode()
 
 
+ABILITY_PATHS = (b"/props", b"/api/", b"/v1/models")
+"""Where a server is asked what its model can do. This one does not say."""
+
+
 class Upstream:
     """What it sends, and what became of its connections."""
 
@@ -41,11 +45,15 @@ def upstream() -> Iterator[Upstream]:
         def serve(client: socket.socket) -> None:
             with client, suppress(OSError):
                 with client.makefile("rb") as request:
+                    path = request.readline().split(b" ")[1]
                     size = 0
                     while (line := request.readline()) not in (b"\r\n", b""):
                         name, _, value = line.partition(b":")
                         size = int(value) if name.lower() == b"content-length" else size
                     request.read(size)
+                if path.startswith(ABILITY_PATHS):
+                    client.sendall(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                    return
                 made.asked += 1
                 made.plays(client, made)
 

@@ -10,9 +10,12 @@ An API is a package with these modules and the same exports, which `api.Wire` li
 
 `chat_request.py` has the request that all APIs share, `answer_format.py` the form of an answer that a request asks for,
 `quirks.py` and `schemas.py` what an endpoint may not support of its API. The rest is shared work: `sse.py` (server-sent
-events), `fields.py` (reads requests and reports wrong fields), `json_data.py` (JSON of unknown shape), `failures.py`
-(how a server reports what went wrong), `api_errors.py` (what an endpoint reports), `vendor_tools.py` (tools that a
-vendor defines), `media.py`, `piece_buffer.py`.
+events), `framing.py` (how a stream is split into events), `fields.py` (reads requests and reports wrong fields),
+`json_data.py` (JSON of unknown shape), `failures.py` (how a server reports what went wrong), `api_errors.py` (what an
+endpoint reports), `vendor_tools.py` (tools that a vendor defines), `media.py`, `piece_buffer.py`.
+
+An API that is only called has the client side alone, as `ollama_chat` has: it exports what `api.ClientWire` lists, and
+is in `CLIENT_WIRES`, but not in `WIRES`.
 
 To add an API:
 
