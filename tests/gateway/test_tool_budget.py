@@ -362,6 +362,26 @@ def test_a_coding_agent_fits_into_a_small_context(dialect: str):
     assert count(served(thinking(), DIALECTS[dialect], tool_budget=2_500)) <= 2_600
 
 
+class AgentContext(ScriptedModel):
+    context_tokens = 4_096
+
+
+@every_dialect
+def test_a_conversation_that_does_not_fit_does_with_a_budget(dialect: str):
+    definitions = [
+        {"name": each.name, "description": each.description, "parameters": each.parameters}
+        for each in make_tools("claude-code")
+    ]
+    offered = [{"type": "function", "function": each} for each in definitions]
+    given = {"model": "m", "messages": [{"role": "user", "content": "Fix it."}], "tools": offered}
+
+    refused = ask(app([served(AgentContext([says("Done.")]), DIALECTS[dialect])]), given)
+    fitting = ask(app([served(AgentContext([says("Done.")]), DIALECTS[dialect], tool_budget=2_000)]), given)
+
+    assert (refused.status, refused.json["error"]["code"]) == (400, "context_length_exceeded")
+    assert fitting.json["choices"][0]["message"]["content"] == "Done."
+
+
 # The suggestion
 
 

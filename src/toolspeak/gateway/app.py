@@ -13,6 +13,7 @@ log line, in the header `x-request-id` and in its errors. What was left out of a
 `x-toolspeak-notice`. Neither bodies nor keys are logged.
 """
 
+import asyncio
 import math
 import secrets
 import time
@@ -180,8 +181,10 @@ class Gateway:
             if self._strict:
                 notices.refuse()
             self._size_hint.check(served, chat_request.tools)
-            if excess := list_tools(chat_request.tools, served.dialect, served.tool_budget).excess:
-                notices = replace(notices, remarks=(excess,))
+            if served.tool_budget is not None:
+                # In a thread: a long list takes a tenth of a second when it is seen for the first time.
+                listed = await asyncio.to_thread(list_tools, chat_request.tools, served.dialect, served.tool_budget)
+                notices = replace(notices, remarks=(listed.excess,)) if listed.excess else notices
             make_encoder = partial(
                 wire.Encoder,
                 chat_request.model,

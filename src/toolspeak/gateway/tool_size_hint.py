@@ -3,6 +3,7 @@
 from toolspeak.dialects.slim_tools import count_tool_tokens
 from toolspeak.gateway.exchange import ServedModel
 from toolspeak.gateway.responses import log
+from toolspeak.models.context import find_model_context
 from toolspeak.spec import ToolSpec
 
 LARGE_TOOL_TOKENS = 8_000
@@ -14,15 +15,17 @@ class ToolSizeHint:
 
     def __init__(self) -> None:
         self._is_given = False
-        self._most_tools = 0  # of a request so far: only a longer list is measured
+        self._measured: tuple[int, int | None] = 0, None  # the most tools of a request so far, and the context then
 
     def check(self, served: ServedModel, tools: tuple[ToolSpec, ...]) -> None:
         """Log a suggestion if tools take more than half of the context, and no budget was set."""
-        if self._is_given or served.tool_budget is not None or len(tools) <= self._most_tools:
+        if self._is_given or served.tool_budget is not None or not tools:
             return
-        self._most_tools = len(tools)
+        context = find_model_context(served.model)
+        if len(tools) <= self._measured[0] and context == self._measured[1]:
+            return
+        self._measured = max(len(tools), self._measured[0]), context
         tokens = count_tool_tokens(tools, served.dialect)
-        context: int | None = getattr(served.model, "context_tokens", None)
         if tokens <= (LARGE_TOOL_TOKENS if context is None else context // 2):
             return
         self._is_given = True
