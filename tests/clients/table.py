@@ -32,16 +32,16 @@ TAIL = """
 """
 
 NOTES = {
-    ("Codex", "Responses"): "Always streams, and has tools with every request. Its free-form patch is a raw block.",
-    ("Claude Code", "Messages"): "Always streams, and has tools with every request.",
-    ("opencode", "Chat"): "Always streams; its tool conversation asks for no schema.",
-    ("instructor", "Chat, tools mode"): "Gets its answer by a forced call; has no tools of the user.",
-    ("instructor", "Chat, JSON schema mode"): "Has no tools of the user.",
-    (
-        "AI SDK `openai`",
-        "Responses",
-    ): "With `store: false`; it refers to stored items otherwise, and is refused in words.",
-    ("AI SDK `openai-compatible`", "Chat"): "With `supportsStructuredOutputs: true`.",
+    "AI SDK `anthropic`, Messages": "Asked for by a model name that it knows.",
+    "AI SDK `openai-compatible`, Chat": "With `supportsStructuredOutputs: true`.",
+    "AI SDK `openai`, Responses": "With `store: false`. It refers to stored items otherwise, and is refused in words.",
+    "Claude Code, Messages": "Always streams, and has tools with every request.",
+    "Codex, Responses": "Always streams, and has tools with every request. Its free-form patch is a raw block.",
+    "instructor, Chat, JSON schema mode": "Takes objects, and no tools.",
+    "instructor, Chat, tools mode": "Takes objects, by a forced call, and no tools.",
+    "litellm, Messages": "Asked for by a model name that it knows.",
+    "litellm, Responses": "By a model name that it knows. For others it invents the stream, with all arguments twice.",
+    "opencode, Chat": "Always streams, and asks for no schema.",
 }
 
 
@@ -69,7 +69,7 @@ class Table:
         for row in rows:
             cells = [self._cell(Cell(*row, column)) for column in COLUMNS]
             client, version, api = row
-            lines.append(f"| {' | '.join([client, version, api, *cells, NOTES.get((client, api), '')])} |")
+            lines.append(f"| {' | '.join([client, version, api, *cells, NOTES.get(f'{client}, {api}', '')])} |")
         path.write_text(HEAD + "\n".join(lines) + "\n" + TAIL)
 
     def _cell(self, cell: Cell) -> str:

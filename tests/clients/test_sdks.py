@@ -4,6 +4,7 @@ A program (`programs/`) has the conversation through the gateway and prints what
 """
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,9 +72,9 @@ def write_answer(dialect: str) -> Callable[[str], str]:
     """Write the report as the model was asked for it: by a call of the gateway or of the client, or in words."""
 
     def write(shown: str) -> str:
-        for name in ("final_answer", "Report"):
-            if f"{name}(" in shown:
-                return write_calls(dialect, write_call(dialect, name, **REPORT))
+        asked = re.search(r"\b(final_answer|(Partial)?Report)\(", shown)
+        if asked:
+            return write_calls(dialect, write_call(dialect, asked[1], **REPORT))
         return f"So:\n```json\n{json.dumps(REPORT)}\n```"
 
     return write
