@@ -24,9 +24,18 @@ from toolspeak.dialects import NATIVE
 from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, ReplayMiss, UsageError
 from toolspeak.events import Fact, RunStarted
 from toolspeak.messages import user
-from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Request, resolve_model
-from toolspeak.models.cassettes import Exchange, TapePlayer, TapeWriter, load_tape, record_model, replay_model
+from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Request, connect, resolve_model
+from toolspeak.models.cassettes import (
+    Exchange,
+    TapePlayer,
+    TapeWriter,
+    load_tape,
+    record_model,
+    replay_model,
+    replay_named_model,
+)
 from toolspeak.models.cassettes.canonical import canonicalize
+from toolspeak.models.cassettes.exchange import RecordedModel
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
 from toolspeak.models.embedded import make_endpoint
 from toolspeak.run import Agent, Chat
@@ -726,3 +735,10 @@ def test_a_stream_that_is_closed_early(server: Server, tmp_path: Path, dialect: 
         for model in (at(server), gone(at(server)))
     ]
     assert without_ids(outcomes[0].facts) == without_ids(outcomes[1].facts)
+
+
+def test_a_model_that_was_not_recorded_is_named_beside_those_that_were():
+    entries = [RecordedModel(name="openai:gpt-5.1", dialect="native")]
+    player = TapePlayer(entries, "a recording", cure="record it")
+    with pytest.raises(ReplayMiss, match=r"local was not recorded; the recorded models are: openai:gpt-5.1 .*--model"):
+        replay_named_model("local", connect, player)

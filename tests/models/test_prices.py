@@ -139,3 +139,30 @@ def test_the_cost_of_a_chain():
     priced, unknown = ScriptedModel([SCRIPT[1]], price=0.5), ScriptedModel([SCRIPT[1]])
     assert Chain("Go.").llm(priced).run().cost == 100.0
     assert Chain("Go.").llm(unknown).run().cost is None
+
+
+def test_the_price_of_a_model_behind_a_proxy_is_given():
+    model = connect("gpt-5.1", at="https://proxy.example/v1", cost=lambda usage: usage.output_tokens * 0.001)
+    assert model.cost(THOUSAND) == 1.0
+    with pytest.raises(UsageError, match="cost is a function that is called with the Usage"):
+        connect("gpt-5.1", at="https://proxy.example/v1", cost=0.001)  # pyright: ignore[reportArgumentType]
+
+
+def ask_free_model(how: str) -> Agent:
+    unpriced = Agent(ScriptedModel([says("Cheap.")], name="unpriced"))
+    middle = Agent(ScriptedModel([says("Cheap.")], name="middle", price=0.1), [unpriced.as_tool("deep", "Knows.")])
+    tools = {"sub-agent": unpriced.as_tool("inner"), "hand-over": unpriced.as_handoff("inner")}
+    tools["sub-agent of a sub-agent"] = middle.as_tool("inner")
+    return Agent(ScriptedModel([says("Never asked.")], price=0.1), [tools[how]])
+
+
+@pytest.mark.parametrize("how", ["sub-agent", "hand-over", "sub-agent of a sub-agent"])
+def test_an_unknown_price_of_another_agent_is_refused_before_anything_is_sent(how: str):
+    agent = ask_free_model(how)
+    with pytest.raises(UsageError, match=r"the price of unpriced is unknown, .*connect\(name, at=…, cost="):
+        agent.run("Go.", limits=Limits(cost=1))
+    assert isinstance(agent.model, ScriptedModel)
+    assert agent.model.requests == []
+    facts = agent.run("Go.").facts
+    with pytest.raises(UsageError, match="the price of unpriced is unknown"):
+        agent.resume(facts, limits=Limits(cost=1))

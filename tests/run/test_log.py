@@ -8,9 +8,10 @@ import pytest
 
 from tests.models.server import plays, serving
 from toolspeak import codec
+from toolspeak.errors import ProviderError
 from toolspeak.models import connect
 from toolspeak.run import Agent
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.testing import ScriptedModel, breaks, calls, says
 
 
 def look_up(city: str) -> str:
@@ -61,3 +62,12 @@ def test_nothing_is_printed_unless_logging_is_configured():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert (done.stdout, done.stderr) == ("Cold.\n", "")
+
+
+def test_the_reason_of_an_error_that_ends_a_run_is_logged(caplog: pytest.LogCaptureFixture):
+    agent = Agent(ScriptedModel([breaks(ProviderError("400: unknown model gpt-9"))]))
+    with caplog.at_level(logging.WARNING, logger="toolspeak"), pytest.raises(ProviderError):
+        agent.run("Hello?")
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert record.getMessage().endswith("the run has ended (error: 400: unknown model gpt-9)")

@@ -11,13 +11,14 @@ from toolspeak.run.request_size import count_request_bytes
 from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak import codec
-from toolspeak.errors import EndpointDown, ProviderError, ReplayMiss, StreamInterrupted, UsageError
+from toolspeak.errors import EndpointDown, ProviderError, ReplayMiss, RunPaused, StreamInterrupted, UsageError
 from toolspeak.events import Compacted, Fact, Limits, RunStarted, Usage
 from toolspeak.messages import Media, Text, user
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
+from toolspeak.tools import tool
 
 SPOKEN = [(name, dialect) for name, scenario in SCENARIOS.items() for dialect in scenario.spoken]
 
@@ -111,6 +112,21 @@ def test_a_tool_that_was_not_called_is_a_miss():
     recorded = replay(Agent(ScriptedModel([says("3.")]), [get_weather]).run("Go on."))
     with pytest.raises(ReplayMiss, match=r"get_weather was not called in the recorded run; .*: none"):
         Agent(ScriptedModel([weather(), says("3.")]), recorded.tools).run("Go on.")
+
+
+def test_a_call_of_a_paused_run_has_no_result_and_the_error_says_so():
+    @tool(approve=True)
+    def pay() -> str:
+        "Pay."
+        return "paid"
+
+    inner = Agent(ScriptedModel([calls(("pay", {})), says("Paid.")]), [pay]).as_tool("inner", "Pays.")
+    agent = Agent(ScriptedModel([calls(("inner", {"prompt": "Pay."})), says("Done.")]), [inner])
+    with pytest.raises(RunPaused) as paused:
+        agent.run("Go on.")
+    recorded = replay(paused.value.facts)
+    with pytest.raises(ReplayMiss, match="inner was called in the recorded run, but has no result there"):
+        Agent(recorded.model, recorded.tools).run(recorded.prompt)
 
 
 def test_a_turn_too_many_is_a_miss():

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolspeak.errors import ModelError, RateLimited
 from toolspeak.events import Usage
@@ -24,6 +24,9 @@ from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_count, as_object
 from toolspeak.wire.media import explain_text_only
 
+CostFunction: TypeAlias = Callable[[Usage], float | None]
+"""A function that returns what tokens cost, in US dollars; None if it does not know."""
+
 TRAILER_TIMEOUT_SECONDS = 2.0
 """How long to wait, after the end of an answer, for its token counts and for the end of the response."""
 
@@ -34,6 +37,7 @@ class HttpModel:
     Attributes:
         endpoint: The endpoint.
         model: The model's name there.
+        own_cost: The function that says what tokens cost, if the model was given one.
         skipped: The number of events in all streams so far that were not JSON objects, and so were skipped.
     """
 
@@ -45,6 +49,7 @@ class HttpModel:
         *,
         sender: Sender | None = None,
         context: int | None = None,
+        cost: CostFunction | None = None,
     ) -> None:
         """Prepare the model. Nothing is sent.
 
@@ -54,10 +59,12 @@ class HttpModel:
             dialect: The dialect to use for `"auto"`.
             sender: What sends the requests; by default they are sent over the network.
             context: The tokens of a request and its answer; by default what the server says.
+            cost: Returns what tokens cost, in US dollars; by default the price list is asked.
         """
         self.endpoint = endpoint
         self._sender = sender
         self._context = context
+        self.own_cost = cost
         self.skipped = 0
         self.model = model
         self._choice = (
@@ -134,6 +141,8 @@ class HttpModel:
 
     def cost(self, usage: Usage) -> float | None:
         """Return what these tokens cost, in US dollars; None if the price is unknown."""
+        if self.own_cost is not None:
+            return self.own_cost(usage)
         from toolspeak.models.prices import find_cost
 
         return find_cost(self.endpoint, self.model, usage)

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from toolspeak.errors import UsageError
 from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
-from toolspeak.models.http import HttpModel
+from toolspeak.models.http import CostFunction, HttpModel
 from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, choose_dialect
 from toolspeak.validation import nearest
 from toolspeak.wire.api import ApiName
@@ -83,6 +83,7 @@ def connect(
     dialect: str | None = None,
     retry: RetryPolicy | None = None,
     extra: Mapping[str, Any] | None = None,
+    cost: CostFunction | None = None,
 ) -> HttpModel:
     """Return a model behind an endpoint of your choice. No request is sent.
 
@@ -96,6 +97,7 @@ def connect(
         retry: How long to wait for the endpoint, and how often to try again.
         extra: Fields to send with each request, such as `{"num_ctx": 32768, "think": False}` for Ollama. Those in
             `Sampling.extra` win over them.
+        cost: Returns what the tokens of a `Usage` cost, in US dollars, instead of the price list.
 
     Examples:
         >>> connect("gemma3", at="http://127.0.0.1:9000/v1", dialect="typescript")
@@ -107,6 +109,8 @@ def connect(
         raise UsageError(f"key is a text, not {type(key).__name__}")  # its value is not shown
     if headers is not None:
         _check_headers(headers)
+    if cost is not None and not callable(cast("object", cost)):
+        raise UsageError(f"cost is a function that is called with the Usage of a message, not {type(cost).__name__}")
     if at is None:
         found = resolve_model(name, retry=retry)
     elif isinstance(at, str):
@@ -123,7 +127,7 @@ def connect(
             extra={**endpoint.extra, **(extra or {})},
         )
     choice = DialectChoice(name=dialect, reason="given to connect(dialect=…)") if dialect else found.dialect_choice
-    return HttpModel(endpoint, found.model, choice)
+    return HttpModel(endpoint, found.model, choice, cost=cost)
 
 
 def _check_headers(headers: object) -> None:

@@ -328,7 +328,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
         limits = check_limits(options.get("limits") or self.limits)
-        check_prices(limits, self.models)
+        check_prices(limits, self.models, self.toolbox if self.choose_tools is None else ())
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
             self._first_choice(options, self.toolbox, answer)
@@ -380,7 +380,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
         limits = check_limits(options.get("limits") or find_limits(facts))
-        check_prices(limits, self.models)
+        check_prices(limits, self.models, self.toolbox if self.choose_tools is None else ())
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
         refuse_late_start(facts, asks=self.choose_tools is not None or callable(self.system))

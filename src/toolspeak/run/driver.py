@@ -283,7 +283,8 @@ class Driver:
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
-                LOG.info("%s: the run has ended (%s)", self._place(self.state.turn.number), reason)
+                log, why = (LOG.warning, f"error: {detail}") if reason == "error" else (LOG.info, reason)
+                log("%s: the run has ended (%s)", self._place(self.state.turn.number), why)
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:

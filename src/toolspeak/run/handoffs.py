@@ -12,7 +12,7 @@ from toolspeak.errors import ToolError, UsageError
 from toolspeak.events import Fact, HandedOver, ToolChoice
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.driver import CALLING_RUN, Driver
-from toolspeak.run.inputs import build_choice, check_system_text
+from toolspeak.run.inputs import AGENT_ATTRIBUTE, build_choice, check_system_text
 from toolspeak.run.sub_agents import is_call_of
 from toolspeak.tools import Context, Tool, Toolbox
 
@@ -26,6 +26,7 @@ class Handoff:
     def __init__(self, agent: "Agent[Any]", name: str) -> None:
         self.agent = agent
         self.name = name
+        setattr(self, AGENT_ATTRIBUTE, agent)
 
     async def __call__(self, context: Context[Any]) -> str:
         """Hand the conversation over to somebody else."""

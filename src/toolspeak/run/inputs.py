@@ -1,7 +1,7 @@
 """What users pass to an agent, checked and brought into the form that the loop works with."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, TypedDict, cast, get_args
@@ -123,16 +123,36 @@ def check_limits(limits: Any) -> Limits:
     return limits
 
 
-def check_prices(limits: Limits, models: Sequence[Model]) -> None:
-    """Refuse a limit of the cost if the price of a model is unknown."""
-    unknown = [] if limits.cost is None else [model.name for model in models if find_model_cost(model, Usage()) is None]
+AGENT_ATTRIBUTE = "__toolspeak_agent__"
+"""The attribute of a tool's function that holds the agent that the tool asks or hands the conversation over to."""
+
+
+def check_prices(limits: Limits, models: Sequence[Model], tools: Iterable[Tool[..., Any]] = ()) -> None:
+    """Refuse a limit of the cost if the price of a model is unknown, or of a model of the agents behind the tools."""
+    if limits.cost is None:
+        return
+    known = [*models, *_list_models(tools, set())]
+    unknown = list(dict.fromkeys(model.name for model in known if find_model_cost(model, Usage()) is None))
     if not unknown:
         return
-    cure = "" if is_price_list_installed() else "; the price list is not installed: pip install 'toolspeak[prices]'"
+    installing = "" if is_price_list_installed() else "install the price list (pip install 'toolspeak[prices]'), or "
     raise UsageError(
         f"Limits(cost={limits.cost!r}): the price of {', '.join(unknown)} is unknown, so that the limit could not be "
-        f"kept{cure}"
+        f"kept; {installing}say what tokens cost: connect(name, at=…, cost=function of the Usage), or a method "
+        "cost(usage) of your own model"
     )
+
+
+def _list_models(tools: Iterable[Tool[..., Any]], seen: set[int]) -> Iterator[Model]:
+    """Yield the models of the agents behind these tools, and of those behind their tools, as far as they are known."""
+    for each in tools:
+        agent: Any = getattr(each.function, AGENT_ATTRIBUTE, None)
+        if agent is None or id(agent) in seen:
+            continue
+        seen.add(id(agent))
+        yield from agent.models
+        if agent.choose_tools is None:
+            yield from _list_models(agent.toolbox, seen)
 
 
 def check_deps(tools: Iterable[Tool[..., Any]], deps: Any) -> None:

@@ -29,6 +29,7 @@ from toolspeak.run.approvals import Approver
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.driver import CALLING_RUN, Driver
 from toolspeak.run.inbox import DELTAS
+from toolspeak.run.inputs import AGENT_ATTRIBUTE
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool
 from toolspeak.tools.signature import read_signature
@@ -146,6 +147,7 @@ def build_agent_tool(
         return await _run_agent(agent, name, text, context, ask)
 
     _copy_signature(write, ask, None if own_context else _find_context_type(agent))
+    setattr(ask, AGENT_ATTRIBUTE, agent)
     ask.__annotations__["return"] = str if agent.output is None else agent.output
     return Tool(ask, name=name, description=description, effect=effect, approve=approve, timeout=timeout)
 

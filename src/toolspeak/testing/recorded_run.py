@@ -101,7 +101,7 @@ class Replay:
         self.compacted = started.compacted
         specs = {spec.name: spec for fact in facts if isinstance(fact, RunStarted | HandedOver) for spec in fact.tools}
         self.model = ReplayedModel(facts, started)
-        book = _CallBook(_list_calls(facts))
+        book = _CallBook(_list_calls(facts), [fact.call.name for fact in facts if isinstance(fact, CallReady)])
         specs.pop(started.output or "", None)  # a run with `output` brings this tool itself
         self.tools: list[Tool[..., Any]] = [_StandIn(spec, book) for spec in specs.values()]
 
@@ -327,7 +327,9 @@ def _stream(parts: Iterable[Part | ApiCall]) -> Iterable[Piece]:
 class _CallBook:
     """The calls of a recorded run. Each is used once; equal calls get their results in the recorded order."""
 
-    def __init__(self, calls: Sequence[ReplayedCall]) -> None:
+    def __init__(self, calls: Sequence[ReplayedCall], written_names: Sequence[str] = ()) -> None:
+        """Prepare the calls that have a result; `written_names` are the tools of all calls that the model wrote."""
+        self._written_names = frozenset(written_names)
         self._unused = list(calls)
         self._calls = tuple(calls)
 
@@ -344,6 +346,11 @@ class _CallBook:
 
     def _explain_miss(self, tool: str, arguments: Any) -> str:
         calls = [each.call for each in self._calls if each.call.name == tool]
+        if not calls and tool in self._written_names:
+            return (
+                f"{tool} was called in the recorded run, but has no result there: the call waited for an approval, was "
+                "not run, or was still running when the recording ended; record the run to its end"
+            )
         if not calls:
             names = ", ".join(dict.fromkeys(each.call.name for each in self._calls)) or "none"
             return f"{tool} was not called in the recorded run; the tools that were called: {names}"

@@ -24,7 +24,8 @@ class RecordingModel(HttpModel):
     """A model behind an HTTP endpoint whose exchanges are recorded."""
 
     def __init__(self, model: HttpModel, writer: EntryWriter, secrets: frozenset[str]) -> None:
-        super().__init__(model.endpoint, model.model, model.own_dialect_choice, sender=RecordingSender(writer, secrets))
+        sender = RecordingSender(writer, secrets)
+        super().__init__(model.endpoint, model.model, model.own_dialect_choice, sender=sender, cost=model.own_cost)
         self._writer = writer
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
@@ -131,7 +132,8 @@ def replay_model(
     if choice.is_guess:
         choice = DialectChoice(name=recorded.dialect if recorded else choice.name, reason="recorded in the cassette")
     sender = ReplayingSender(player, realtime=realtime, secrets=secrets)
-    return HttpModel(endpoint, model.model, choice, sender=sender, context=recorded.context if recorded else None)
+    context = recorded.context if recorded else None
+    return HttpModel(endpoint, model.model, choice, sender=sender, context=context, cost=model.own_cost)
 
 
 def replay_named_model(
@@ -168,8 +170,11 @@ def replay_embedded_model(
     """
     recorded = player.models.get(name)
     if recorded is None or recorded.weights is None:
-        embedded = [each.name for each in player.models.values() if each.weights is not None]
-        raise ReplayMiss(f"the model {name} was not recorded; the embedded models are: {', '.join(embedded) or 'none'}")
+        names = ", ".join(player.models) or "none"
+        raise ReplayMiss(
+            f"the model {name} was not recorded; the recorded models are: {names} (on the command line, --model NAME "
+            "says which is meant)"
+        )
     return ReplayedEmbeddedModel(
         Path(recorded.weights),
         name=name,
