@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolspeak.run.request_size import count_request_bytes
 
 from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
@@ -15,6 +14,7 @@ from toolspeak.errors import EndpointDown, ProviderError, ReplayMiss, RunPaused,
 from toolspeak.events import Compacted, Fact, Limits, RunStarted, Usage
 from toolspeak.messages import Media, Text, user
 from toolspeak.models import Request
+from toolspeak.models.request_size import count_request_bytes
 from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
