@@ -19,13 +19,14 @@ OUTSIDERS = ("instructor", "litellm")
 """Python packages that need other versions of what the rest needs, and so have an environment of their own."""
 
 NOWHERE = "http://127.0.0.1:9"  # clients that ask for updates or report usage find no proxy here
-INSTALL = "`make test-clients` installs it"
+INSTALL = "`make test-clients` installs it, or says why that failed"
+STAMP = ".stamp"  # is there after everything was installed
 
 needs_node = [
     pytest.mark.skipif(NODE is None, reason="there is no Node: install Node 20 or later, for example `apt install nodejs npm`"),
-    pytest.mark.skipif(not NODE_FOLDER.is_dir(), reason=f"there is no {NODE_FOLDER.name} folder: {INSTALL}"),
+    pytest.mark.skipif(not (NODE_FOLDER / STAMP).exists(), reason=f"there are no clients in Node: {INSTALL}"),
 ]  # fmt: skip
-needs_python = pytest.mark.skipif(not PYTHON.is_file(), reason=f"there is no .venv-clients: {INSTALL}")
+needs_python = pytest.mark.skipif(not (PYTHON.parents[1] / STAMP).exists(), reason=f"it is not installed: {INSTALL}")
 
 
 def find_program(name: str) -> str:
