@@ -91,9 +91,9 @@ async def asked(
     scope = {
         "type": "http",
         "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
+        "path": path.partition("?")[0],
+        "raw_path": path.partition("?")[0].encode(),
+        "query_string": path.partition("?")[2].encode(),
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in given],
         "http_version": "1.1",
         "scheme": "http",

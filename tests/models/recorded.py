@@ -52,6 +52,15 @@ def grows(index: int, sort: str, text: str) -> dict[str, Any]:
     return {"type": f"response.{sort}.delta", "output_index": index, "delta": text}
 
 
+def candidate(*parts: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, **fields}]}
+
+
+STOPPED = candidate(finishReason="STOP") | {"usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 7}}
+CALLS_NOTE = {"functionCall": {"id": "c0", "name": "note", "args": {"text": "Köln"}}}
+CALLS_LOOK = {"functionCall": {"id": "c1", "name": "look", "args": {"city": "Wien"}}}
+
+
 COMPLETED = {
     "type": "response.completed",
     "response": {"status": "completed", "output": [], "usage": {"input_tokens": 5, "output_tokens": 7}},
@@ -158,6 +167,17 @@ RECORDED: dict[Api, dict[str, bytes]] = {
             COMPLETED,
         ),
     },
+    "gemini": {
+        "text": events(candidate(), candidate({"text": "Grüße aus "}), candidate({"text": "Köln 👋🏽"}), STOPPED),
+        "calls": events(candidate({"text": "Ich sehe nach."}), candidate(CALLS_NOTE), candidate(CALLS_LOOK), STOPPED),
+        "thinking": events(
+            candidate({"text": "Mal sehen …", "thought": True}),
+            candidate(
+                {"functionCall": {"id": "c0", "name": "note", "args": {"text": "x"}}, "thoughtSignature": "c2ln"}
+            ),
+            STOPPED,
+        ),
+    },
 }
 
 STREAMS = [(api, name) for api, by_name in RECORDED.items() for name in by_name]
@@ -190,6 +210,18 @@ def told(api: Api, data: bytes) -> Told:
             event = json.loads(said)
         except ValueError:
             continue
+        if api == "gemini":
+            (said_now,) = event["candidates"]
+            for part in said_now["content"]["parts"]:
+                if "functionCall" in part:
+                    written = json.dumps(part["functionCall"]["args"], ensure_ascii=False, separators=(",", ":"))
+                    arguments[len(arguments)] = written
+                elif "thought" in part:
+                    thinking += part["text"]
+                else:
+                    text += part["text"]
+            ended = ended or "finishReason" in said_now
+            continue
         fields = (event.get("choices") or [{}])[0] if api == "openai" else event
         change = fields.get("delta", {})
         if api == "openai-responses":
@@ -218,5 +250,6 @@ DONE = {
     "openai-responses": events(
         item("done", 0, type="message", content=[{"type": "output_text", "text": "Fertig."}]), COMPLETED
     ),
+    "gemini": events(candidate({"text": "Fertig."}), STOPPED),
 }
 """The answer after the calls."""

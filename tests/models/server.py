@@ -25,7 +25,7 @@ from toolspeak.wire.api import WIRES, ServedApiName
 
 Api: TypeAlias = ServedApiName
 APIS: tuple[Api, ...] = tuple(WIRES)
-PATHS: dict[str, Api] = {f"/v1{wire.PATH}": api for api, wire in WIRES.items()}
+PATHS: dict[str, Api] = {f"/v1{path}": api for api, wire in WIRES.items() for path in wire.PATHS}
 ABILITY_PATHS = ("/props", "/tokenize", "/api/show", "/api/ps", "/api/v0/models/", "/v1/models")
 
 
@@ -39,16 +39,28 @@ class Post:
 
     @property
     def api(self) -> Api:
-        return PATHS[urlsplit(self.path).path]  # a proxy is asked for the whole address
+        path = urlsplit(self.path).path  # a proxy is asked for the whole address
+        return "gemini" if "/models/" in path else PATHS[path]
 
     @property
     def asks_abilities(self) -> bool:
         """Whether it asks what a model can do, which any server may be asked before its first answer."""
-        return self.path.startswith(ABILITY_PATHS)
+        return self.path.startswith(ABILITY_PATHS) and "enerateContent" not in self.path
+
+    @property
+    def conversation(self) -> list[dict[str, Any]]:
+        """The messages in the body, in the form of the API."""
+        return self.body[{"openai-responses": "input", "gemini": "contents"}.get(self.api, "messages")]
+
+    @property
+    def prompt(self) -> str:
+        """The text of the first message."""
+        content = self.conversation[0]["parts" if self.api == "gemini" else "content"]
+        return content if isinstance(content, str) else content[0]["text"]
 
     @property
     def streams(self) -> bool:
-        return self.body.get("stream", False)
+        return self.body.get("stream", ":stream" in self.path)
 
 
 class Connection:
@@ -278,7 +290,7 @@ def plays(script: Sequence[ScriptedReply], dialect: str = "native", chunk: int |
 
     async def act(post: Post, connection: Connection) -> None:
         wire = WIRES[post.api]
-        asked = wire.read_request(post.body)
+        asked = wire.read_request(post.body, post.path)
         encoder = wire.Encoder(asked.model, id="answer_1", created=1, include_usage=asked.include_usage, request=asked)
         request = Request(shown=Shown(messages=asked.messages), dialect=dialect, stream=asked.stream)
         if asked.stream:

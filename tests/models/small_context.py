@@ -60,7 +60,7 @@ class SmallContext:
             cause = f"This model's maximum context length is {self._context} tokens; your messages have {tokens}."
             await answers(400, {"error": {"message": cause, "code": "context_length_exceeded"}})(post, connection)
             return
-        asked = WIRES[post.api].read_request(post.body)
+        asked = WIRES[post.api].read_request(post.body, post.path)
         names = tuple(spec.name for spec in asked.tools)
         tools, instructions, messages = split_body(post.body)
         parts = (tools, instructions, *messages)
@@ -88,9 +88,9 @@ class SmallContext:
 
 def split_body(body: dict[str, Any]) -> tuple[Any, Any, list[Any]]:
     """The tools, the instructions and the conversation of a request, in the form of its API."""
-    is_responses = "input" in body
-    instructions = body.get("instructions" if is_responses else "system")
-    return body.get("tools"), instructions, body["input" if is_responses else "messages"]
+    fields = {"input": "instructions", "contents": "systemInstruction", "messages": "system"}
+    conversation, instructions = next((name, fields[name]) for name in fields if name in body)
+    return body.get("tools"), body.get(instructions), body[conversation]
 
 
 def count_tokens(body: dict[str, Any]) -> int:

@@ -22,21 +22,12 @@ AT_ONCE = 40
 """Runs at the same time."""
 
 
-def conversation(post: Post) -> list[dict[str, Any]]:
-    return post.body["input" if post.api == "openai-responses" else "messages"]
-
-
-def prompt(post: Post) -> str:
-    content = conversation(post)[0]["content"]
-    return content if isinstance(content, str) else content[0]["text"]
-
-
 def by_prompt(api: Api, act_for: Callable[[int], Act]) -> Act:
     """What is played depends on the number that is asked with; the turn after the calls is always whole."""
 
     async def act(post: Post, connection: Connection) -> None:
-        last = len(conversation(post)) == 1
-        chosen = act_for(int(prompt(post))) if last else streams(DONE[api])
+        last = len(post.conversation) == 1
+        chosen = act_for(int(post.prompt)) if last else streams(DONE[api])
         await chosen(post, connection)
 
     return act

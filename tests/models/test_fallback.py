@@ -66,7 +66,7 @@ def cut_by_prompt(data: bytes, whole: Act) -> Act:
     """Cut the first answer after as many bytes as the prompt says; later answers are whole."""
 
     async def act(post: Post, connection: Connection) -> None:
-        last = WIRES[post.api].read_request(post.body).messages[-1].text
+        last = WIRES[post.api].read_request(post.body, post.path).messages[-1].text
         if not last.isdigit():
             return await whole(post, connection)
         cut = int(last)

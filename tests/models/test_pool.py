@@ -137,9 +137,7 @@ def test_two_hundred_streams_at_once(server: Server, api: Api):
     """Each gets its own answer, all of it, in order."""
 
     async def act(post: Post, connection: Connection) -> None:
-        content = post.body["input" if api == "openai-responses" else "messages"][0]["content"]
-        number = content if isinstance(content, str) else content[0]["text"]
-        tokens = " ".join(f"{number}:{place}" for place in range(40))
+        tokens = " ".join(f"{post.prompt}:{place}" for place in range(40))
         await plays([says(tokens)], chunk=9)(post, connection)
 
     server.plays(act)

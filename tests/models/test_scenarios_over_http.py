@@ -75,5 +75,7 @@ def test_what_is_sent(server: Server, api: Api):
         "openai": {"type": "function", "function": {"name": "convert"}},
         "anthropic": {"type": "tool", "name": "convert"},
         "openai-responses": {"type": "function", "name": "convert"},
+        "gemini": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["convert"]}},
     }
-    assert [post.body.get("tool_choice") for post in server.posts] == [named[api], named[api], None]
+    field = "toolConfig" if api == "gemini" else "tool_choice"
+    assert [post.body.get(field) for post in server.posts] == [named[api], named[api], None]

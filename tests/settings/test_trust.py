@@ -110,8 +110,8 @@ def test_no_trust_lets_a_project_do_what_is_the_users_alone(
 
 def test_the_built_in_endpoints_and_keys_are_those_of_the_models():
     assert set(SERVERS) == BUILT_IN_ENDPOINTS
-    keys = {each.key_variable for each in SERVERS.values() if each.key_variable}
-    assert keys | {"TOOLSPEAK_API_KEY"} == BUILT_IN_KEY_VARIABLES
+    variables = {name for each in SERVERS.values() for name in (each.key_variable, each.other_key_variable) if name}
+    assert variables | {"TOOLSPEAK_API_KEY"} == BUILT_IN_KEY_VARIABLES
 
 
 def test_the_users_own_file_may_redefine_a_built_in_endpoint(environ: dict[str, str], tmp_path: Path):

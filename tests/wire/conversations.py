@@ -76,6 +76,11 @@ def body_of(
     return wire.request_body(request, quirks=quirks, rules=rules, vendor=vendor or wire.VENDOR)
 
 
+def read_back(wire: Any, request: ChatRequest) -> ChatRequest:
+    """A request as the server side reads what the client side writes."""
+    return wire.read_request(json.loads(json.dumps(wire.request_body(request))), wire.request_path(request))
+
+
 def call(call_id: str, name: str = "get_weather", extra: Extra | None = None, /, **arguments: Any) -> Call:
     return Call(call=ToolCall(id=call_id, name=name, arguments=arguments), extra=extra)
 
@@ -154,14 +159,15 @@ def answers(draw: st.DrawFn, vendor: str, first_id: int = 0) -> Message:
         parts.append(Thinking(text=text, extra=Extra(vendor=vendor, data=draw(reasoning_data(vendor, text)))))
     count = draw(st.integers(0, 3))
     if draw(st.booleans()) or not count:
-        parts.append(Text(text=draw(TEXTS), extra=item_id(vendor, f"msg_{first_id}")))
+        parts.append(Text(text=draw(TEXTS), extra=item_id(vendor, f"msg_{first_id}") or draw(signatures(vendor))))
     for number in range(first_id, first_id + count):
         name = draw(st.sampled_from([tool.name for tool in tools_of(vendor)]))
         is_raw = name == PATCH.name
         arguments = {"input": draw(st.text(st.characters(exclude_categories=["Cs"])))} if is_raw else draw(ARGUMENTS)
         more = {"type": "custom_tool_call"} if is_raw else {}
         called = ToolCall(id=f"call_{number}", name=name, arguments=arguments)
-        parts.append(Call(call=called, extra=item_id(vendor, f"{'ctc' if is_raw else 'fc'}_{number}", **more)))
+        own = item_id(vendor, f"{'ctc' if is_raw else 'fc'}_{number}", **more) or draw(signatures(vendor))
+        parts.append(Call(call=called, extra=own))
     return Message(role="assistant", parts=tuple(parts))
 
 
@@ -174,8 +180,16 @@ def reasoning_data(vendor: str, text: str) -> st.SearchStrategy[dict[str, Any]]:
             content = [{"type": "reasoning_text", "text": text}]
             item = {"id": "rs_1", "summary": [], "content": content}
             return st.sampled_from([item, {**item, "encrypted_content": "ZW5j"}])
+        case "gemini":
+            return st.just({"thought": True})
         case _:
             return st.just({"field": "reasoning_content"})
+
+
+def signatures(vendor: str) -> st.SearchStrategy[Extra | None]:
+    """What one vendor puts on some texts and calls."""
+    signed = TEXTS.map(lambda signature: Extra(vendor=vendor, data={"thoughtSignature": signature}))
+    return st.none() | signed if vendor == "gemini" else st.none()
 
 
 def item_id(vendor: str, own: str, **more: str) -> Extra | None:
@@ -205,7 +219,7 @@ def conversations(draw: st.DrawFn, vendor: str) -> tuple[Message, ...]:
         calls += len(said.calls)
         if said.calls:
             results = tuple(
-                Result(call_id=each.id, content=(Text(text=draw(TEXTS)),), is_error=vendor == "anthropic" and draw(st.booleans()))
+                Result(call_id=each.id, content=(Text(text=draw(TEXTS)),), is_error=vendor in ("anthropic", "gemini") and draw(st.booleans()))
                 for each in said.calls
             )  # fmt: skip
             messages.append(Message(role="tool", parts=results))

@@ -88,6 +88,13 @@ ODDITIES = [
     '{"type":"response.output_text.delta","output_index":91,"delta":"lost"}',
     '{"type":"response.output_text.delta","output_index":[],"delta":7}',
     '{"type":"response.something_new","output_index":92}',
+    '{"candidates":null}',
+    '{"candidates":[7]}',
+    '{"candidates":[{"content":[]}]}',
+    '{"candidates":[{"content":{"role":"model","parts":{}}}]}',
+    '{"candidates":[{"content":{"parts":[null,{},{"text":null},{"text":""},{"functionCall":{}}]}}]}',
+    '{"candidates":[{"content":{"parts":[{"thought":true}]},"finishReason":7}]}',
+    '{"promptFeedback":{"safetyRatings":[]},"usageMetadata":[]}',
 ]
 """Objects that say nothing that counts."""
 

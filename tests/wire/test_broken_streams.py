@@ -16,6 +16,7 @@ ENDS = {
     "anthropic": b'"stop_reason":"tool_use"',
     "openai-responses": b'data: {"type":"response.completed"',
     "ollama": b'"done":true',
+    "gemini": b'"finishReason":"STOP"',
 }
 """What a stream holds once its message is over."""
 
@@ -98,7 +99,8 @@ JSON = st.recursive(
                 "choices delta message content tool_calls function name arguments index id usage finish_reason type text "
                 "content_block input partial_json thinking signature stop_reason reasoning_details prompt_tokens_details "
                 "citations citation refusal function_call annotations item output response status call_id summary part "
-                "namespace encrypted_content".split()
+                "namespace encrypted_content candidates parts thought thoughtSignature functionCall args inlineData mimeType "
+                "data promptFeedback blockReason finishReason usageMetadata".split()
             ),
             inner,
             max_size=4,
@@ -130,5 +132,7 @@ def test_nothing_that_is_json_breaks_a_decoder(values: list[Any], name: str):
             pieces += decoder.feed(json.dumps({**event, "type": f"response.{sort}"}))
         pieces += decoder.feed(json.dumps({"message": value, "done": value}))
         pieces += decoder.feed(json.dumps({"choices": [{"delta": value, "finish_reason": value}], "usage": value}))
+        content = {"content": {"parts": [value, {"functionCall": value}, {"inlineData": value}, {"text": value}]}}
+        pieces += decoder.feed(json.dumps({"candidates": [content, value], "usageMetadata": value}))
     pieces += decoder.feed("[DONE]")
     assert_told(pieces, decoder.close())

@@ -7,8 +7,14 @@ import pytest
 
 from tests.wire.reading import WIRES, read_stream
 from toolspeak.errors import ContextExceeded, EndpointDown, ModelError, ProviderError, RateLimited
-from toolspeak.wire import anthropic_messages, openai_chat
-from toolspeak.wire.api_errors import MAX_CAUSE_CHARS, build_error, is_context_overflow, read_error_body
+from toolspeak.wire import anthropic_messages, gemini_content, openai_chat
+from toolspeak.wire.api_errors import (
+    MAX_CAUSE_CHARS,
+    build_error,
+    is_context_overflow,
+    read_error_body,
+    read_retry_delay,
+)
 from toolspeak.wire.failures import FAILURES, ErrorReport, FailureName
 
 
@@ -44,7 +50,7 @@ def test_the_cause(status: int, body: Any, said: str):
 def test_what_our_server_says_our_client_reads(wire: Any, failure: FailureName):
     report = ErrorReport(failure=failure, message="It broke.")
     body = wire.error_body(report)
-    kind = body["error"]["type"]
+    kind = body["error"].get("type") or body["error"]["status"]
     words = body["error"]["message"]
     assert words.endswith("It broke.")
     assert read_error_body(report.form.status, json.dumps(body)) == f"{words} ({kind})"
@@ -52,6 +58,24 @@ def test_what_our_server_says_our_client_reads(wire: Any, failure: FailureName):
     with pytest.raises(ModelError, match=f"It broke. .{kind}.$"):
         read_stream(wire, [writer.start(), writer.error(report)])
 
+
+GOOGLE_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    402: "FAILED_PRECONDITION",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    405: "UNIMPLEMENTED",
+    408: "DEADLINE_EXCEEDED",
+    413: "INVALID_ARGUMENT",
+    422: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    502: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+    529: "UNAVAILABLE",
+}
+"""Google's name for a status, in every row."""
 
 # Every row, in the form of each API: status, OpenAI's type and code, Anthropic's type, the code of a Responses stream
 ROWS: dict[FailureName, tuple[int, str, str, str, str]] = {
@@ -94,6 +118,17 @@ def test_each_failure_in_each_form(failure: FailureName):
     assert error["type"] == anthropic_type
     details = {"error_code": "thread_unsupported_request"} if failure == "thread_unsupported" else None
     assert error.get("details") == details
+    google = gemini_content.error_body(report)["error"]
+    assert (google["code"], google["message"], google["status"]) == (status, "It broke.", GOOGLE_STATUSES[status])
+    assert [detail.get("reason") for detail in google["details"]] == [code.upper(), None]
+    assert google["details"][1]["fieldViolations"] == [{"field": "messages[0]", "description": "It broke."}]
+
+
+def test_the_time_to_wait_is_told_in_googles_form_and_read_from_it():
+    report = ErrorReport(failure="upstream_busy", message="Busy.", retry_after=2.5)
+    assert read_retry_delay(json.dumps(gemini_content.error_body(report))) == 2.5
+    for other in ("", "[]", "{}", '{"error":{"details":[7,{"retryDelay":5},{"retryDelay":"soon"}]}}', "[" * 100_000):
+        assert read_retry_delay(other) is None
 
 
 def test_an_exact_code_counts_more_than_that_of_the_row():

@@ -416,7 +416,7 @@ def test_what_is_sent_for_a_shorter_history_is_the_beginning_of_a_longer_one(nam
 
     def sent(messages: tuple[Message, ...]) -> list[Any]:
         body = body_of(wire, messages, tools=[WEATHER])
-        return body["input" if name == "openai-responses" else "messages"]
+        return body[{"openai-responses": "input", "gemini": "contents"}.get(name, "messages")]
 
     whole = sent(history)
     for length in range(3, len(history)):  # the first two are system messages

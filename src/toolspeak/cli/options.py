@@ -14,6 +14,7 @@ class Form(StrEnum):
     openai = "openai"
     openai_responses = "openai-responses"
     anthropic = "anthropic"
+    gemini = "gemini"
     typescript = "typescript"
     python = "python"
     json = "json"

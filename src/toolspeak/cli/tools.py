@@ -13,7 +13,7 @@ from toolspeak.dialects import dialect
 from toolspeak.spec import ToolSpec, strict_schema
 from toolspeak.tools import Toolbox
 from toolspeak.validation import describe
-from toolspeak.wire import anthropic_messages, openai_chat, openai_responses
+from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
 
 
 def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
@@ -25,6 +25,8 @@ def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:
             return _json(openai_responses.tool_definitions(box.specs, strict=strict))
         case Form.anthropic:
             return _json(anthropic_messages.tool_definitions(box.specs, strict=strict))
+        case Form.gemini:
+            return _json(gemini_content.tool_definitions(box.specs, strict=strict))
         case Form.typescript | Form.python | Form.json:
             shown = dialect(form.value).render(_specs(box, strict), ())
             return "\n".join(message.text for message in shown.messages)

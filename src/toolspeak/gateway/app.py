@@ -5,6 +5,11 @@
     POST /v1/responses                  OpenAI's responses API
     POST /v1/messages/count_tokens      the tokens of a request to Anthropic's API
     GET  /v1/models, /v1/models/{id}    the models that are served
+    POST /v1beta/models/{id}:METHOD     Gemini's API: generateContent, streamGenerateContent, countTokens
+    GET  /v1beta/models[/{id}]          the models that are served, in the form of Gemini's API
+
+What is under `/v1beta` is under `/v1` too: clients of Gemini's API use either.
+
     GET  /health, /                     whether the gateway runs; both without the key
     GET  /exchanges, /exchanges/{id}    the last exchanges, if they are watched
 
@@ -22,6 +27,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -37,7 +43,7 @@ from toolspeak.gateway.errors import is_expected, report_error
 from toolspeak.gateway.exchange import ServedModel, answer_request
 from toolspeak.gateway.exchange_history import ExchangeHistory, ReportKeeper
 from toolspeak.gateway.exchange_report import ExchangeReport
-from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, read_body
+from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, is_gemini_request, read_body
 from toolspeak.gateway.notices import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.responses import (
@@ -52,6 +58,7 @@ from toolspeak.gateway.token_count import count_request
 from toolspeak.gateway.tool_list import list_tools
 from toolspeak.gateway.tool_size_hint import ToolSizeHint
 from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName, Wire
+from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.json_data import as_object, dump_compact
 
@@ -115,12 +122,15 @@ class Gateway:
         return JsonResponse({"status": "ok"})
 
     async def models(self, request: Request, request_id: str) -> Response:
-        """List the models, with the fields of both APIs."""
-        return JsonResponse(self._catalog.list_entries())
+        """List the models, in the form of Gemini's API for its clients, else with the fields of all other APIs."""
+        is_gemini = is_gemini_request(request)
+        return JsonResponse(self._catalog.list_gemini_entries() if is_gemini else self._catalog.list_entries())
 
     async def model(self, request: Request, request_id: str) -> Response:
         """Return one model of the list."""
-        return JsonResponse(self._catalog.entry(request.path_params["name"]))
+        name = request.path_params["name"]
+        is_gemini = is_gemini_request(request)
+        return JsonResponse(self._catalog.gemini_entry(name) if is_gemini else self._catalog.entry(name))
 
     async def stored_response(self, request: Request, request_id: str) -> Response:
         """Refuse what asks for an answer that was stored: none is."""
@@ -136,12 +146,25 @@ class Gateway:
         """Return the tokens of a request to Anthropic's API, which need not limit its answer here."""
         wire = WIRES["anthropic"]
         given = await read_body(request, lambda body: wire.read_request({"max_tokens": 1, **as_object(body)}))
+        return await self._count(request, given, "anthropic", "input_tokens")
+
+    async def count_gemini_tokens(self, request: Request, request_id: str) -> Response:
+        """Return the tokens of a request to Gemini's API, which may be wrapped in another object."""
+        wire, path = WIRES["gemini"], _path_with_query(request)
+
+        def read(body: Any) -> ChatRequest:
+            wrapped = as_object(as_object(body).get("generateContentRequest"))
+            return wire.read_request(wrapped or body, path)
+
+        return await self._count(request, await read_body(request, read), "gemini", "totalTokens")
+
+    async def _count(self, request: Request, given: ChatRequest, api: ServedApiName, field: str) -> Response:
         served = self._catalog.find(given.model)
-        reduced, _ = Passthrough(served.model, served.dialect, "anthropic").reduce(given)
+        reduced, _ = Passthrough(served.model, served.dialect, api).reduce(given)
         count = await run_while_connected(
             request.receive, count_request(served.model, served.dialect, reduced, served.tool_budget)
         )
-        response = JsonResponse({"input_tokens": count.tokens})
+        response = JsonResponse({field: count.tokens})
         response.headers[TOKENS_HEADER] = "estimated" if count.is_estimate else "counted"
         return response
 
@@ -164,7 +187,7 @@ class Gateway:
         async def handler(request: Request, request_id: str) -> Response:
             if self._keeper is None:
                 return await answer(request, request_id, None)
-            report = ExchangeReport(request_id, api)
+            report = ExchangeReport(request_id, api, request.url.path)
             try:
                 return await answer(request, request_id, report)
             except Exception as error:
@@ -174,7 +197,7 @@ class Gateway:
                 raise
 
         async def answer(request: Request, request_id: str, report: ExchangeReport | None) -> Response:
-            read = wire.read_request
+            read = partial(wire.read_request, path=_path_with_query(request))
             given = await read_body(request, read if report is None else report.read_body(read))
             served = self._catalog.find(given.model)
             chat_request, notices = Passthrough(served.model, served.dialect, api).reduce(given)
@@ -248,14 +271,26 @@ def app(
     keeper = ReportKeeper(models, rules.key, on_exchange, history) if is_reported else None
     gateway = Gateway(ModelCatalog(models, aliases), rules, strict=strict, keeper=keeper, history=history)
     routes = [
-        *(gateway.route(f"/v1{wire.PATH}", "POST", gateway.chat_handler(api), wire) for api, wire in WIRES.items()),
+        *(
+            gateway.route(f"{base}{path}", "POST", gateway.chat_handler(api), wire)
+            for api, wire in WIRES.items()
+            for path in wire.PATHS
+            for base in dict.fromkeys((wire.BASE_PATH, "/v1"))
+        ),
+        *(
+            gateway.route(f"{base}{path}", method, handler)
+            for base in ("/v1beta", "/v1")
+            for path, method, handler in (
+                ("/models/{model:path}:countTokens", "POST", gateway.count_gemini_tokens),
+                ("/models", "GET", gateway.models),
+                ("/models/{name:path}", "GET", gateway.model),
+            )
+        ),
         *(
             gateway.route("/v1/responses/{path:path}", method, gateway.stored_response, WIRES["openai-responses"])
             for method in ("GET", "POST", "DELETE")
         ),
         gateway.route("/v1/messages/count_tokens", "POST", gateway.count_tokens),
-        gateway.route("/v1/models", "GET", gateway.models),
-        gateway.route("/v1/models/{name:path}", "GET", gateway.model),
         gateway.route("/health", "GET", gateway.health, needs_key=False),
         gateway.route("/", "GET", gateway.health, needs_key=False),
     ]
@@ -277,15 +312,26 @@ class JsonResponse(Response):
 
 
 def find_wire(request: Request) -> Wire:
-    """Return the API whose client sends a request: by its path, else by the header that Anthropic's clients send."""
+    """Return the API whose client sends a request: by its path, else by headers that only some clients send."""
     path = request.url.path
-    found = (wire for wire in WIRES.values() if path == f"/v1{wire.PATH}" or path.startswith(f"/v1{wire.PATH}/"))
-    return next(found, WIRES["anthropic" if "anthropic-version" in request.headers else "openai"])
+    if is_gemini_request(request):
+        return WIRES["gemini"]
+    for wire in WIRES.values():
+        if any(f"{path}/".startswith(f"{wire.BASE_PATH}{each}/") for each in wire.PATHS):
+            return wire
+    return WIRES["anthropic" if "anthropic-version" in request.headers else "openai"]
+
+
+def _path_with_query(request: Request) -> str:
+    """Return the path of a request as it was sent, with its query."""
+    raw: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
+    return f"{raw.decode('latin-1')}?{request.url.query}"
 
 
 async def _answer_unknown_route(request: Request, error: Exception) -> Response:
     is_method = isinstance(error, HTTPException) and error.status_code == 405
-    known = ", ".join(f"/v1{wire.PATH}" for wire in WIRES.values()) + " and /v1/models"
+    paths = [f"{wire.BASE_PATH}{path}".replace(":path}", "}") for wire in WIRES.values() for path in wire.PATHS]
+    known = ", ".join(paths) + " and /v1/models"
     message = f"{request.method} {request.url.path[:80]!r} is not served here; there are {known}"
     if request.url.path == "/v1/completions":
         message = "plain completions are not served here: a model that calls tools is asked by /v1/chat/completions"

@@ -66,12 +66,27 @@ class ModelCatalog:
             raise self._unknown(name)
         return _entry(name)
 
+    def list_gemini_entries(self) -> dict[str, Any]:
+        """Return the list of models, in the form of Gemini's API."""
+        return {"models": [_gemini_entry(name) for name in self.names]}
+
+    def gemini_entry(self, name: str) -> dict[str, Any]:
+        """Return one model of the list, in the form of Gemini's API. Raises `RequestRefused` if it is not in it."""
+        if name not in self._by_name:
+            raise self._unknown(name)
+        return _gemini_entry(name)
+
     def _unknown(self, name: str) -> RequestRefused:
         return RequestRefused("model_unknown", f"there is no model {name[:MAX_QUOTED_CHARS]!r}; {self._cure(name)}")
 
     def _cure(self, name: str) -> str:
         similar = nearest(name, self.names)
         return f"did you mean {similar}?" if similar else f"the models are: {', '.join(self.names)}"
+
+
+def _gemini_entry(name: str) -> dict[str, Any]:
+    methods = ["generateContent", "streamGenerateContent", "countTokens"]
+    return {"name": f"models/{name}", "displayName": name, "version": "1", "supportedGenerationMethods": methods}
 
 
 def _entry(name: str) -> dict[str, Any]:

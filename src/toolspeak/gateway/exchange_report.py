@@ -59,8 +59,9 @@ class ExchangeReport:
         is_finished: Whether the exchange has ended, and its report was taken.
     """
 
-    def __init__(self, request_id: str, api: ServedApiName) -> None:
+    def __init__(self, request_id: str, api: ServedApiName, path: str) -> None:
         """Begin a report when a request to an API has arrived."""
+        self._path = path
         self.is_finished = False
         self.request: Any = None
         self.notices = ""
@@ -145,7 +146,7 @@ class ExchangeReport:
             "id": self._id,
             "time": self._time.isoformat(timespec="milliseconds"),
             "api": self._api,
-            "path": f"/v1{WIRES[self._api].PATH}",
+            "path": self._path,
             "model": served.name if served is not None else None,
             "dialect": served.dialect.name if served is not None else None,
             "stream": self._stream,

@@ -5,7 +5,7 @@ import hmac
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 from starlette.requests import Request
@@ -26,9 +26,21 @@ LARGE_BODY_BYTES = 100_000
 """Larger bodies are read in a thread, so that other requests are answered meanwhile."""
 
 SINGLE_HEADERS = frozenset(
-    {b"authorization", b"x-api-key", b"host", b"origin", b"sec-fetch-site", b"content-length", b"transfer-encoding"}
+    {
+        b"authorization",
+        b"x-api-key",
+        b"x-goog-api-key",
+        b"host",
+        b"origin",
+        b"sec-fetch-site",
+        b"content-length",
+        b"transfer-encoding",
+    }
 )
 """Headers that may be given only once: a proxy and the gateway could each read another one."""
+
+GEMINI_METHODS = (":generateContent", ":streamGenerateContent", ":countTokens")
+"""The ends of the paths of Gemini's API."""
 
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?", re.IGNORECASE)
 _JSON_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{},]', re.DOTALL)
@@ -92,8 +104,9 @@ def check_access(request: Request, rules: AccessRules, *, needs_key: bool = True
     if rules.key is None:
         if _host(headers.get("host", "")) not in rules.hosts:
             raise RequestRefused("access_refused", "the gateway is not served under this name")
-    elif needs_key and not _has_key(headers, rules.key):
-        raise RequestRefused("key_wrong", "the key is missing or wrong; send it as a bearer token or as x-api-key")
+    elif needs_key and not _has_key(request, rules.key):
+        problem = "the key is missing or wrong; send it as a bearer token, as x-api-key or as x-goog-api-key"
+        raise RequestRefused("key_wrong", problem)
 
 
 def _host(header: str) -> str:
@@ -101,15 +114,31 @@ def _host(header: str) -> str:
     return (match[1] or match[2]).lower() if match else ""
 
 
-def _has_key(headers: Mapping[str, str], key: str) -> bool:
-    """Whether one of the two headers for a key holds the right one: a client may have a bearer token of its own."""
+def is_gemini_request(request: Request) -> bool:
+    """Whether a client of Gemini's API sends a request: by its path, else by a header that only such clients send."""
+    path = request.url.path
+    if path.startswith("/v1beta/") or path.endswith(GEMINI_METHODS):
+        return True
+    return "x-goog-api-key" in request.headers or "x-goog-api-client" in request.headers
+
+
+def _has_key(request: Request, key: str) -> bool:
+    """Whether a place for a key holds the right one: a client may have a bearer token of its own.
+
+    Clients of Gemini's API may send the key in the query.
+    """
+    headers = request.headers
     scheme, _, token = headers.get("authorization", "").partition(" ")
     bearer = token.strip() if scheme.lower() == "bearer" else ""
-    return _is_key(bearer, key) | _is_key(headers.get("x-api-key", ""), key)
+    texts = [bearer, headers.get("x-api-key", ""), headers.get("x-goog-api-key", "")]
+    given = [text.encode("latin-1") for text in texts]
+    if is_gemini_request(request):
+        given.append(request.query_params.get("key", "").encode("utf-8", "replace"))
+    return sum(_is_key(each, key) for each in given) > 0  # all are compared, so that the time tells nothing
 
 
-def _is_key(given: str, key: str) -> bool:
-    return hmac.compare_digest(given.encode("latin-1"), key.encode())
+def _is_key(given: bytes, key: str) -> bool:
+    return hmac.compare_digest(given, key.encode())
 
 
 async def read_body(request: Request, read: Callable[[Any], ChatRequest]) -> ChatRequest:

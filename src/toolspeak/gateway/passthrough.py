@@ -29,7 +29,7 @@ IGNORABLE_FIELDS = frozenset(
     "user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention "
     "reasoning_effort verbosity moderation thinking cache_control inference_geo user_profile_id workspace_id "
     "diagnostics speed betas context_management output_config reasoning include truncation max_tool_calls "
-    "client_metadata text".split()
+    "client_metadata text thinkingConfig safetySettings mediaResolution labels enableEnhancedCivicAnswers".split()
 )
 """Fields about the client's account, its caches, and the effort: an answer is right without them."""
 
@@ -39,6 +39,10 @@ NEUTRAL_VALUES: Mapping[str, Any] = {
     "top_logprobs": 0,
     "modalities": ["text"],
     "response_format": {"type": "text"},
+    "responseMimeType": "text/plain",
+    "responseModalities": ["TEXT"],
+    "responseLogprobs": False,
+    "candidateCount": 1,
 }
 """Values of fields that are the default, and so have no effect."""
 
@@ -47,11 +51,15 @@ FORMAT_FIELDS: Mapping[str, str] = {
     "output_format": "",
     "output_config": "format",
     "text": "format",
+    "responseMimeType": "",
+    "responseSchema": "",
+    "responseJsonSchema": "",
 }
 """Fields that ask for an answer in a format, and the inner field that does so; empty if the whole field does."""
 
 FORM_FIELDS = frozenset(FORMAT_FIELDS) | frozenset(
-    "logprobs top_logprobs modalities audio background conversation prompt".split()
+    "logprobs top_logprobs modalities audio background conversation prompt candidateCount responseModalities "
+    "responseLogprobs speechConfig imageConfig cachedContent".split()
 )
 """Fields without which an answer would be wrong, or not what the client waits for."""
 

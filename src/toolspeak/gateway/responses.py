@@ -73,7 +73,7 @@ class StreamedAnswer(Response):
         self._request_id = request_id
         self.status_code = 200
         self.background = None
-        self.init_headers({"cache-control": "no-cache", "content-type": "text/event-stream; charset=utf-8"})
+        self.init_headers({"cache-control": "no-cache", "content-type": f"{encoder.content_type}; charset=utf-8"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer, as long as the client is connected."""

@@ -158,13 +158,13 @@ class HttpModel:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
 
-        body, is_broken = self._encode(request)
+        path, body, is_broken = self._encode(request)
         schedule = transport.RetrySchedule(self.endpoint.retry)
         deadline = _deadline(self.endpoint)
         while True:
             try:
                 async with (
-                    transport.post(self.endpoint, self._wire.PATH, body, deadline, self._sender) as response,
+                    transport.post(self.endpoint, path, body, deadline, self._sender) as response,
                     aclosing(self._read_answer(response, request, deadline, is_broken=is_broken)) as answer,
                 ):
                     async for pieces in answer:
@@ -175,8 +175,8 @@ class HttpModel:
             except transport.RequestFailed as failure:
                 await schedule.wait(failure, deadline)
 
-    def _encode(self, request: Request) -> tuple[bytes, bool]:
-        """Return the body of a request, and whether control tokens in it were broken."""
+    def _encode(self, request: Request) -> tuple[str, bytes, bool]:
+        """Return the path and the body of a request, and whether control tokens in it were broken."""
         shown, sampling, constraint = request.shown, request.sampling, request.shown.constraint
         chat_request = ChatRequest(
             model=self.model,
@@ -199,11 +199,11 @@ class HttpModel:
         body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
         is_broken = False
         if endpoint.reads_control_tokens:
-            field = "messages" if "messages" in body else "input"
+            field = next(name for name in ("messages", "input", "contents") if name in body)
             messages = break_in_messages(body[field])
             is_broken = messages != body[field]
             body[field] = messages
-        return json.dumps(body).encode(), is_broken
+        return self._wire.request_path(chat_request), json.dumps(body).encode(), is_broken
 
     async def _read_answer(
         self, response: HttpResponse, request: Request, deadline: float | None, *, is_broken: bool

@@ -15,8 +15,8 @@ from toolspeak.validation import nearest
 from toolspeak.wire.api import ApiName
 
 NAME_FORMS = (
-    "openai:NAME, openai-responses:NAME, anthropic:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, vllm:NAME, "
-    "https://…/v1#NAME, or local"
+    "openai:NAME, openai-responses:NAME, anthropic:NAME, gemini:NAME, lmstudio:NAME, ollama:NAME, llamacpp:NAME, "
+    "vllm:NAME, https://…/v1#NAME, or local"
 )
 
 ENDPOINT_LIKENESS = 0.7
@@ -148,7 +148,7 @@ def _on_known_server(
         name=where,
         base_url=base_url,
         api=server.api,
-        key=_key(server.key_variable, environ),
+        key=_key(server.key_variable, environ) or _key(server.other_key_variable, environ),
         key_variable=server.key_variable,
         quirks=server.quirks,
         rules=server.rules,
@@ -184,8 +184,8 @@ def _base_url(server: ServerProfile, environ: Mapping[str, str]) -> str:
     port = parts.port or (usual.port if bare else None)
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
     path = parts.path.rstrip("/")
-    if not path or (server.url_has_no_version and not path.endswith("/v1")):
-        path += "/v1"
+    if not path or (server.url_has_no_version and not path.endswith(usual.path)):
+        path += usual.path
     return f"{parts.scheme}://{netloc}{path}"
 
 
@@ -212,17 +212,13 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
     if not parts.hostname:
         raise UsageError(f"{name!r} is not an address; write https://HOST/v1#MODEL")
     base_url = address.rstrip("/") if parts.path.rstrip("/") else f"{parts.scheme}://{parts.netloc}/v1"
-    # The scheme is compared, too: a key for https must not be sent unencrypted.
-    where, server = next(
-        ((where, each) for where, each in SERVERS.items() if _origin(each.base_url) == _origin(address)),
-        (parts.netloc, UNKNOWN_SERVER),
-    )
+    where, server = _find_server(base_url) or (parts.netloc, UNKNOWN_SERVER)
     variable = server.key_variable or "TOOLSPEAK_API_KEY"
     endpoint = Endpoint(
         name=parts.netloc,
         base_url=base_url,
         api="openai" if server.api == "ollama" and parts.path.rstrip("/") else server.api,  # Ollama has both
-        key=_key(variable, environ),
+        key=_key(variable, environ) or _key(server.other_key_variable, environ),
         key_variable=variable,
         quirks=server.quirks,
         rules=server.rules,
@@ -235,6 +231,14 @@ def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None
         origin="the name; an unknown server" if server is UNKNOWN_SERVER else f"the name; the profile of {where}",
     )
     return HttpModel(endpoint, model or "default", choose_dialect(server, model))
+
+
+def _find_server(base_url: str) -> tuple[str, ServerProfile] | None:
+    """Return the known server at an address: the one of exactly this address, else one of the same host."""
+    # The scheme is compared, too: a key for https must not be sent unencrypted.
+    same_host = [each for each in SERVERS.items() if _origin(each[1].base_url) == _origin(base_url)]
+    exact = [each for each in same_host if each[1].base_url == base_url]
+    return next(iter((*exact, *same_host)), None)
 
 
 def _origin(address: str) -> tuple[str, str]:

@@ -22,8 +22,9 @@ class ServerProfile:
     Attributes:
         base_url: Its usual address.
         url_variable: The environment variable with another address.
-        url_has_no_version: Whether the address in that variable lacks the `/v1` at its end.
+        url_has_no_version: Whether the address in that variable lacks the path of the usual address, such as `/v1`.
         key_variable: The environment variable with its key.
+        other_key_variable: Another variable with its key, which is read where the first is not set.
         api: The API that it provides.
         reliable_tool_calls: Whether the API's own tool calls are reliable for every model that it serves.
         leaks_calls: Whether a call may be left in the text of an answer. Servers of open weights find calls in the text
@@ -40,6 +41,7 @@ class ServerProfile:
     url_variable: str | None = None
     url_has_no_version: bool = False
     key_variable: str | None = None
+    other_key_variable: str | None = None
     api: ApiName = "openai"
     reliable_tool_calls: bool = True
     leaks_calls: bool = True
@@ -107,8 +109,18 @@ SERVERS: dict[str, ServerProfile] = {
         quirks=Quirks(allowed_tools=False, response_format=False),  # it refuses a JSON schema
     ),
     "gemini": ServerProfile(
+        base_url="https://generativelanguage.googleapis.com/v1beta",
+        url_variable="GOOGLE_GEMINI_BASE_URL",
+        url_has_no_version=True,
+        key_variable="GEMINI_API_KEY",
+        other_key_variable="GOOGLE_API_KEY",
+        api="gemini",
+        leaks_calls=False,
+    ),
+    "gemini-openai": ServerProfile(
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
         key_variable="GEMINI_API_KEY",
+        other_key_variable="GOOGLE_API_KEY",
         leaks_calls=False,
         quirks=Quirks(allowed_tools=False, parallel_tool_calls=False, seed=False),
         rules=SchemaRules(inline_refs=True, no_any_of=True),

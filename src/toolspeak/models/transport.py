@@ -33,7 +33,7 @@ from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.wire.api import CLIENT_WIRES
-from toolspeak.wire.api_errors import is_context_overflow, read_error_body
+from toolspeak.wire.api_errors import is_context_overflow, read_error_body, read_retry_delay
 
 MAX_CONNECTIONS = 1000
 
@@ -328,6 +328,7 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
         hint = f"it has moved to {endpoint.redact(moved)}; if that is right, give that address"
     text = f"{endpoint.label} answered {status}: {cause}" + (f" ({hint})" if hint else "")
     wait = _read_retry_after(response)
+    wait = read_retry_delay(body) if wait is None else wait
     error = _choose_status_error(status, is_overflow=is_overflow)(text, status=status, retry_after=wait)
     return RequestFailed(error, wait, can_retry=status in RETRYABLE_STATUSES and not is_overflow)
 

@@ -27,8 +27,8 @@ PYPROJECT_FILE = "pyproject.toml"
 PROJECT_FILES = (TOOLSPEAK_FILE, PYPROJECT_FILE)
 
 BUILT_IN_ENDPOINTS = frozenset(
-    "openai openai-responses anthropic openrouter groq mistral deepseek gemini xai together ollama lmstudio llamacpp "
-    "vllm".split()
+    "openai openai-responses anthropic openrouter groq mistral deepseek gemini gemini-openai xai together ollama "
+    "lmstudio llamacpp vllm".split()
 )
 """The names of endpoints that models know without settings."""
 
@@ -44,6 +44,7 @@ BUILT_IN_KEY_VARIABLES = frozenset(
         "MISTRAL_API_KEY",
         "DEEPSEEK_API_KEY",
         "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
         "XAI_API_KEY",
         "TOGETHER_API_KEY",
         "LM_API_TOKEN",

@@ -149,7 +149,7 @@ SECTIONS = ("limits", "local", "endpoints")
 
 ENDPOINT_SETTINGS: Mapping[str, SettingType] = {
     "base_url": BASE_URL,
-    "api": _one_of("openai", "anthropic", "openai-responses", "ollama"),
+    "api": _one_of("openai", "anthropic", "openai-responses", "ollama", "gemini"),
     "key_env": VARIABLE_NAME,
     "dialect": TEXT,
     "model": TEXT,

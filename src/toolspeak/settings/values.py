@@ -65,7 +65,7 @@ class EndpointSettings:
 
     name: str
     base_url: str
-    api: Literal["openai", "anthropic", "openai-responses", "ollama"] = "openai"
+    api: Literal["openai", "anthropic", "openai-responses", "ollama", "gemini"] = "openai"
     key_env: str | None = None
     key_set: bool = False
     dialect: str | None = None

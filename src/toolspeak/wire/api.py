@@ -11,14 +11,14 @@ from toolspeak.events import Event, FinishReason, Usage
 from toolspeak.messages import Media, Message
 from toolspeak.pieces import Answer, Piece
 from toolspeak.spec import ToolSpec
-from toolspeak.wire import anthropic_messages, ollama_chat, openai_chat, openai_responses
+from toolspeak.wire import anthropic_messages, gemini_content, ollama_chat, openai_chat, openai_responses
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.framing import Framing
 from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
-ServedApiName: TypeAlias = Literal["openai", "anthropic", "openai-responses"]
+ServedApiName: TypeAlias = Literal["openai", "anthropic", "openai-responses", "gemini"]
 """The names of the APIs that have both sides, so that the gateway serves them."""
 
 ApiName: TypeAlias = ServedApiName | Literal["ollama"]
@@ -48,7 +48,13 @@ class AnswerDecoder(Protocol):
 
 
 class AnswerEncoder(Protocol):
-    """Writes one answer of a server, streamed (`start`, `feed`, `error`) or whole (`response`)."""
+    """Writes one answer of a server, streamed (`start`, `feed`, `error`) or whole (`response`).
+
+    Attributes:
+        content_type: The media type of a stream.
+    """
+
+    content_type: str
 
     def start(self) -> bytes:
         """Return the beginning of a stream."""
@@ -73,19 +79,22 @@ class ClientWire(Protocol):
     """The exports of an API's package that a client needs.
 
     Attributes:
-        PATH: The path of requests behind the base address.
-        IS_UNDER_V1: Whether this path follows the `/v1` at the end of the base address; otherwise it takes its place.
+        IS_UNDER_V1: Whether the path of a request follows the `/v1` at the end of the base address; otherwise it takes
+            its place.
         FRAMING: How a streamed answer is split into events.
         VENDOR: The vendor of `extra` data, unless the endpoint has a vendor name of its own.
         SAMPLING_FIELDS: Fields beyond `ChatRequest` that only control sampling, so that a gateway may forward them to
             this API from any other.
     """
 
-    PATH: str
     IS_UNDER_V1: bool
     FRAMING: Framing
     VENDOR: str
     SAMPLING_FIELDS: frozenset[str]
+
+    def request_path(self, request: ChatRequest) -> str:
+        """Return the path of a request behind the base address, with its query."""
+        ...
 
     def request_headers(self, key: str | None) -> dict[str, str]:
         """Return the headers that the API requires, with the key if there is one."""
@@ -120,13 +129,20 @@ class Wire(ClientWire, Protocol):
     """All exports of an API's package: the client side and the server side.
 
     Attributes:
+        BASE_PATH: The path with which the address of a server ends, such as `/v1`.
+        PATHS: The paths of requests behind it, as patterns: `{model:path}` stands for any name.
         ID_PREFIX: The beginning of the ids of answers.
     """
 
+    BASE_PATH: str
+    PATHS: tuple[str, ...]
     ID_PREFIX: str
 
-    def read_request(self, body: Any) -> ChatRequest:
-        """Read the body of a request. Raises `UsageError` that names the wrong field."""
+    def read_request(self, body: Any, path: str = ...) -> ChatRequest:
+        """Read the body of a request, and its path with the query where that says more.
+
+        Raises `UsageError` that names the wrong field.
+        """
         ...
 
     def Encoder(  # noqa: N802 (a class)
@@ -147,6 +163,7 @@ WIRES: Mapping[ServedApiName, Wire] = {
     "openai": openai_chat,
     "anthropic": anthropic_messages,
     "openai-responses": openai_responses,
+    "gemini": gemini_content,
 }
 """The APIs with both sides."""
 

@@ -89,8 +89,25 @@ def read_cause(error: Any, depth: int = 4) -> str:
     if place := ".".join(str(step) for step in as_list(fields.get("loc"))):
         message = f"{place}: {message}"
     upstream = as_text(as_object(fields.get("metadata")).get("raw"))  # the message of the provider behind a router
-    kind = as_text(fields.get("type")) or as_text(fields.get("code"))
+    kind = as_text(fields.get("type")) or as_text(fields.get("code")) or _read_google_status(fields)
     return _one_line(" ".join(filter(None, (message, upstream, f"({kind})" if kind and kind not in message else ""))))
+
+
+def _read_google_status(error: dict[str, Any]) -> str:
+    """Return the name of an error in Google's form, which has a number as its code."""
+    status = as_text(error.get("status"))
+    return status if status.isupper() else ""
+
+
+def read_retry_delay(body_text: str) -> float | None:
+    """Return the seconds after which the body of an error response, in Google's form, asks to be tried again."""
+    try:
+        error = as_object(as_object(json.loads(body_text)).get("error"))
+    except (ValueError, RecursionError):
+        return None
+    delays = (as_text(as_object(each).get("retryDelay")) for each in as_list(error.get("details")))
+    found = (re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s", delay) for delay in delays)
+    return next((float(match[1]) for match in found if match), None)
 
 
 def read_error_body(status: int, body_text: str) -> str:

@@ -5,7 +5,7 @@ As a client, an API's package writes it into a request body (`request_body`); as
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from toolspeak._frozen import frozen
 from toolspeak.events import AUTO, ToolChoice
@@ -41,6 +41,8 @@ class ChatRequest:
         choice: Which tools may or must be called.
         parallel: Whether one answer may hold several calls.
         stream: Whether the answer is streamed while it is generated.
+        stream_form: How a streamed answer is sent: as server-sent events, or as a JSON array (Gemini). Only servers set
+            it.
         include_usage: Whether a streamed answer ends with its token counts.
         max_tokens: The most tokens of the answer.
         temperature: The sampling temperature; 0 gives the likeliest answer each time.
@@ -60,6 +62,7 @@ class ChatRequest:
     choice: ToolChoice = AUTO
     parallel: bool = True
     stream: bool = False
+    stream_form: Literal["events", "array"] = "events"
     include_usage: bool = False
     max_tokens: int | None = None
     temperature: float | None = None

@@ -140,6 +140,27 @@ FAILURES: Mapping[FailureName, FailureForm] = {
 }
 
 
+GOOGLE_STATUSES: Mapping[int, str] = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    402: "FAILED_PRECONDITION",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    405: "UNIMPLEMENTED",
+    408: "DEADLINE_EXCEEDED",
+    413: "INVALID_ARGUMENT",
+    422: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    502: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+    529: "UNAVAILABLE",
+}
+"""`error.status` of Google's API, which follows from the HTTP status of a row."""
+
+_GOOGLE_TYPES = "type.googleapis.com/google.rpc."
+
+
 @frozen
 class ErrorReport:
     """A failure as a client is told of it.
@@ -181,3 +202,21 @@ class ErrorReport:
         }
         details = self.form.anthropic_details
         return {**error, "details": dict(details)} if details else error
+
+    def google_error(self) -> dict[str, Any]:
+        """Return the object `error` of Google's API."""
+        reason = (self.code or self.form.code).upper()
+        details: list[dict[str, Any]] = [
+            {"@type": f"{_GOOGLE_TYPES}ErrorInfo", "reason": reason, "domain": "toolspeak"}
+        ]
+        if self.param is not None:
+            violation = {"field": self.param, "description": self.message}
+            details.append({"@type": f"{_GOOGLE_TYPES}BadRequest", "fieldViolations": [violation]})
+        if self.retry_after is not None:
+            details.append({"@type": f"{_GOOGLE_TYPES}RetryInfo", "retryDelay": f"{self.retry_after:g}s"})
+        return {
+            "code": self.form.status,
+            "message": self.message,
+            "status": GOOGLE_STATUSES[self.form.status],
+            "details": details,
+        }

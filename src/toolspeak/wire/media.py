@@ -14,6 +14,8 @@ _IMAGE_TYPES = {
     "webp": "image/webp",
 }
 
+_URL_SAFE = str.maketrans("-_", "+/")
+
 
 def to_base64(media: Media) -> str:
     """Return the bytes of `media` in base64."""
@@ -33,6 +35,12 @@ def decode_base64(text: str) -> bytes | None:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
+
+
+def decode_any_base64(text: str) -> bytes | None:
+    """Return the bytes that `text` encodes, in base64 of either alphabet, padded or not; None if it is not base64."""
+    plain = text.translate(_URL_SAFE).rstrip("=")
+    return decode_base64(plain + "=" * (-len(plain) % 4))
 
 
 def decode_data_url(url: str) -> tuple[str, bytes] | None:

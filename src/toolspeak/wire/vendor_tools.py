@@ -105,8 +105,8 @@ def read_client_tool(definition: Mapping[str, Any]) -> ToolSpec | None:
 
 
 def name_vendor_tool(definition: Mapping[str, Any]) -> str:
-    """Return the name of a vendor's tool, or its type if it has none."""
-    return as_text(definition.get("name")) or as_text(definition.get("type"))
+    """Return the name of a vendor's tool, or its type if it has none. In Gemini's API its only field is its name."""
+    return as_text(definition.get("name")) or as_text(definition.get("type")) or next(iter(definition), "")
 
 
 def _describe_screen(definition: Mapping[str, Any]) -> str:

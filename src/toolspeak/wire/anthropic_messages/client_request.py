@@ -22,6 +22,9 @@ from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 PATH: str = "/messages"
 """The path of requests behind the base address, which ends in `/v1`."""
 
+PATHS: tuple[str, ...] = (PATH,)
+"""The paths of requests behind the base address, as patterns."""
+
 API_VERSION = "2023-06-01"
 
 DEFAULT_MAX_TOKENS = 4096
@@ -32,6 +35,11 @@ _MAX_ID_CHARS = 64
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 _REASONING_TYPES = ("thinking", "redacted_thinking")
+
+
+def request_path(request: ChatRequest) -> str:
+    """Return the path of a request behind the base address: the same for all."""
+    return PATH
 
 
 def request_headers(key: str | None) -> dict[str, str]:

@@ -2,6 +2,9 @@
 
 from toolspeak.events import FinishReason
 
+BASE_PATH: str = "/v1"
+"""The path with which the base address of requests ends."""
+
 IS_UNDER_V1: bool = True
 """Whether requests go to a path behind the `/v1` of the base address."""
 

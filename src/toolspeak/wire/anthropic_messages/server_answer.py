@@ -37,6 +37,8 @@ class Encoder:
     nothing of a request.
     """
 
+    content_type: str = "text/event-stream"
+
     def __init__(
         self, model: str, *, id: str, created: int = 0, include_usage: bool = True, request: ChatRequest | None = None
     ) -> None:

@@ -27,8 +27,8 @@ _KNOWN_FIELDS = frozenset(
 )
 
 
-def read_request(body: Any) -> ChatRequest:
-    """Read the body of a request. Raises `UsageError` that names the wrong field."""
+def read_request(body: Any, path: str = "") -> ChatRequest:
+    """Read the body of a request; nothing of it is in the path. Raises `UsageError` that names the wrong field."""
     fields = Fields(body)
     if fields.value("thread") is not None:  # the tool runners of the vendor's SDKs go on without, if it is refused so
         problem = "no conversation is kept here; send the whole one without it"

@@ -11,6 +11,7 @@ from toolspeak.wire.ollama_chat.client_request import (
     explain_unsupported,
     request_body,
     request_headers,
+    request_path,
     tool_definitions,
 )
 from toolspeak.wire.ollama_chat.names import IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
@@ -26,5 +27,6 @@ __all__ = [
     "read_response",
     "request_body",
     "request_headers",
+    "request_path",
     "tool_definitions",
 ]

@@ -18,10 +18,15 @@ from toolspeak.wire.openai_chat.client_request import request_headers, tool_defi
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 
-__all__ = ["PATH", "explain_unsupported", "request_body", "request_headers", "tool_definitions"]
+__all__ = ["PATH", "explain_unsupported", "request_body", "request_headers", "request_path", "tool_definitions"]
 
 PATH: str = "/api/chat"
 """The path of requests behind the base address."""
+
+
+def request_path(request: ChatRequest) -> str:
+    """Return the path of a request behind the base address: the same for all."""
+    return PATH
 
 
 def request_body(

@@ -4,20 +4,24 @@ from toolspeak.wire.framing import SSE as FRAMING
 from toolspeak.wire.openai_chat.client_answer import Decoder, read_response
 from toolspeak.wire.openai_chat.client_request import (
     PATH,
+    PATHS,
     explain_unsupported,
     request_body,
     request_headers,
+    request_path,
     tool_definitions,
 )
-from toolspeak.wire.openai_chat.names import ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
+from toolspeak.wire.openai_chat.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.openai_chat.server_answer import Encoder, error_body
 from toolspeak.wire.openai_chat.server_request import read_request
 
 __all__ = [
+    "BASE_PATH",
     "FRAMING",
     "ID_PREFIX",
     "IS_UNDER_V1",
     "PATH",
+    "PATHS",
     "SAMPLING_FIELDS",
     "VENDOR",
     "Decoder",
@@ -28,5 +32,6 @@ __all__ = [
     "read_response",
     "request_body",
     "request_headers",
+    "request_path",
     "tool_definitions",
 ]

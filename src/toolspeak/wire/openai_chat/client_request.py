@@ -21,6 +21,9 @@ from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 PATH: str = "/chat/completions"
 """The path of requests behind the base address, which ends in `/v1`."""
 
+PATHS: tuple[str, ...] = (PATH,)
+"""The paths of requests behind the base address, as patterns."""
+
 _FIELDS_WITHOUT_CONTENT = {"role", "content", "extra_content", REASONING_DETAILS, *REASONING_FIELDS}
 """Fields that do not count as content: the API refuses an assistant message without text, calls or a refusal."""
 
@@ -31,6 +34,11 @@ _SOUND_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+
+
+def request_path(request: ChatRequest) -> str:
+    """Return the path of a request behind the base address: the same for all."""
+    return PATH
 
 
 def request_headers(key: str | None) -> dict[str, str]:

@@ -31,6 +31,8 @@ _FINISH_REASONS: dict[FinishReason, str] = {"length": "length", "refused": "cont
 class Encoder:
     """Writes one answer, streamed or whole. `request` is not used: an answer repeats nothing of it."""
 
+    content_type: str = "text/event-stream"
+
     def __init__(
         self, model: str, *, id: str, created: int, include_usage: bool = False, request: ChatRequest | None = None
     ) -> None:

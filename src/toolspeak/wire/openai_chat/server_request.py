@@ -31,8 +31,8 @@ _KNOWN_FIELDS = frozenset(
 _SOUND_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
-def read_request(body: Any) -> ChatRequest:
-    """Read the body of a request. Raises `UsageError` that names the wrong field."""
+def read_request(body: Any, path: str = "") -> ChatRequest:
+    """Read the body of a request; nothing of it is in the path. Raises `UsageError` that names the wrong field."""
     fields = Fields(body)
     if fields.integer("n") not in (None, 1):
         raise fields.error("n", "only one answer can be asked for", "unsupported_value")

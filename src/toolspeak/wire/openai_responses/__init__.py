@@ -4,20 +4,24 @@ from toolspeak.wire.framing import SSE as FRAMING
 from toolspeak.wire.openai_responses.client_answer import Decoder, read_response
 from toolspeak.wire.openai_responses.client_request import (
     PATH,
+    PATHS,
     explain_unsupported,
     request_body,
     request_headers,
+    request_path,
     tool_definitions,
 )
-from toolspeak.wire.openai_responses.names import ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
+from toolspeak.wire.openai_responses.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.openai_responses.server_answer import Encoder, error_body
 from toolspeak.wire.openai_responses.server_request import read_request
 
 __all__ = [
+    "BASE_PATH",
     "FRAMING",
     "ID_PREFIX",
     "IS_UNDER_V1",
     "PATH",
+    "PATHS",
     "SAMPLING_FIELDS",
     "VENDOR",
     "Decoder",
@@ -28,5 +32,6 @@ __all__ = [
     "read_response",
     "request_body",
     "request_headers",
+    "request_path",
     "tool_definitions",
 ]

@@ -33,8 +33,16 @@ from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 PATH: str = "/responses"
 """The path of requests behind the base address, which ends in `/v1`."""
 
+PATHS: tuple[str, ...] = (PATH,)
+"""The paths of requests behind the base address, as patterns."""
+
 _WITHOUT_REASONING = re.compile(r"gpt-[34]|chatgpt-4")
 """Models of OpenAI that do not reason, and refuse a request for encrypted reasoning."""
+
+
+def request_path(request: ChatRequest) -> str:
+    """Return the path of a request behind the base address: the same for all."""
+    return PATH
 
 
 def request_headers(key: str | None) -> dict[str, str]:

@@ -10,6 +10,9 @@ from typing import Any, cast
 from toolspeak.definitions import CUSTOM_PARAMETER
 from toolspeak.spec import ToolSpec
 
+BASE_PATH: str = "/v1"
+"""The path with which the base address of requests ends."""
+
 IS_UNDER_V1: bool = True
 """Whether requests go to a path behind the `/v1` of the base address."""
 

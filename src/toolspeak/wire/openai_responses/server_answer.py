@@ -40,6 +40,8 @@ _REPEATED_FIELDS = ("metadata", "reasoning", "service_tier", "truncation", "user
 class Encoder:
     """Writes one answer, streamed or whole. `include_usage` is not used: this API always sends token counts."""
 
+    content_type: str = "text/event-stream"
+
     def __init__(
         self, model: str, *, id: str, created: int, include_usage: bool = True, request: ChatRequest | None = None
     ) -> None:

@@ -41,8 +41,8 @@ _STORED = {
 _MAX_INCLUDES = 32
 
 
-def read_request(body: Any) -> ChatRequest:
-    """Read the body of a request. Raises `UsageError` that names the wrong field."""
+def read_request(body: Any, path: str = "") -> ChatRequest:
+    """Read the body of a request; nothing of it is in the path. Raises `UsageError` that names the wrong field."""
     fields = Fields(body)
     for name, problem in _STORED.items():
         if fields.value(name) is not None:

@@ -1,0 +1,35 @@
+"""Google's Gemini API: `generateContent` and `streamGenerateContent`."""
+
+from toolspeak.wire.framing import SSE as FRAMING
+from toolspeak.wire.gemini_content.client_answer import Decoder, read_response
+from toolspeak.wire.gemini_content.client_request import (
+    PATHS,
+    explain_unsupported,
+    request_body,
+    request_headers,
+    request_path,
+    tool_definitions,
+)
+from toolspeak.wire.gemini_content.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
+from toolspeak.wire.gemini_content.server_answer import Encoder, error_body
+from toolspeak.wire.gemini_content.server_request import read_request
+
+__all__ = [
+    "BASE_PATH",
+    "FRAMING",
+    "ID_PREFIX",
+    "IS_UNDER_V1",
+    "PATHS",
+    "SAMPLING_FIELDS",
+    "VENDOR",
+    "Decoder",
+    "Encoder",
+    "error_body",
+    "explain_unsupported",
+    "read_request",
+    "read_response",
+    "request_body",
+    "request_headers",
+    "request_path",
+    "tool_definitions",
+]

@@ -1,0 +1,263 @@
+"""Requests in Gemini's API: what the client side writes, and what the server side takes from clients of others."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.wire.conversations import NOW, PNG, WEATHER, body_of, call, message, result
+from toolspeak.errors import UsageError
+from toolspeak.events import ToolChoice
+from toolspeak.messages import Call, Extra, Media, Message, Result, Text, Thinking, ToolCall, user
+from toolspeak.wire import gemini_content
+from toolspeak.wire.answer_format import AnswerFormat
+from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.gemini_content.client_request import UNSIGNED
+from toolspeak.wire.gemini_content.proto_json import convert_schema
+
+HI = (user("Hi"),)
+ASKED = {"contents": [{"parts": [{"text": "Hi"}]}]}
+
+
+def written(*messages: Message, model: str = "m", **fields: Any) -> dict[str, Any]:
+    return gemini_content.request_body(ChatRequest(model=model, messages=messages, **fields))
+
+
+def read(body: dict[str, Any], path: str = "/v1beta/models/m:generateContent") -> ChatRequest:
+    return gemini_content.read_request(json.loads(json.dumps(body)), path)
+
+
+def signed(signature: str, vendor: str = "gemini") -> Extra:
+    return Extra(vendor=vendor, data={"thoughtSignature": signature})
+
+
+@pytest.mark.parametrize(
+    ("model", "stream", "path"),
+    [
+        ("gemini-2.5-pro", False, "/models/gemini-2.5-pro:generateContent"),
+        ("gemini-2.5-pro", True, "/models/gemini-2.5-pro:streamGenerateContent?alt=sse"),
+        ("models/x", False, "/models/x:generateContent"),
+        ("tunedModels/x", False, "/tunedModels/x:generateContent"),
+        ("a/b:c", False, "/models/a/b:c:generateContent"),
+        ("a?key=b#ü", False, "/models/a%3Fkey%3Db%23%C3%BC:generateContent"),
+    ],
+)
+def test_the_model_is_in_the_path(model: str, stream: bool, path: str):
+    request = ChatRequest(model=model, messages=HI, stream=stream)
+    assert gemini_content.request_path(request) == path
+    again = gemini_content.read_request(gemini_content.request_body(request), f"/v1beta{path}")
+    assert (again.model, again.stream) == (model.removeprefix("models/"), stream)
+
+
+def test_the_key_is_a_header_and_nowhere_else():
+    assert gemini_content.request_headers("secret") == {"x-goog-api-key": "secret"}
+    assert gemini_content.request_headers(None) == {}
+
+
+def test_settings_of_the_answer():
+    extra = {"thinkingConfig": {"thinkingBudget": 0}, "top_k": 5, "safetySettings": [], "generationConfig": {"new": 1}}
+    body = written(*HI, max_tokens=9, temperature=0.5, top_p=0.9, seed=7, stop=("a", ""), extra=extra)
+    assert body["safetySettings"] == []
+    assert body["generationConfig"] == {
+        "maxOutputTokens": 9,
+        "temperature": 0.5,
+        "topP": 0.9,
+        "seed": 7,
+        "stopSequences": ["a"],
+        "thinkingConfig": {"thinkingBudget": 0},
+        "topK": 5,
+        "new": 1,
+    }
+    assert read(body).extra == extra
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    held = {"responseMimeType": "application/json", "responseJsonSchema": schema}
+    assert written(*HI, json_schema=schema)["generationConfig"] == held
+    assert "generationConfig" not in written(*HI)
+
+
+def test_tools_and_the_choice_among_them():
+    body = written(*HI, tools=(WEATHER, NOW), choice=ToolChoice(mode="named", names=("now", "get_weather")))
+    ((name, functions),) = body["tools"][0].items()
+    assert (name, [each["name"] for each in functions]) == ("functionDeclarations", ["get_weather", "now"])
+    assert functions[0]["parametersJsonSchema"] == WEATHER.parameters
+    chosen = {"mode": "ANY", "allowedFunctionNames": ["now", "get_weather"]}
+    assert body["toolConfig"] == {"functionCallingConfig": chosen}
+    assert "toolConfig" not in written(*HI, tools=(NOW,))
+    more = {"toolConfig": {"retrievalConfig": {"languageCode": "de"}}, "tools": [{"googleSearch": {}}]}
+    body = written(*HI, tools=(NOW,), choice=ToolChoice(mode="required"), extra=more)
+    assert body["toolConfig"] == {"functionCallingConfig": {"mode": "ANY"}, "retrievalConfig": {"languageCode": "de"}}
+    assert body["tools"][1] == {"googleSearch": {}}
+    assert read(body).extra == more
+
+
+def test_signatures_go_back_on_their_parts_and_to_their_vendor_only():
+    said = message(
+        "assistant",
+        Thinking(text="Hm.", extra=Extra(vendor="gemini", data={"thought": True})),
+        Thinking(text="Theirs.", extra=signed("no", "another")),
+        Text(text="Hello", extra=signed("dGV4dA==")),
+        call("c1", "now", signed("c2ln")),
+        call("c2", "now", signed("no", "another")),
+    )
+    parts = written(*HI, said)["contents"][1]["parts"]
+    assert parts == [
+        {"text": "Hm.", "thought": True},
+        {"text": "Hello", "thoughtSignature": "dGV4dA=="},
+        {"functionCall": {"id": "c1", "name": "now", "args": {}}, "thoughtSignature": "c2ln"},
+        {"functionCall": {"id": "c2", "name": "now", "args": {}}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "signatures"),
+    [
+        ("gemini-3-pro-preview", [UNSIGNED, None]),
+        ("gemini-3.5-flash", [UNSIGNED, None]),
+        ("gemini-2.5-pro", [None, None]),
+        ("some-model", [None, None]),
+    ],
+)
+def test_calls_of_other_models_are_marked_where_a_model_wants_signatures(model: str, signatures: list[str | None]):
+    said = message("assistant", call("c1", "now"), call("c2", "now"))
+    parts = written(*HI, said, model=model)["contents"][1]["parts"]
+    assert [part.get("thoughtSignature") for part in parts] == signatures
+
+
+def test_results_name_their_tools_and_carry_their_images():
+    asked = message("assistant", call("c1", city="Köln"), call("c2", "now"))
+    results = message("tool", result("c1", "12 °C", PNG), result("c2", "It broke.", is_error=True), "Be quick.")
+    image = {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}
+    first, second, note = written(*HI, asked, results)["contents"][2]["parts"]
+    shown = {"id": "c1", "name": "get_weather", "response": {"output": "12 °C"}}
+    assert first == {"functionResponse": {**shown, "parts": [image]}}
+    assert second == {"functionResponse": {"id": "c2", "name": "now", "response": {"error": "It broke."}}}
+    assert note == {"text": "Be quick."}
+    older = written(*HI, asked, results, model="gemini-2.5-flash")["contents"][2]["parts"]
+    assert older == [{"functionResponse": shown}, second, image, note]
+
+
+def test_files():
+    photo = Media(mime="image/*", url="https://example.org/x")
+    notes = Media(mime="text/plain", data=b"Hi", name="notes.txt")
+    parts = body_of(gemini_content, [message("user", photo, notes)])["contents"][0]["parts"]
+    assert parts == [
+        {"fileData": {"fileUri": "https://example.org/x"}},
+        {"text": "File notes.txt:"},
+        {"inlineData": {"mimeType": "text/plain", "data": "SGk="}},
+    ]
+    assert gemini_content.explain_unsupported(photo) is None
+
+
+# The server side
+
+
+def test_names_with_underscores_and_lists_of_one():
+    request = read(
+        {
+            "system_instruction": {"parts": {"text": "Be brief."}},
+            "contents": {"role": "user", "parts": [{"inline_data": {"mime_type": "image/png", "data": "iVBORw"}}]},
+            "tools": {"function_declarations": {"name": "f", "parameters": {"type": "OBJECT", "properties": {"a_b": {"type": "STRING"}}}}},
+            "tool_config": {"function_calling_config": {"mode": "any", "allowed_function_names": ["f"]}},
+            "generation_config": {"max_output_tokens": 5, "stop_sequences": ["x"], "top_k": 3},
+            "safety_settings": [{"some_name": 1}],
+        }
+    )  # fmt: skip
+    assert request.messages == (message("system", "Be brief."), message("user", PNG))
+    assert request.tools[0].parameters == {"type": "object", "properties": {"a_b": {"type": "string"}}}
+    assert request.choice == ToolChoice(mode="named", names=("f",))
+    assert (request.max_tokens, request.stop) == (5, ("x",))
+    assert request.extra == {"top_k": 3, "safetySettings": [{"some_name": 1}]}
+
+
+def test_calls_and_results_without_ids():
+    called = {"functionCall": {"name": "now"}}
+    contents = [
+        {"role": "model", "parts": [called, {"functionCall": {"name": "f", "args": {"a": 1}}}, called]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "now", "response": {"result": 1}}}]},
+        {"role": "function", "parts": [{"functionResponse": {"name": "now", "response": {"a": "b"}}}, {"text": "Go."}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "theirs", "name": "f", "response": {"output": "x"}}}]},
+        {"role": "model", "parts": [called]},
+    ]
+    said, results, last = read({"contents": contents}).messages
+    assert [each.id for each in (*said.calls, *last.calls)] == ["call_1", "call_2", "call_3", "call_4"]
+    assert results.parts == (
+        Result(call_id="call_1", content=(Text(text="1"),), extra=Extra(vendor="gemini", data={"response": {"result": 1}})),
+        Result(call_id="call_2", content=(Text(text="x"),)),
+        Result(call_id="call_3", content=(Text(text='{"a":"b"}'),), extra=Extra(vendor="gemini", data={"response": {"a": "b"}})),
+        Text(text="Go."),
+    )  # fmt: skip
+    again = written(said, results)["contents"][1]["parts"]
+    assert [each["functionResponse"]["response"] for each in again[:3]] == [{"result": 1}, {"output": "x"}, {"a": "b"}]
+
+
+def test_an_id_that_is_given_is_not_given_again():
+    contents = [{"role": "model", "parts": [{"functionCall": {"id": "call_2", "name": "f"}}, {"functionCall": {"name": "f"}}]}]  # fmt: skip
+    calls = [part.call for part in read({"contents": contents}).messages[0].parts if isinstance(part, Call)]
+    assert calls == [ToolCall(id="call_2", name="f", arguments={}), ToolCall(id="call_3", name="f", arguments={})]
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, None),
+        ({"responseMimeType": "text/plain"}, None),
+        ({"responseMimeType": "application/json"}, AnswerFormat()),
+        (
+            {"responseJsonSchema": {"type": "array"}},
+            AnswerFormat(schema={"type": "array"}, path="generationConfig.responseJsonSchema"),
+        ),
+        (
+            {"responseSchema": {"type": "ARRAY"}},
+            AnswerFormat(schema={"type": "array"}, path="generationConfig.responseSchema"),
+        ),
+    ],
+)
+def test_the_form_of_an_answer(config: dict[str, Any], expected: AnswerFormat | None):
+    assert read({**ASKED, "generationConfig": config}).answer_format == expected
+
+
+def test_schemas_of_openapi():
+    given = {
+        "type": "OBJECT",
+        "property_ordering": ["a"],
+        "properties": {
+            "a": {"type": "STRING", "nullable": True, "format": "enum", "enum": ["x"]},
+            "nullable": {"type": "ARRAY", "items": {"type": "INTEGER", "format": "int32"}, "minItems": "2"},
+            "c": {"anyOf": [{"type": "NUMBER"}], "nullable": True},
+            "d": {"type": "TYPE_UNSPECIFIED", "description": "Anything."},
+        },
+        "required": ["a"],
+    }
+    assert convert_schema(given) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": ["string", "null"], "enum": ["x", None]},
+            "nullable": {"type": "array", "items": {"type": "integer", "format": "int32"}, "minItems": 2},
+            "c": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+            "d": {"description": "Anything."},
+        },
+        "required": ["a"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({}, "contents: is missing"),
+        ({"contents": []}, "contents: is empty"),
+        ({"contents": [{"role": "system", "parts": []}]}, "contents[0].role: 'system' is none of user, model"),
+        ({"contents": [{"parts": [{"text": 5}]}]}, "contents[0].parts[0].text: expected text"),
+        ({"contents": [{"parts": [{"inlineData": {"mimeType": "image/png", "data": "!"}}]}]}, "contents[0].parts[0].inlineData.data: not base64"),
+        ({"contents": [{"parts": [{"functionResponse": {"name": "f"}}]}]}, "contents[0].parts[0].functionResponse.name: no call of 'f' is open"),
+        ({"contents": [{"parts": [{"functionResponse": {"id": "x", "name": "f"}}]}]}, "functionResponse.id: the message before has no call 'x'"),
+        ({**ASKED, "generationConfig": {"candidateCount": 2}}, "generationConfig.candidateCount: only one answer"),
+        ({**ASKED, "generationConfig": {"temperature": 3}}, "generationConfig.temperature: must be from 0 to 2"),
+        ({**ASKED, "generationConfig": {"responseMimeType": "text/x.enum"}}, "generationConfig.responseMimeType: is not supported"),
+        ({**ASKED, "toolConfig": {"functionCallingConfig": {"mode": "SOME"}}}, "toolConfig.functionCallingConfig.mode: 'SOME' is none of"),
+        ({**ASKED, "tools": [{"functionDeclarations": [{"name": ""}]}]}, "tools[0].functionDeclarations[0].name: is empty"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(body: dict[str, Any], problem: str):
+    with pytest.raises(UsageError) as raised:
+        read(body)
+    assert problem in str(raised.value)
