@@ -2,9 +2,9 @@
 
 An API is a package with these modules and the same exports, which `api.Wire` lists and the type checker demands:
 
-    client_request.py   ChatRequest → headers and body of a request
+    client_request.py   ChatRequest → path, headers and body of a request
     client_answer.py    stream or body of an answer → pieces and an `Answer`
-    server_request.py   body of a request → ChatRequest
+    server_request.py   path and body of a request → ChatRequest
     server_answer.py    events of a turn → stream or body of an answer
     names.py            names and values that both sides share, three of the exports among them
 
