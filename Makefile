@@ -47,7 +47,7 @@ tests/clients/node_modules/.stamp: tests/clients/package.json
 
 .venv-clients/.stamp: tests/clients/requirements.txt
 	$(PYTHON) -m venv --clear .venv-clients
-	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt && touch $@ \
+	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt && touch $@ \
 		|| echo 'litellm and instructor could not be installed, so they are skipped; the reason is above'
 
 test-clients: setup $(CLIENTS) ## run real clients and coding agents through the gateway; SMOKE=1: one test of each; TABLE=docs/clients.md: write the page
