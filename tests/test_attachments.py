@@ -12,7 +12,7 @@ from toolspeak.attachments import MAX_ATTACHMENT_BYTES
 from toolspeak.messages import Message
 from toolspeak.models import EmbeddedModel
 from toolspeak.testing import ScriptedModel, says
-from toolspeak.wire.api import WIRES, ApiName
+from toolspeak.wire.api import WIRES, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
@@ -101,7 +101,7 @@ def test_a_message_with_attachments_is_saved_and_read():
         user("What is this?", wrong)
 
 
-def written(api: ApiName, message: Message) -> list[dict[str, Any]]:
+def written(api: ServedApiName, message: Message) -> list[dict[str, Any]]:
     return WIRES[api].request_body(ChatRequest(model="m", messages=(message,)))["messages"][0]["content"]
 
 
@@ -142,8 +142,8 @@ def test_anthropic_gets_names_and_addresses():
     ]
 
 
-@pytest.mark.parametrize("api", list(WIRES))
-def test_a_server_reads_the_name_of_a_document(api: ApiName):
+@pytest.mark.parametrize("api", [api for api in WIRES if api != "gemini"])  # that API has no names for documents
+def test_a_server_reads_the_name_of_a_document(api: ServedApiName):
     message = user("?", file(PDF, name="y.pdf"))
     body = WIRES[api].request_body(ChatRequest(model="m", messages=(message,), max_tokens=9))
     assert WIRES[api].read_request(body).messages == (message,)

@@ -53,6 +53,8 @@ def test_config_as_json(tmp_path: Path):
         "limits.seconds": 2.5,
         "limits.repeats": 3,
         "limits.concurrent": 8,
+        "limits.cost": None,
+        "limits.context": None,
         "local.threads": None,
         "local.context": 8192,
         "local.slots": 1,

@@ -171,7 +171,8 @@ def test_many_threads_share_the_portal(server: Server):
         texts = list(threads.map(lambda _: agent.run("Go on.").text, range(64)))
     assert texts == ["8."] * 64
     assert len(server.posts) == 128
-    assert server.connections <= 16
+    # A thread may ask again before the end of its last answer has arrived, and then needs a second connection.
+    assert server.connections <= 32
 
 
 def open_files() -> int:

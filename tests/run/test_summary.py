@@ -36,10 +36,14 @@ def test_each_dropped_round_is_in_one_summary(context: int):
 
 def test_a_plain_list_leaves_out_the_oldest_only_if_there_is_no_room_for_all():
     rounds = [(user(f"Question {number}: " + "why " * 40), assistant("Because.")) for number in range(1, 41)]
-    wide = list_rounds_briefly(DroppedPart(earlier="", rounds=rounds, first=1, max_bytes=3200)).splitlines()
+    wide = list_rounds_briefly(
+        DroppedPart(earlier="", rounds=rounds, first=1, max_bytes=3200, has_recall=True)
+    ).splitlines()
     assert len(wide) == 40
     assert wide[0].startswith("- round_1: user: Question 1:")
-    narrow = list_rounds_briefly(DroppedPart(earlier="", rounds=rounds, first=1, max_bytes=700)).splitlines()
+    narrow = list_rounds_briefly(
+        DroppedPart(earlier="", rounds=rounds, first=1, max_bytes=700, has_recall=True)
+    ).splitlines()
     assert narrow[0] == LEFT_OUT
     assert narrow[-1].startswith("- round_40: user: Question 40:")
     assert len("\n".join(narrow)) <= 700

@@ -11,7 +11,7 @@ agent.run(3)  # error:
 agent.run("Go.", messages=["Hello."])  # error:
 agent.chat().run("Go.", tool_choice=3)  # error:
 agent.stream("Go.", approvals={})  # error:
-agent.resume([], limits=Limits())  # error:
+agent.resume([], limits=3)  # error:
 agent.resume("facts")  # error:
 agent.resume([], approvals={"call_1": 3})  # error:
 Agent(ScriptedModel([]), tool_choise="auto")  # error:
