@@ -40,7 +40,8 @@ def test_config_as_json(tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text(
         'tools = ["a.py"]\nlog = false\n[endpoints.work]\nbase_url = "http://h/v1"\nkey_env = "WORK_KEY"\n'
     )
-    endpoint = {"base_url": "http://h/v1", "api": "openai", "key_env": "WORK_KEY", "dialect": None, "model": None}
+    unset = dict.fromkeys(("dialect", "model", "num_ctx", "think"))
+    endpoint = {"base_url": "http://h/v1", "api": "openai", "key_env": "WORK_KEY", **unset}
     expected: dict[str, Any] = {
         "model": "local",
         "dialect": None,

@@ -60,7 +60,7 @@ def everything(client: socket.socket) -> bytes:
     with contextlib.suppress(OSError):
         while chunk := client.recv(65536):
             received += chunk
-            if received.endswith((b"data: [DONE]\n\n\r\n0\r\n\r\n", b"0\r\n\r\n")):
+            if received.endswith(b"\r\n0\r\n\r\n"):  # the last chunk
                 break
     return received
 
