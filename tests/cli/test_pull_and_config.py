@@ -2,24 +2,22 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from tests.models.server import answers, serving
 
 
-def toolspeak(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def toolspeak(home: Path, *arguments: str, **variables: str) -> Done:
     own = {
         name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "TOOLSPEAK_", "HF_", "XDG_"))
     }
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
-    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
     env = {**own, **nowhere, "HOME": str(home), **variables}
-    return subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, timeout=100)
+    return run_command(*arguments, cwd=home, env=env, stdin=None, timeout=100)
 
 
 def test_config_shows_each_setting_and_where_it_came_from(tmp_path: Path):
