@@ -84,6 +84,27 @@ def run_claude_code(folders: Folders, url: str) -> list[tuple[str, ...]]:
     return steps
 
 
+def run_gemini_cli(folders: Folders, url: str) -> list[tuple[str, ...]]:
+    """Return the steps of Gemini CLI: texts, and tool calls with their output; it prints none for files."""
+    (folders.home / ".gemini").mkdir()
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    (folders.home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    command = [find_program("gemini"), "-p", TASK, "-m", "gemini-2.5-flash", "--output-format", "stream-json"]
+    environment = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url}
+    lines = folders.run([*command, "--approval-mode", "yolo", "--skip-trust"], environment)
+    assert (lines[-1]["type"], lines[-1]["status"]) == ("result", "success")
+    steps: list[tuple[str, ...]] = []
+    names = {line["tool_id"]: line["tool_name"] for line in lines if line["type"] == "tool_use"}
+    for line in lines:
+        if line["type"] == "tool_result":
+            assert line["status"] == "success", line
+            steps.append(("tool", names[line["tool_id"]], line.get("output", "")))
+        elif line["type"] == "message" and line["role"] == "assistant":
+            text = steps.pop()[1] if steps and steps[-1][0] == "text" else ""  # a text is printed in pieces
+            steps.append(("text", text + line["content"]))
+    return steps
+
+
 def run_opencode(folders: Folders, url: str) -> list[tuple[str, ...]]:
     """Return the steps of opencode: texts, and tool calls with their output."""
     provider = {
