@@ -41,6 +41,7 @@ from toolspeak.run.inputs import (
     check_sampling,
     check_system,
     check_timeout,
+    check_tool_budget,
     choose_run_tools,
     find_start,
     set_system,
@@ -52,6 +53,7 @@ from toolspeak.run.receiving import gains_by_streaming
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
+from toolspeak.run.search_tools import add_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.run.summary import Summarizer
 from toolspeak.settings import Settings
@@ -98,21 +100,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[T]",
-        model: Models = None,
-        tools: Tools = (),
-        *,
-        output: type[T],
-        **options: Unpack[AgentOptions],
+        self: "Agent[T]", model: Models = None, tools: Tools = (), *, output: type[T], **options: Unpack[AgentOptions]
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[Any]",
-        model: Models = None,
-        tools: Tools = (),
-        *,
-        output: Any,
-        **options: Unpack[AgentOptions],
+        self: "Agent[Any]", model: Models = None, tools: Tools = (), *, output: Any, **options: Unpack[AgentOptions]
     ) -> None: ...
     def __init__(
         self,
@@ -131,6 +123,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         summarize: Summarizer | None = None,
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
+        tool_budget: int | None = None,
         settings: Settings | None = None,
     ) -> None:
         """Put an agent together.
@@ -158,6 +151,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 `Limits.context`. Without it, the model writes the summary.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            tool_budget: The most tokens that the tools may take in a request. Descriptions are cut to that; of tools
+                that are too many for it, the model is shown those that the prompt may be about, and finds the others.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
         """
@@ -182,6 +177,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self._token_rates = TokenRates()
         self.deps = deps
         self.tool_timeout = check_timeout(tool_timeout)
+        self.tool_budget = check_tool_budget(tool_budget)
 
     def __repr__(self) -> str:
         models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
@@ -287,7 +283,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         own_context = Context(deps=deps, run_id=context.run_id)
         tools = await choose_run_tools(self.choose_tools, self.toolbox, own_context)
         dialect = await self._dialects.choose_first(handed)
-        toolbox = Toolbox([*tools, *answer])
+        toolbox = add_search_tools(Toolbox([*tools, *answer]), self.tool_budget)
         successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
         successor.approve = successor.approve or driver.approve
         return successor
@@ -346,6 +342,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             unasked = self.toolbox, self.dialect, messages
             (toolbox, dialect, opening), is_late = await wait_within(limits, ask_before_start(), unasked)
             has_tools = not is_late or self.choose_tools is None
+            offered = add_search_tools(add_answer(toolbox, answer), self.tool_budget)
             started = RunStarted(
                 run_id=run_id,
                 model=self.model.name,
@@ -357,12 +354,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 parallel=self.parallel_tool_calls,
                 limits=limits,
                 output=None if answer is None else answer.tool.name,
-                tools=add_answer(toolbox, answer).specs,
+                tools=offered.specs,
                 compacted=compacted,
+                tool_budget=self.tool_budget,
             )
-            driver = self._build_driver(
-                run_id, add_answer(toolbox, answer), dialect, options, watched, (), outer, durability
-            )
+            driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
             return driver, [started, interrupt_late_run(limits)] if is_late else [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
@@ -391,7 +387,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
         def build(tools: Toolbox, dialect: Dialect) -> Driver:
-            toolbox = add_answer(tools, answer)
+            toolbox = add_search_tools(add_answer(tools, answer), started.tool_budget)
             return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
 
         async def ask_before_start() -> Driver | None:

@@ -60,6 +60,7 @@ class AgentOptions(TypedDict, total=False):
     summarize: Summarizer | None
     deps: Any
     tool_timeout: float | None
+    tool_budget: int | None
     settings: Settings | None
 
 
@@ -252,6 +253,13 @@ def check_timeout(seconds: Any) -> float | None:
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
         raise UsageError(f"tool_timeout is a number of seconds above 0, or None for no timeout, not {seconds!r}")
     return seconds
+
+
+def check_tool_budget(tokens: Any) -> int | None:
+    """Return the budget of tools if it is a number of tokens, or None for no budget."""
+    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens <= 0):
+        raise UsageError(f"tool_budget is a whole number of tokens above 0, or None for no budget, not {tokens!r}")
+    return tokens
 
 
 def check_callback(function: Any, name: str, use: str) -> None:
