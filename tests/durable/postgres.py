@@ -76,15 +76,18 @@ class PostgresServer:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, **self._identity())
         ends = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                psycopg.connect(self.url("postgres"), connect_timeout=5).close()
-                return
-            except psycopg.OperationalError as error:
-                log_text = (self.folder / "log").read_text()
-                assert self._process.poll() is None, f"Postgres did not start: {log_text}"
-                assert time.monotonic() < ends, f"Postgres takes no connections ({error}): {log_text}"
-                time.sleep(0.02)
+        while not self._takes_connections():
+            log_text = (self.folder / "log").read_text()
+            assert self._process.poll() is None, f"Postgres did not start: {log_text}"
+            assert time.monotonic() < ends, f"Postgres takes no connections: {log_text}"
+            time.sleep(0.02)
+
+    def _takes_connections(self) -> bool:
+        try:
+            psycopg.connect(self.url("postgres"), connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server: `SIGINT` ends connections and shuts down, `SIGQUIT` stops it as a crash would."""

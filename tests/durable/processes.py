@@ -78,7 +78,8 @@ class Nursery:
 
     def start_worker(self, settings: WorkerSettings) -> WorkerProcess:
         """Fork a worker."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(asdict(settings)).encode() + b"\n")
         self._process.stdin.flush()
         worker = WorkerProcess(int(self._process.stdout.readline()))
