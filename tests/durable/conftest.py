@@ -20,3 +20,9 @@ def postgres() -> Iterator[PostgresServer]:
 def postgres_url(postgres: PostgresServer) -> str:
     """The address of an empty database."""
     return postgres.create_database()
+
+
+@pytest.fixture
+def postgres_schema(postgres: PostgresServer) -> str:
+    """The address of an empty schema: faster than a database, for tests without DBOS."""
+    return postgres.create_schema()

@@ -64,7 +64,7 @@ class PostgresServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop(signal.SIGINT)
+        self.crash()  # nobody needs the data any more
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self) -> None:
@@ -117,6 +117,14 @@ class PostgresServer:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
         return self.url(name)
+
+    def create_schema(self) -> str:
+        """Create an empty schema, which is faster than a database, and return its address."""
+        self._databases += 1
+        name = f"test_{self._databases}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {name}".encode())
+        return f"{self.url('postgres')}&options=-csearch_path%3D{name}"
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._binaries / program), *arguments]
