@@ -323,20 +323,31 @@ class TurnEnded:
 
 @frozen
 class ApprovalNeeded:
-    """A call may run only if somebody allows it. `ApprovalGiven` holds the answer."""
+    """A call may run only if somebody allows it. `ApprovalGiven` holds the answer.
+
+    Attributes:
+        call: The call.
+        digest: In a durable run, what an answer is bound to: a digest of the tool, its schema and the arguments.
+    """
 
     kind: ClassVar[Literal["approval_needed"]] = "approval_needed"
     call: ToolCall
+    digest: str = ""
 
 
 @frozen
 class ApprovalGiven:
-    """Somebody has answered whether a call may run: `approved` is False for a refusal, and `reason` says why."""
+    """Somebody has answered whether a call may run: `approved` is False for a refusal, and `reason` says why.
+
+    Attributes:
+        by: Who answered, if that is known.
+    """
 
     kind: ClassVar[Literal["approval_given"]] = "approval_given"
     call_id: str
     approved: bool
     reason: str = ""
+    by: str = ""
 
 
 @frozen

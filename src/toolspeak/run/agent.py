@@ -14,6 +14,7 @@ from toolspeak.models.request_size import TokenRates
 from toolspeak.outcome import Outcome
 from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.approvals import Approver
+from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
 from toolspeak.run.compaction import Compactor
 from toolspeak.run.deadline import find_limits, interrupt_late_run, refuse_late_start, wait_within
@@ -35,17 +36,17 @@ from toolspeak.run.inputs import (
     check_compaction,
     check_deps,
     check_limits,
+    check_options,
     check_prices,
     check_sampling,
     check_system,
     check_timeout,
     choose_run_tools,
     find_start,
-    refuse_unknown_options,
     set_system,
 )
 from toolspeak.run.model_lookup import Models, find_models
-from toolspeak.run.output import Output, add_answer
+from toolspeak.run.output import Output, add_answer, build_first_choice
 from toolspeak.run.recall_tool import RECALL_TOOL
 from toolspeak.run.receiving import gains_by_streaming
 from toolspeak.run.resumable import Resumable, ResumeOptions
@@ -307,6 +308,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         on_end: Callable[[Outcome[Any]], None] | None = None,
         outer: OuterCall | None = None,
         earlier: RunStarted | None = None,
+        durability: Durability | None = None,
     ) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
@@ -319,9 +321,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             on_end: Called with the outcome.
             outer: The call of another run that this run is a part of.
             earlier: The start of the run before this one in a conversation, which keeps its dialect.
+            durability: What makes the run durable.
         """
-        refuse_unknown_options(options, RunOptions)
-        check_callback(options.get("record"), "record", "each fact")
+        check_options(options, RunOptions)
         answer = self._find_answer(output)
         text = self.system if isinstance(self.system, str) else None
         messages = build_conversation(text, options.get("messages", ()), prompt)
@@ -332,7 +334,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
             self._first_choice(options, self.toolbox, answer)
-        run_id = make_run_id(self.model)
+        run_id = make_run_id(self.model) if durability is None else durability.run_id
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)
@@ -358,7 +360,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 tools=add_answer(toolbox, answer).specs,
                 compacted=compacted,
             )
-            driver = self._build_driver(run_id, add_answer(toolbox, answer), dialect, options, watched, outer=outer)
+            driver = self._build_driver(
+                run_id, add_answer(toolbox, answer), dialect, options, watched, (), outer, durability
+            )
             return driver, [started, interrupt_late_run(limits)] if is_late else [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
@@ -373,10 +377,10 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         watched: bool = True,
         on_end: Callable[[Outcome[Any]], None] | None = None,
         outer: OuterCall | None = None,
+        durability: Durability | None = None,
     ) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
-        refuse_unknown_options(options, ResumeOptions)
-        check_callback(options.get("record"), "record", "each fact")
+        check_options(options, ResumeOptions)
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
         limits = check_limits(options.get("limits") or find_limits(facts))
@@ -388,7 +392,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
 
         def build(tools: Toolbox, dialect: Dialect) -> Driver:
             toolbox = add_answer(tools, answer)
-            return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
+            return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
 
         async def ask_before_start() -> Driver | None:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
@@ -413,16 +417,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         return outer.approve if self.approve is None and outer is not None else self.approve
 
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
-        deps = options.get("deps")
-        return self.deps if deps is None else deps
+        return self.deps if (deps := options.get("deps")) is None else deps
 
     def _first_choice(self, options: RunOptions, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
-        """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
         choice = options.get("tool_choice")
-        checked = build_choice(self.tool_choice if choice is None else choice, toolbox)
-        if answer is not None and not len(toolbox):
-            return ToolChoice(mode="named", names=(answer.tool.name,))
-        return checked
+        return build_first_choice(self.tool_choice if choice is None else choice, toolbox, answer)
 
     def _build_driver(
         self,
@@ -432,8 +431,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         options: RunOptions | ResumeOptions,
         watched: bool,
         facts: Sequence[Fact] = (),
-        *,
         outer: OuterCall | None = None,
+        durability: Durability | None = None,
     ) -> Driver:
         models = self._dialects.pair(dialect, self.sampling)
         return Driver(
@@ -447,4 +446,5 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             approve=self._find_approver(outer),
             record=options.get("record"),
             publish=None if outer is None else outer.publish,
+            durability=durability if outer is None else outer.durability,
         )

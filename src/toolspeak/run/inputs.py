@@ -335,6 +335,12 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
     return answers
 
 
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Refuse options that a run does not have, and a recorder that cannot be called."""
+    refuse_unknown_options(options, known)
+    check_callback(options.get("record"), "record", "each fact")
+
+
 def refuse_unknown_options(options: Mapping[str, Any], known: type) -> None:
     """Raise a TypeError for an option that a run does not have."""
     names = known.__annotations__
