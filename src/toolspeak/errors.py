@@ -14,6 +14,7 @@
     │   └── InvalidArguments    the arguments do not fit the tool
     ├── OutputMissing           the run ended without the typed output that was asked for
     ├── LimitReached            agents call agents too deeply
+    ├── StoreUnavailable        the database of durable runs cannot be reached, read or written
     └── RunPaused               the run waits for an approval; it can be resumed
 
 No exception logs or prints anything. A call that a model wrote wrongly is not an exception but an event
@@ -141,6 +142,10 @@ class OutputMissing(ToolspeakError):
 
 class LimitReached(ToolspeakError):
     """Agents call agents more deeply than is allowed."""
+
+
+class StoreUnavailable(ToolspeakError):
+    """The database of durable runs cannot be reached, read or written. What was not committed has not happened."""
 
 
 class RunPaused(ToolspeakError):

@@ -158,6 +158,7 @@ class RunStarted:
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
             A run that is resumed uses the tools of the program that resumes it.
         compacted: What an earlier run left of `messages` for the model; None if they are shown whole.
+        tool_budget: The most tokens that the tools may take in a request.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -173,6 +174,7 @@ class RunStarted:
     has_approver: bool = False
     tools: tuple[ToolSpec, ...] = ()
     compacted: Compacted | None = None
+    tool_budget: int | None = None
 
 
 @frozen
@@ -323,20 +325,31 @@ class TurnEnded:
 
 @frozen
 class ApprovalNeeded:
-    """A call may run only if somebody allows it. `ApprovalGiven` holds the answer."""
+    """A call may run only if somebody allows it. `ApprovalGiven` holds the answer.
+
+    Attributes:
+        call: The call.
+        digest: In a durable run, what an answer is bound to: a digest of the tool, its schema and the arguments.
+    """
 
     kind: ClassVar[Literal["approval_needed"]] = "approval_needed"
     call: ToolCall
+    digest: str = ""
 
 
 @frozen
 class ApprovalGiven:
-    """Somebody has answered whether a call may run: `approved` is False for a refusal, and `reason` says why."""
+    """Somebody has answered whether a call may run: `approved` is False for a refusal, and `reason` says why.
+
+    Attributes:
+        by: Who answered, if that is known.
+    """
 
     kind: ClassVar[Literal["approval_given"]] = "approval_given"
     call_id: str
     approved: bool
     reason: str = ""
+    by: str = ""
 
 
 @frozen
@@ -377,11 +390,11 @@ class HandedOver:
     in_text: bool = False
     has_approver: bool = False
     tools: tuple[ToolSpec, ...] = ()
+    tool_budget: int | None = None
 
 
 OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
 """A delta of the run itself, not of an inner run."""
-
 OwnFact: TypeAlias = (
     RunStarted
     | RunResumed

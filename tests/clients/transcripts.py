@@ -59,9 +59,9 @@ def run_codex(folders: Folders, url: str, model: str = "small") -> list[tuple[st
     return steps
 
 
-def run_claude_code(folders: Folders, url: str) -> list[tuple[str, ...]]:
+def run_claude_code(folders: Folders, url: str, task: str = TASK) -> list[tuple[str, ...]]:
     """Return the steps of Claude Code: texts, tool calls, and their results."""
-    command = [find_program("claude"), "-p", TASK, "--output-format", "stream-json", "--verbose"]
+    command = [find_program("claude"), "-p", task, "--output-format", "stream-json", "--verbose"]
     environment = {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_AUTH_TOKEN": "none",
@@ -84,7 +84,28 @@ def run_claude_code(folders: Folders, url: str) -> list[tuple[str, ...]]:
     return steps
 
 
-def run_opencode(folders: Folders, url: str) -> list[tuple[str, ...]]:
+def run_gemini_cli(folders: Folders, url: str, task: str = TASK) -> list[tuple[str, ...]]:
+    """Return the steps of Gemini CLI: texts, and tool calls with their output; it prints none for files."""
+    (folders.home / ".gemini").mkdir(exist_ok=True)
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    (folders.home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    command = [find_program("gemini"), "-p", task, "-m", "gemini-2.5-flash", "--output-format", "stream-json"]
+    environment = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url}
+    lines = folders.run([*command, "--approval-mode", "yolo", "--skip-trust"], environment)
+    assert (lines[-1]["type"], lines[-1]["status"]) == ("result", "success")
+    steps: list[tuple[str, ...]] = []
+    names = {line["tool_id"]: line["tool_name"] for line in lines if line["type"] == "tool_use"}
+    for line in lines:
+        if line["type"] == "tool_result":
+            assert line["status"] == "success", line
+            steps.append(("tool", names[line["tool_id"]], line.get("output", "")))
+        elif line["type"] == "message" and line["role"] == "assistant":
+            text = steps.pop()[1] if steps and steps[-1][0] == "text" else ""  # a text is printed in pieces
+            steps.append(("text", text + line["content"]))
+    return steps
+
+
+def run_opencode(folders: Folders, url: str, task: str = TASK) -> list[tuple[str, ...]]:
     """Return the steps of opencode: texts, and tool calls with their output."""
     provider = {
         "npm": "@ai-sdk/openai-compatible",
@@ -103,7 +124,7 @@ def run_opencode(folders: Folders, url: str) -> list[tuple[str, ...]]:
     switches = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD")
     environment = {f"OPENCODE_DISABLE_{switch}": "1" for switch in switches}
     steps: list[tuple[str, ...]] = []
-    for line in folders.run([find_program("opencode"), "run", "--format", "json", TASK], environment):
+    for line in folders.run([find_program("opencode"), "run", "--format", "json", task], environment):
         part = line["part"]
         if line["type"] == "text":
             steps.append(("text", part["text"]))

@@ -116,6 +116,9 @@ Codex, in ~/.codex/config.toml:
 opencode, in opencode.json:
   {{"model": "toolspeak/{model}", "provider": {{"toolspeak": {{"npm": "@ai-sdk/openai-compatible", "options": {{"baseURL": "{url}/v1", "apiKey": "none"}}, "models": {{"{model}": {{}}}}}}}}}}
 
+Gemini CLI, with {{"security": {{"auth": {{"selectedType": "gemini-api-key"}}}}}} in ~/.gemini/settings.json:
+  GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY=none gemini -m {model}
+
 OpenAI's SDKs:
   OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=none
 
@@ -134,8 +137,9 @@ def test_the_lines_for_clients_name_the_variable_of_the_key_and_an_address_that_
         "model_provider": "toolspeak",
         "model_providers": {"toolspeak": provider},
     }
-    opencode = json.loads(lines.partition("opencode.json:")[2].partition("OpenAI")[0])
+    opencode = json.loads(lines.partition("opencode.json:")[2].partition("Gemini")[0])
     assert opencode["provider"]["toolspeak"]["options"]["apiKey"] == "{env:MY_KEY}"
+    assert "GOOGLE_GEMINI_BASE_URL=http://[::1]:80 GEMINI_API_KEY=\"$MY_KEY\" gemini -m 'a b'" in lines
     assert "OPENAI_BASE_URL=http://127.0.0.1:80/v1" in format_client_lines(
         ServedAddress(host="0.0.0.0", port=80, model="m")
     )

@@ -206,7 +206,8 @@ class Gateway:
             self._size_hint.check(served, chat_request.tools)
             if served.tool_budget is not None:
                 # In a thread: a long list takes a tenth of a second when it is seen for the first time.
-                listed = await asyncio.to_thread(list_tools, chat_request.tools, served.dialect, served.tool_budget)
+                arguments = chat_request.tools, served.dialect, served.tool_budget
+                listed = await asyncio.to_thread(list_tools, *arguments, chat_request.messages, chat_request.choice)
                 notices = replace(notices, remarks=(listed.excess,)) if listed.excess else notices
             make_encoder = partial(
                 wire.Encoder,

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects import Constraint, Dialect, Shown
+from toolspeak.dialects.tool_selection import ToolView
 from toolspeak.errors import ContextExceeded, ProviderError
 from toolspeak.events import AUTO, Event, ToolChoice, TurnEnded, Usage
 from toolspeak.gateway.attempt import Attempt
@@ -102,10 +103,10 @@ async def answer_request(
     if request.answer_format is not None:
         held = hold_format(request.answer_format, tools, choice, knows_field=passthrough.knows_format)
         tools = (*tools, held.tool) if held.tool is not None else tools
-    listed = list_tools(request.tools, served.dialect, served.tool_budget)
+    listed = list_tools(request.tools, served.dialect, served.tool_budget, request.messages, choice)
     tools = listed.add_help(tools, choice)
     help_turns_left = MAX_HELP_TURNS
-    history = listed.add_descriptions(passthrough.to_model(request.messages))
+    history = passthrough.to_model(request.messages)
     history = history if held is None else add_instruction(held, history)
     dialect = match_dialect(served.dialect, served.model) if tools else VERBATIM
     quotations = QuotationFinder(tools, dialect)
@@ -126,12 +127,10 @@ async def answer_request(
             held=held.loosen() if held is not None and repairs_left == 0 else held,
             thinks=served.thinks,
             ends_at_quotation=not has_quoted and repairs_left > 0,
-            help_name=listed.help_name,
+            help_names=listed.help_names,
             gives_help=help_turns_left > 0,
         )
-        shown = _show(
-            served.dialect, request, listed.shown, history, choice, held, can_constrain=passthrough.can_constrain
-        )
+        shown = _show(listed.view(history), request, choice, held, can_constrain=passthrough.can_constrain)
         model_request = _build_model_request(served, request, shown, extra)
         fitted = await served.context_check.fit(served.model, model_request)
         async with aclosing(_ask(model, fitted.request)) as answer:
@@ -216,21 +215,14 @@ def _add_problem(history: tuple[Message, ...], message: Message | None, problem:
 
 
 def _show(
-    dialect: Dialect,
-    request: ChatRequest,
-    tools: tuple[ToolSpec, ...],
-    history: tuple[Message, ...],
-    choice: ToolChoice,
-    held: HeldFormat | None,
-    *,
-    can_constrain: bool,
+    view: ToolView, request: ChatRequest, choice: ToolChoice, held: HeldFormat | None, *, can_constrain: bool
 ) -> Shown:
     """Return what the model is shown: the tools of the client, and how it gives an answer in a format."""
     if held is not None and held.tool is not None:
-        tools, choice = (*tools, held.tool), ToolChoice(mode="required")
-    elif held is not None and held.asking == "words" and dialect.in_text:
-        tools = ()  # a text dialect would say that no tool may be called, and ask for plain words
-    shown = dialect.render(tools, history, choice=choice, parallel=request.parallel)
+        view, choice = replace(view, listed=(*view.listed, held.tool)), ToolChoice(mode="required")
+    elif held is not None and held.asking == "words" and view.dialect.in_text:
+        view = replace(view, listed=(), added=())  # a text dialect would say that no tool may be called, in plain words
+    shown = view.render(view.history, choice, parallel=request.parallel)
     if held is None or held.asking != "words" or not can_constrain:
         return shown
     return replace(shown, constraint=Constraint(json_schema=held.shown))

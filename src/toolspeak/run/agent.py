@@ -14,6 +14,7 @@ from toolspeak.models.request_size import TokenRates
 from toolspeak.outcome import Outcome
 from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.approvals import Approver
+from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
 from toolspeak.run.compaction import Compactor
 from toolspeak.run.deadline import find_limits, interrupt_late_run, refuse_late_start, wait_within
@@ -35,22 +36,24 @@ from toolspeak.run.inputs import (
     check_compaction,
     check_deps,
     check_limits,
+    check_options,
     check_prices,
     check_sampling,
     check_system,
     check_timeout,
+    check_tool_budget,
     choose_run_tools,
     find_start,
-    refuse_unknown_options,
     set_system,
 )
 from toolspeak.run.model_lookup import Models, find_models
-from toolspeak.run.output import Output, add_answer
+from toolspeak.run.output import Output, add_answer, build_first_choice
 from toolspeak.run.recall_tool import RECALL_TOOL
 from toolspeak.run.receiving import gains_by_streaming
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
+from toolspeak.run.search_tools import add_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.run.summary import Summarizer
 from toolspeak.settings import Settings
@@ -97,21 +100,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[T]",
-        model: Models = None,
-        tools: Tools = (),
-        *,
-        output: type[T],
-        **options: Unpack[AgentOptions],
+        self: "Agent[T]", model: Models = None, tools: Tools = (), *, output: type[T], **options: Unpack[AgentOptions]
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[Any]",
-        model: Models = None,
-        tools: Tools = (),
-        *,
-        output: Any,
-        **options: Unpack[AgentOptions],
+        self: "Agent[Any]", model: Models = None, tools: Tools = (), *, output: Any, **options: Unpack[AgentOptions]
     ) -> None: ...
     def __init__(
         self,
@@ -130,6 +123,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         summarize: Summarizer | None = None,
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
+        tool_budget: int | None = None,
         settings: Settings | None = None,
     ) -> None:
         """Put an agent together.
@@ -157,6 +151,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 `Limits.context`. Without it, the model writes the summary.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            tool_budget: The most tokens that the tools may take in a request. Descriptions are cut to that; of tools
+                that are too many for it, the model is shown those that the prompt may be about, and finds the others.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
         """
@@ -181,6 +177,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self._token_rates = TokenRates()
         self.deps = deps
         self.tool_timeout = check_timeout(tool_timeout)
+        self.tool_budget = check_tool_budget(tool_budget)
 
     def __repr__(self) -> str:
         models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
@@ -286,7 +283,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         own_context = Context(deps=deps, run_id=context.run_id)
         tools = await choose_run_tools(self.choose_tools, self.toolbox, own_context)
         dialect = await self._dialects.choose_first(handed)
-        toolbox = Toolbox([*tools, *answer])
+        toolbox = add_search_tools(Toolbox([*tools, *answer]), self.tool_budget)
         successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
         successor.approve = successor.approve or driver.approve
         return successor
@@ -307,6 +304,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         on_end: Callable[[Outcome[Any]], None] | None = None,
         outer: OuterCall | None = None,
         earlier: RunStarted | None = None,
+        durability: Durability | None = None,
     ) -> AgentRun[Any]:
         """Build a run without starting it. `run`, `stream`, conversations and chains then drive it.
 
@@ -319,9 +317,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             on_end: Called with the outcome.
             outer: The call of another run that this run is a part of.
             earlier: The start of the run before this one in a conversation, which keeps its dialect.
+            durability: What makes the run durable.
         """
-        refuse_unknown_options(options, RunOptions)
-        check_callback(options.get("record"), "record", "each fact")
+        check_options(options, RunOptions)
         answer = self._find_answer(output)
         text = self.system if isinstance(self.system, str) else None
         messages = build_conversation(text, options.get("messages", ()), prompt)
@@ -332,7 +330,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         if self.choose_tools is None:
             check_deps(self.toolbox, self._find_deps(options))
             self._first_choice(options, self.toolbox, answer)
-        run_id = make_run_id(self.model)
+        run_id = make_run_id(self.model) if durability is None else durability.run_id
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)
@@ -344,6 +342,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             unasked = self.toolbox, self.dialect, messages
             (toolbox, dialect, opening), is_late = await wait_within(limits, ask_before_start(), unasked)
             has_tools = not is_late or self.choose_tools is None
+            offered = add_search_tools(add_answer(toolbox, answer), self.tool_budget)
             started = RunStarted(
                 run_id=run_id,
                 model=self.model.name,
@@ -355,10 +354,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 parallel=self.parallel_tool_calls,
                 limits=limits,
                 output=None if answer is None else answer.tool.name,
-                tools=add_answer(toolbox, answer).specs,
+                tools=offered.specs,
                 compacted=compacted,
+                tool_budget=self.tool_budget,
             )
-            driver = self._build_driver(run_id, add_answer(toolbox, answer), dialect, options, watched, outer=outer)
+            driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
             return driver, [started, interrupt_late_run(limits)] if is_late else [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
@@ -373,10 +373,10 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         watched: bool = True,
         on_end: Callable[[Outcome[Any]], None] | None = None,
         outer: OuterCall | None = None,
+        durability: Durability | None = None,
     ) -> AgentRun[Any]:
         """Build, without starting it, a run that continues from saved facts; see `prepare`."""
-        refuse_unknown_options(options, ResumeOptions)
-        check_callback(options.get("record"), "record", "each fact")
+        check_options(options, ResumeOptions)
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
         limits = check_limits(options.get("limits") or find_limits(facts))
@@ -387,8 +387,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
         def build(tools: Toolbox, dialect: Dialect) -> Driver:
-            toolbox = add_answer(tools, answer)
-            return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer=outer)
+            toolbox = add_search_tools(add_answer(tools, answer), started.tool_budget)
+            return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
 
         async def ask_before_start() -> Driver | None:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
@@ -413,16 +413,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         return outer.approve if self.approve is None and outer is not None else self.approve
 
     def _find_deps(self, options: RunOptions | ResumeOptions) -> Any:
-        deps = options.get("deps")
-        return self.deps if deps is None else deps
+        return self.deps if (deps := options.get("deps")) is None else deps
 
     def _first_choice(self, options: RunOptions, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
-        """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
         choice = options.get("tool_choice")
-        checked = build_choice(self.tool_choice if choice is None else choice, toolbox)
-        if answer is not None and not len(toolbox):
-            return ToolChoice(mode="named", names=(answer.tool.name,))
-        return checked
+        return build_first_choice(self.tool_choice if choice is None else choice, toolbox, answer)
 
     def _build_driver(
         self,
@@ -432,8 +427,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         options: RunOptions | ResumeOptions,
         watched: bool,
         facts: Sequence[Fact] = (),
-        *,
         outer: OuterCall | None = None,
+        durability: Durability | None = None,
     ) -> Driver:
         models = self._dialects.pair(dialect, self.sampling)
         return Driver(
@@ -447,4 +442,5 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             approve=self._find_approver(outer),
             record=options.get("record"),
             publish=None if outer is None else outer.publish,
+            durability=durability if outer is None else outer.durability,
         )

@@ -1,12 +1,17 @@
 """Asking somebody whether calls may run."""
 
+import hashlib
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
+from toolspeak.codec import encode_argument
 from toolspeak.errors import RunPaused
 from toolspeak.events import ApprovalGiven, Fact
+from toolspeak.loop.state import Turn
 from toolspeak.messages import ToolCall
 from toolspeak.run.callbacks import call_function
+from toolspeak.spec import ToolSpec
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 """A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""
@@ -18,6 +23,39 @@ async def collect_approvals(calls: Sequence[ToolCall], approve: Approver, put: C
         answer = await call_function(approve, call)
         reason = answer if isinstance(answer, str) else ""
         put(ApprovalGiven(call_id=call.id, approved=answer is True, reason=reason))
+
+
+class UnansweredCalls:
+    """The calls of a paused run: nobody can be asked about them now.
+
+    Attributes:
+        calls: The calls that wait; the run pauses when there are some.
+    """
+
+    def __init__(self) -> None:
+        self.calls: tuple[ToolCall, ...] = ()
+        self._inside: dict[str, tuple[ToolCall, ...]] = {}
+
+    def add_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None:
+        """Note that the inner run of a call waits for somebody to allow `calls`."""
+        self._inside[call_id] = calls
+
+    def forget_inside(self, call_id: str) -> None:
+        """Forget the inner run of a call that was cancelled."""
+        self._inside.pop(call_id, None)
+
+    def has_paused(self, turn: Turn) -> bool:
+        """Whether the run waits: for its own calls, or because nothing goes on but inner runs that wait."""
+        if not self.calls and self._inside and not turn.is_open and not set(turn.running_ids) - self._inside.keys():
+            self.calls = tuple(call for calls in self._inside.values() for call in calls)
+        return bool(self.calls)
+
+
+def digest_call(call: ToolCall, spec: ToolSpec | None) -> str:
+    """Return what an approval is bound to: a digest of the name, the arguments and the schema of the tool."""
+    schema = None if spec is None else spec.parameters
+    data = [call.name, encode_argument(call.arguments), schema]
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def build_pause(calls: tuple[ToolCall, ...], facts: Sequence[Fact]) -> RunPaused:

@@ -7,12 +7,16 @@ from typing import TypeVar
 
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact, Interrupted, Limits, RunResumed, RunStarted, TurnStarted
+from toolspeak.run.barrier import Durability
 
 T = TypeVar("T")
 
+DEADLINE_OVER = Interrupted(cause="deadline", detail="the deadline of the run is over")
+"""The fact that the time at which a durable run must have ended has come."""
+
 
 def schedule_deadline(
-    facts: Sequence[Fact], began: float, put: Callable[[Interrupted], None]
+    facts: Sequence[Fact], began: float, put: Callable[[Interrupted], None], durability: Durability | None = None
 ) -> asyncio.TimerHandle | None:
     """Call `put` when the time of a run is over; return the timer, or None if the run may take any time.
 
@@ -20,11 +24,19 @@ def schedule_deadline(
         facts: The facts of the run so far, with its limits.
         began: When the run began, by the clock of the event loop.
         put: Called with the fact that the time is over.
+        durability: What the run has used of its time before, and its deadline.
     """
     limits = find_limits(facts)
-    if limits.seconds is None:
+    ends: list[tuple[float, Interrupted]] = []
+    if limits.seconds is not None:
+        elapsed = 0.0 if durability is None else durability.elapsed
+        ends.append((began - elapsed + limits.seconds, interrupt_late_run(limits)))
+    if durability is not None and durability.seconds_left is not None:
+        ends.append((began + durability.seconds_left, DEADLINE_OVER))
+    if not ends:
         return None
-    return asyncio.get_running_loop().call_at(began + limits.seconds, put, interrupt_late_run(limits))
+    when, fact = min(ends, key=lambda end: end[0])
+    return asyncio.get_running_loop().call_at(when, put, fact)
 
 
 def find_limits(facts: Sequence[Fact]) -> Limits:

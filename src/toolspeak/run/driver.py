@@ -11,7 +11,6 @@ for.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 
@@ -27,13 +26,12 @@ from toolspeak.events import (
     NestedDelta,
     NestedFact,
     RunEnded,
-    ToolFinished,
     ToolStarted,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.execution import Executor, RunningCall
+from toolspeak.execution import Executor
 from toolspeak.execution.outcome import format_error
 from toolspeak.log import LOG
 from toolspeak.loop import (
@@ -49,23 +47,22 @@ from toolspeak.loop import (
     initial_state,
     reduce,
 )
-from toolspeak.messages import ToolCall, ToolResult
+from toolspeak.messages import ToolCall
 from toolspeak.models import Request, find_model_cost
-from toolspeak.run.approvals import Approver, build_pause, collect_approvals
+from toolspeak.run.approvals import Approver, UnansweredCalls, build_pause, collect_approvals, digest_call
+from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
 from toolspeak.run.callbacks import Recorder
 from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
 from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids, report_reuse
 from toolspeak.run.inbox import DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
 from toolspeak.run.receiving import prepare_fallback, receive_message
+from toolspeak.run.running_calls import RunningCalls
 from toolspeak.run.tasks import RunTasks
 from toolspeak.run.turn_request import build_reader, render_request
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
-
-CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", default=None)
-"""The driver of the run whose call runs here, so that an agent that is a tool finds the run that asks it."""
 
 
 class Driver:
@@ -94,6 +91,7 @@ class Driver:
         approve: Approver | None = None,
         record: Recorder | None = None,
         publish: Callable[[Event], None] | None = None,
+        durability: Durability | None = None,
     ) -> None:
         """Fold the facts so far, if the run is resumed.
 
@@ -107,6 +105,7 @@ class Driver:
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
             publish: Called with each new event, after it was recorded and before the run acts on it.
+            durability: Commits each new fact before the run acts on it, if the run is durable.
         """
         state = initial_state(specs)
         for fact in facts:
@@ -116,7 +115,6 @@ class Driver:
         self.error: BaseException | None = None
         self.error_is_fault = False
         self._models = ModelRotation(models)
-        self._executor = executor
         self._compactor = compactor
         self.exceptions = executor.exceptions
         self.streams = stream
@@ -129,14 +127,16 @@ class Driver:
         self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
         self._request_count = 0
         self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
-        self._running: dict[str, RunningCall] = {}
         self._tasks = RunTasks()
         self._receiving: asyncio.Task[None] | None = None
         self._stream_stopped = False
-        self._awaiting_approval: tuple[ToolCall, ...] = ()
+        self._unanswered = UnansweredCalls()
         self.successors: dict[str, Driver] = {}
         self._speaker: HandedOver | None = None
-        self._paused_inside: dict[str, tuple[ToolCall, ...]] = {}
+        self._durability = durability
+        self.barrier = CommitBarrier(durability.commit if durability is not None else None)
+        self._calls = RunningCalls(executor, self.barrier, self._inbox.put)
+        self._is_parking = False
 
     async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened.
@@ -145,28 +145,33 @@ class Driver:
             first: The first new facts.
             began: When the run began, by the clock of the event loop: its deadline is counted from then on.
         """
-        deadline = schedule_deadline((*self.facts, *first), began, self._inbox.put)
+        deadline = schedule_deadline((*self.facts, *first), began, self._inbox.put, self._durability)
         try:
-            for fact in first:
+            for fact in (*first, *(() if self._durability is None else self._durability.news)):
                 self._fold(fact)
             if self.state.interruption is None:  # else the agents to which the run was handed over may be unknown
                 self._follow_speaker()
             self._act()
             while True:
+                if self._durability is not None:
+                    await self.barrier.flush()
                 if self._events:
                     events, self._events = self._events, []
                     yield events
                 if self.state.ended is not None:
                     return
-                if self._awaiting_approval or self._has_paused_inside():
-                    raise build_pause(self._awaiting_approval, self.facts)
+                if self._unanswered.has_paused(self.state.turn):
+                    raise build_pause(self._unanswered.calls, self.facts)
+                if self._is_parking and self._is_quiet():
+                    raise RunParked
                 for item in await self._inbox.take():
                     self._handle(item)
         finally:
             if deadline is not None:
                 deadline.cancel()
             try:
-                self._complete_facts()
+                if self._durability is None or self._publish is not None:  # else another worker goes on from the facts
+                    self._complete_facts()
             finally:
                 await self._stop_everything()
 
@@ -174,12 +179,22 @@ class Driver:
         """End the run early. Call it in the event loop of the run."""
         self._inbox.put(Interrupted(cause="cancelled", detail=detail))
 
+    def park(self) -> None:
+        """Start nothing more, and raise `RunParked` when what is under way has ended."""
+        self._is_parking = True
+        self._inbox.wake()
+
+    def _is_quiet(self) -> bool:
+        turn = self.state.turn
+        return not (turn.is_open or turn.running_ids or turn.abandoned_ids or self._compactor.is_busy)
+
     # Facts
 
     def _fold(self, fact: Fact) -> None:
         if self._record is not None:
             self._record(fact)
         self.facts.append(fact)
+        self.barrier.add(fact)
         self._pass_on(fact)
         self.state = reduce(self.state, fact)
         if isinstance(fact, Compacted):
@@ -266,7 +281,8 @@ class Driver:
         while self.state is not before:
             before = self.state
             for action in decide(before):
-                self._perform(action)
+                if not (self._is_parking and isinstance(action, AskModel | RunTools)):
+                    self._perform(action)
 
     def _perform(self, action: Action) -> None:
         match action:
@@ -299,7 +315,12 @@ class Driver:
         self._stream_stopped = False
         self._request_count += 1
         request = Request(shown=shown, dialect=dialect.name, stream=self.streams, sampling=sampling)
-        self._receiving = self._tasks.start(receive_message(model, request, self._request_count, self._inbox.put))
+        number = self._request_count
+
+        def launch() -> None:
+            self._receiving = self._tasks.start(receive_message(model, request, number, self._inbox.put))
+
+        self.barrier.launch("", launch)
 
     def _must_compact(self, action: AskModel) -> bool:
         """Compact the conversation if the request would be too long. Whether the request must wait for that."""
@@ -321,38 +342,27 @@ class Driver:
         self._inbox.put(await self._compactor.write_summary(self.state, planned, self._models.current))
 
     def _stop_receiving(self) -> None:
+        self.barrier.drop("")
         if self._receiving is not None:
             self._receiving.cancel()
 
     def _run_tools(self, calls: tuple[ToolCall, ...]) -> None:
         for call in calls:
             self._fold(ToolStarted(call_id=call.id))
-        results = self.state.results
-
-        def done(result: ToolResult) -> None:
-            self._running.pop(result.call_id, None)
-            self._inbox.put(ToolFinished(result=result))
-
-        for call in calls:
-            outside = CALLING_RUN.set(self)
-            running = self._executor.start(call, results, self.state.turn.number, done)
-            CALLING_RUN.reset(outside)
-            if not running.ended:
-                self._running[call.id] = running
+        self._calls.start(calls, self.state.results, self.state.turn.number, self)
 
     def _cancel_tool(self, call_id: str) -> None:
-        self._paused_inside.pop(call_id, None)
-        running = self._running.pop(call_id, None)
-        if running is not None:
-            running.cancel()
+        self._unanswered.forget_inside(call_id)
+        self._calls.cancel(call_id)
 
     # Approval
 
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
         for call in calls:
-            self._fold(ApprovalNeeded(call=call))
+            digest = "" if self._durability is None else digest_call(call, self.state.specs.get(call.name))
+            self._fold(ApprovalNeeded(call=call, digest=digest))
         if self.approve is None:
-            self._awaiting_approval = calls
+            self._unanswered.calls = calls
         else:
             approvals = partial(collect_approvals, calls, self.approve, self._inbox.put)
             self._tasks.start(self._end_on_failure(approvals, "the approval"))
@@ -385,7 +395,7 @@ class Driver:
     @property
     def toolbox(self) -> Toolbox:
         """The tools of the agent that speaks now."""
-        return self._executor.toolbox
+        return self._calls.executor.toolbox
 
     def hand_over(self, fact: HandedOver, successor: "Driver") -> None:
         """Record that another agent goes on after this turn, and keep its driver, which has not begun."""
@@ -403,15 +413,14 @@ class Driver:
         self._models, self._quotations = successor._models, successor._quotations
         self._compactor = successor._compactor
         self.streams, self.approve = successor.streams, successor.approve
-        successor._executor.exceptions.update(self.exceptions)
-        successor._executor.tasks.update(self._executor.tasks)
-        self._executor, self.exceptions = successor._executor, successor._executor.exceptions
+        self._calls.replace_executor(successor._calls.executor)
+        self.exceptions = self._calls.executor.exceptions
 
     # Inner runs: agents that calls of this run ask
 
     def take_nested(self, event: NestedDelta | NestedFact) -> None:
         """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
-        if self.state.ended is not None or self._awaiting_approval:
+        if self.state.ended is not None or self._unanswered.calls:
             return
         if isinstance(event, NestedFact):
             self._fold(event)
@@ -421,22 +430,14 @@ class Driver:
 
     def pause_inside(self, call_id: str, calls: tuple[ToolCall, ...]) -> None:
         """Note that the inner run of a call waits for somebody to allow `calls`."""
-        self._paused_inside[call_id] = calls
+        self._unanswered.add_inside(call_id, calls)
         self._inbox.wake()
-
-    def _has_paused_inside(self) -> bool:
-        """Whether nothing goes on but inner runs that wait for an approval. Then this run waits for the same."""
-        turn = self.state.turn
-        if turn.is_open or not self._paused_inside or set(turn.running_ids) - self._paused_inside.keys():
-            return False
-        self._awaiting_approval = tuple(call for calls in self._paused_inside.values() for call in calls)
-        return True
 
     # The end
 
     def _complete_facts(self) -> None:
         """Bring the run to its end, without waiting for anything, if the caller has stopped driving it."""
-        if self.state.run is None or self.state.ended is not None or self._awaiting_approval:
+        if self.state.run is None or self.state.ended is not None or self._unanswered.calls:
             return
         self._handle(Interrupted(cause="cancelled", detail="whoever started the run did not wait for its end"))
         while self.state.ended is None and (items := self._inbox.take_now()):
@@ -445,6 +446,5 @@ class Driver:
 
     async def _stop_everything(self) -> None:
         """Cancel all calls and tasks, and wait a while until they have ended."""
-        for running in list(self._running.values()):
-            running.cancel()
-        await self._tasks.stop(self._executor.tasks)
+        self._calls.cancel_all()
+        await self._tasks.stop(self._calls.executor.tasks)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from toolspeak.errors import ToolError, UsageError
 from toolspeak.events import Fact, HandedOver, ToolChoice
 from toolspeak.run.callbacks import call_function
-from toolspeak.run.driver import CALLING_RUN, Driver
+from toolspeak.run.driver import Driver
 from toolspeak.run.inputs import AGENT_ATTRIBUTE, build_choice, check_system_text
+from toolspeak.run.running_calls import CALLING_RUN
 from toolspeak.run.sub_agents import is_call_of
 from toolspeak.tools import Context, Tool, Toolbox
 
@@ -59,6 +60,7 @@ class Handoff:
             in_text=successor.dialect.in_text,
             has_approver=successor.approve is not None,
             tools=toolbox.specs,
+            tool_budget=agent.tool_budget,
         )
 
 

@@ -60,6 +60,7 @@ class AgentOptions(TypedDict, total=False):
     summarize: Summarizer | None
     deps: Any
     tool_timeout: float | None
+    tool_budget: int | None
     settings: Settings | None
 
 
@@ -254,6 +255,13 @@ def check_timeout(seconds: Any) -> float | None:
     return seconds
 
 
+def check_tool_budget(tokens: Any) -> int | None:
+    """Return the budget of tools if it is a number of tokens, or None for no budget."""
+    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens <= 0):
+        raise UsageError(f"tool_budget is a whole number of tokens above 0, or None for no budget, not {tokens!r}")
+    return tokens
+
+
 def check_callback(function: Any, name: str, use: str) -> None:
     """Refuse something that is given as a function and cannot be called."""
     if function is not None and not callable(function):
@@ -333,6 +341,12 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
         given = ApprovalGiven(call_id=own_id, approved=answer is True, reason=reason)
         answers.append(NestedFact(path=path, event=given) if path else given)
     return answers
+
+
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Refuse options that a run does not have, and a recorder that cannot be called."""
+    refuse_unknown_options(options, known)
+    check_callback(options.get("record"), "record", "each fact")
 
 
 def refuse_unknown_options(options: Mapping[str, Any], known: type) -> None:

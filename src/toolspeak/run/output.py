@@ -14,6 +14,8 @@ from typing import Annotated, Any, cast, get_type_hints
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from toolspeak.errors import InvalidArguments, UsageError
+from toolspeak.events import ToolChoice
+from toolspeak.run.inputs import Choice, build_choice
 from toolspeak.tools import Tool, Toolbox
 from toolspeak.validation import format_key, format_value
 
@@ -80,6 +82,14 @@ class _OutputTool(Tool[..., Any]):
         except (ValueError, AssertionError) as error:  # what a dataclass raises in __post_init__
             raise InvalidArguments(NAME, (_shorten(str(error)) or type(error).__name__,)) from None
         return values
+
+
+def build_first_choice(choice: Choice, toolbox: Toolbox, answer: Output | None) -> ToolChoice:
+    """Return the choice for the first message. Without other tools, that message can only be the typed answer."""
+    checked = build_choice(choice, toolbox)
+    if answer is not None and not len(toolbox):
+        return ToolChoice(mode="named", names=(answer.tool.name,))
+    return checked
 
 
 def add_answer(toolbox: Toolbox, answer: Output | None) -> Toolbox:

@@ -2,7 +2,7 @@
 
 from toolspeak.errors import ToolError
 from toolspeak.loop.recall import RECALL, read_earlier
-from toolspeak.run.driver import CALLING_RUN
+from toolspeak.run.running_calls import CALLING_RUN
 from toolspeak.tools import Tool
 
 

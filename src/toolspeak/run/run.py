@@ -112,6 +112,7 @@ class AgentRun(Run[Outcome[T]]):
         self._build = begin
         self._driver: Driver | None = None
         self._stopped = False
+        self._is_parking = False
         self._output = output
         self._earlier_facts = facts
         self._output_optional = output_optional
@@ -133,6 +134,8 @@ class AgentRun(Run[Outcome[T]]):
             self._driver = driver
             if self._stopped:
                 driver.cancel()
+            if self._is_parking:
+                driver.park()
             events = driver.batches(first, began)
             try:
                 async for batch in events:
@@ -147,6 +150,12 @@ class AgentRun(Run[Outcome[T]]):
             if isinstance(error, ToolspeakError):
                 error.outcome = self._result
             raise error
+
+    def park(self) -> None:
+        """Put the run down when nothing is under way: `batches` raises `RunParked` then. Call it in its event loop."""
+        self._is_parking = True
+        if self._driver is not None:
+            self._driver.park()
 
     def stop(self) -> None:
         """End the run early."""

@@ -16,7 +16,7 @@ shared between the two:
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
@@ -26,10 +26,12 @@ from toolspeak.execution.outcome import format_error
 from toolspeak.messages import Message, ToolCall
 from toolspeak.outcome import Outcome
 from toolspeak.run.approvals import Approver
+from toolspeak.run.barrier import Durability
 from toolspeak.run.callbacks import call_function
-from toolspeak.run.driver import CALLING_RUN, Driver
+from toolspeak.run.driver import Driver
 from toolspeak.run.inbox import DELTAS
 from toolspeak.run.inputs import AGENT_ATTRIBUTE
+from toolspeak.run.running_calls import CALLING_RUN
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool
 from toolspeak.tools.signature import read_signature
@@ -61,6 +63,18 @@ class OuterCall(NamedTuple):
             self.driver.take_nested(NestedDelta(path=path, event=own))
         else:
             self.driver.take_nested(NestedFact(path=path, event=own))
+
+    @property
+    def durability(self) -> Durability | None:
+        """What makes the inner run durable: its facts are facts of the outer run, which commits them."""
+        barrier = self.driver.barrier
+        if not barrier.is_durable:
+            return None
+
+        async def commit(_: Sequence[Fact]) -> None:
+            await barrier.wait()
+
+        return Durability(run_id="", commit=commit)
 
     @property
     def approve(self) -> Approver | None:

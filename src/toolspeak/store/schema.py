@@ -94,7 +94,7 @@ def open_database(path: Path) -> sqlite3.Connection:
         create_private(path)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
-            _use_write_ahead_log(connection)
+            use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA secure_delete = ON")  # what was deleted cannot be read from the file
             _migrate(connection, path)
@@ -138,7 +138,7 @@ def create_private(path: Path) -> None:
         path.chmod(0o600)  # SQLite gives the files beside it the same mode
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+def use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Let readers and a writer work at once. For this switch SQLite does not wait for others, so it is repeated."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:

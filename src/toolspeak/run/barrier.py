@@ -1,0 +1,98 @@
+"""The commit barrier of a durable run: a fact is committed before what it announces is done, and before it is told.
+
+Facts are collected while the driver handles what has happened. Requests and calls that they announce are held back. One
+commit stores all collected facts, and then what was held back is launched. In a run that nobody makes durable,
+everything is launched at once.
+
+The facts of an inner run are facts of the outermost run, which commits them. So the barrier of an inner run waits for
+that of the outer one.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from toolspeak._frozen import frozen
+from toolspeak.events import Fact
+
+Committer: TypeAlias = Callable[[Sequence[Fact]], Awaitable[None]]
+"""A function that stores the next facts of a run for good. An exception of it ends the run, without further facts."""
+
+
+@frozen
+class Durability:
+    """What makes a run durable.
+
+    Attributes:
+        run_id: The id of the run.
+        commit: Stores facts.
+        news: Facts that happened while nobody drove the run: approvals, a cancellation, the deadline.
+        elapsed: Seconds of `Limits.seconds` that the run has used before it is resumed.
+        seconds_left: Seconds until the deadline of the run; None if it has none.
+    """
+
+    run_id: str
+    commit: Committer
+    news: tuple[Fact, ...] = ()
+    elapsed: float = 0.0
+    seconds_left: float | None = None
+
+
+class RunParked(Exception):
+    """A run was put down at a point where nothing was under way. Its facts say how it goes on."""
+
+
+class CommitBarrier:
+    """Collects the facts of a run, and holds back what they announce until they are committed.
+
+    Args:
+        commit: Stores facts; without it, there is nothing to wait for.
+    """
+
+    def __init__(self, commit: Committer | None) -> None:
+        self._commit = commit
+        self._facts: list[Fact] = []
+        self._launches: dict[str, Callable[[], None]] = {}
+        self._waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether facts are committed."""
+        return self._commit is not None
+
+    def add(self, fact: Fact) -> None:
+        """Add a fact to the next commit."""
+        if self._commit is not None:
+            self._facts.append(fact)
+
+    def launch(self, name: str, launch: Callable[[], None]) -> None:
+        """Launch something after the next commit: the call of that id, or the request to the model if `name` is ""."""
+        if self._commit is None:
+            launch()
+        else:
+            self._launches[name] = launch
+
+    def drop(self, name: str) -> bool:
+        """Give up what was held back under a name; return whether there was such a thing."""
+        return self._launches.pop(name, None) is not None
+
+    async def flush(self) -> None:
+        """Commit the facts that were collected, and launch what was held back, until nothing is left."""
+        while self._facts or self._launches:
+            facts, self._facts = self._facts, []
+            launches, self._launches = self._launches, {}
+            waiters, self._waiters = self._waiters, []
+            if facts and self._commit is not None:
+                await self._commit(facts)
+            for launch in launches.values():
+                launch()
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    async def wait(self) -> None:
+        """Wait until all facts that were collected so far are committed. Whoever drives the run must flush."""
+        if self._facts:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
