@@ -43,9 +43,7 @@ def run_command(
     command = [sys.executable, "-m", "toolspeak.cli", *arguments]
     given = stdin.encode() if isinstance(stdin, str) else stdin
     if not hasattr(os, "fork") or _has_other_python(env):
-        source = {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
-        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, timeout=timeout, check=False, **source)
-        return Done(command, done.returncode, _decode(done.stdout), _decode(done.stderr))
+        return _run_python(command, cwd, env, given, timeout)
     (out, their_out), (err, their_err), (answer, their_answer) = os.pipe(), os.pipe(), os.pipe()
     their_in, writer = os.pipe() if given is not None else (os.open(os.devnull, os.O_RDONLY), None)
     request = json.dumps({"arguments": arguments, "cwd": str(cwd), "env": dict(env)}).encode()
@@ -66,6 +64,19 @@ def run_command(
             raise subprocess.TimeoutExpired(command, timeout)
         code = int.from_bytes(answers.read(8), "big", signed=True)
         return Done(command, code, *(_decode(each.result()) for each in output))
+
+
+def _run_python(command: list[str], cwd: Path, env: Mapping[str, str], stdin: bytes | None, timeout: float) -> Done:
+    """Run a command in a process that imports everything itself."""
+    source = subprocess.DEVNULL if stdin is None else subprocess.PIPE
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=cwd, env=env, stdin=source, stdout=pipe, stderr=pipe) as process:
+        try:
+            out, err = process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return Done(command, process.returncode, _decode(out), _decode(err))
 
 
 def _has_other_python(env: Mapping[str, str]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import openai
 import pytest
 
+from tests.cli.commands import run_command
 from toolspeak.cli.client_lines import ServedAddress, format_client_lines
 from toolspeak.cli.serve import ServeOptions, find_served_models
 from toolspeak.dialects import TYPESCRIPT
@@ -29,13 +30,17 @@ from .upstream import drips, event, upstream
 KEY = "correct-horse-battery-staple"
 
 
-def started(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+def environment(home: Path, **variables: str) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLSPEAK_", "XDG_", "OPENAI_"))}
+    return {**own, "HOME": str(home), **variables}
+
+
+def started(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "toolspeak.cli", "serve", *arguments]
     return subprocess.Popen(
         command,
         cwd=home,
-        env={**own, "HOME": str(home), "PYTHONUNBUFFERED": "1", **variables},
+        env=environment(home, PYTHONUNBUFFERED="1", **variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -57,10 +62,9 @@ def serving(home: Path, *arguments: str, **variables: str) -> Iterator[tuple[str
 
 
 def refused(home: Path, *arguments: str, **variables: str) -> str:
-    with started(home, *arguments, **variables) as process:
-        out, error = process.communicate(timeout=25)
-    assert (process.returncode, out, error.count("\n")) == (2, "", 1)
-    return error
+    done = run_command("serve", *arguments, cwd=home, env=environment(home, **variables), stdin=None)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    return done.stderr
 
 
 @pytest.fixture
