@@ -76,6 +76,14 @@ def serve_command(
         bool,
         typer.Option("--watch", help="Keep the last hundred exchanges in memory, served at /exchanges behind the key."),
     ] = False,
+    mcp: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mcp",
+            metavar="TARGET",
+            help="Functions to serve to MCP clients at /mcp: module, file.py, folder/ or module:function. Repeatable.",
+        ),
+    ] = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -108,6 +116,7 @@ def serve_command(
             tool_budget=tool_budget,
             show=show,
             watch=watch,
+            mcp=tuple(mcp or ()),
         ),
         lambda: load_settings(trust_project=trust_project),
     )
