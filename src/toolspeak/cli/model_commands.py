@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import DialectOption, TrustProjectOption
+from toolspeak.cli.options import AdapterOption, DialectOption, TrustProjectOption
 from toolspeak.errors import UsageError
 
 
@@ -76,6 +76,7 @@ def serve_command(
         bool,
         typer.Option("--watch", help="Keep the last hundred exchanges in memory, served at /exchanges behind the key."),
     ] = False,
+    adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -109,7 +110,7 @@ def serve_command(
             show=show,
             watch=watch,
         ),
-        lambda: load_settings(trust_project=trust_project),
+        lambda: load_settings(trust_project=trust_project, adapter=adapter),
     )
 
 
