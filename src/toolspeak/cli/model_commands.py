@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import DialectOption, TrustProjectOption
+from toolspeak.cli.options import AdapterOption, DialectOption, TrustProjectOption
 from toolspeak.errors import UsageError
 
 
@@ -84,6 +84,7 @@ def serve_command(
             help="Functions to serve to MCP clients at /mcp: module, file.py, folder/ or module:function. Repeatable.",
         ),
     ] = None,
+    adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -118,7 +119,7 @@ def serve_command(
             watch=watch,
             mcp=tuple(mcp or ()),
         ),
-        lambda: load_settings(trust_project=trust_project),
+        lambda: load_settings(trust_project=trust_project, adapter=adapter),
     )
 
 
