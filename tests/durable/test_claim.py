@@ -1,0 +1,34 @@
+"""Runs that workers take straight from the journal."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.durable.dispatch import Dispatcher
+from toolspeak.durable.journal import Journal
+from toolspeak.durable.postgres import PostgresJournal
+from toolspeak.durable.sqlite import SqliteJournal
+
+from .dispatcher_contract import DispatcherContract
+
+
+class TestClaimInSqlite(DispatcherContract):
+    @pytest.fixture
+    def journal(self, tmp_path: Path) -> Journal:
+        return SqliteJournal(tmp_path / "runs.db")
+
+    @pytest.fixture
+    def make_dispatcher(self, journal: Journal) -> Callable[[], Dispatcher]:
+        return lambda: ClaimDispatcher(journal)
+
+
+class TestClaimInPostgres(DispatcherContract):
+    @pytest.fixture
+    def journal(self, postgres_schema: str) -> Journal:
+        return PostgresJournal(postgres_schema)
+
+    @pytest.fixture
+    def make_dispatcher(self, journal: Journal) -> Callable[[], Dispatcher]:
+        return lambda: ClaimDispatcher(journal)
