@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import pytest
 
+from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.dispatch import Dispatcher
 from toolspeak.durable.journal import Journal, JournalSession
 from toolspeak.durable.rows import Hold, Lane, RunRow
@@ -38,12 +39,15 @@ class SmallWorker:
         self._thread = ThreadPoolExecutor(1)
         self._journal = journal
 
-    async def write(self, job: Callable[[JournalSession], T], /) -> T:
+    async def write(self, job: Callable[[JournalSession], T]) -> T:
         def work() -> T:
             with self._session.transaction():
                 return job(self._session)
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def read(self, job: Callable[[JournalSession], T]) -> T:
+        return await self.write(job)
 
     async def drive(self, run_id: str, epoch: int) -> None:
         run = await self.write(lambda session: session.claim(run_id, epoch, self.name))
@@ -67,6 +71,8 @@ class SmallWorker:
         for entry in lost:
             await self.write(lambda session, entry=entry: session.requeue(*entry))
         await self._dispatcher.forget(lost)
+        if isinstance(self._dispatcher, ClaimDispatcher):
+            return
         runs = await self.write(lambda session: session.list_undispatched(100))
         await self._dispatcher.enqueue(runs)
         for run in runs:

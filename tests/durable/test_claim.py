@@ -1,6 +1,7 @@
 """Runs that workers take straight from the journal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from toolspeak.durable.dispatch import Dispatcher
 from toolspeak.durable.journal import Journal
 from toolspeak.durable.postgres import PostgresJournal
 from toolspeak.durable.sqlite import SqliteJournal
+from toolspeak.durable.watcher import Watcher
 
 from .dispatcher_contract import DispatcherContract
 
@@ -20,8 +22,9 @@ class TestClaimInSqlite(DispatcherContract):
         return SqliteJournal(tmp_path / "runs.db")
 
     @pytest.fixture
-    def make_dispatcher(self, journal: Journal) -> Callable[[], Dispatcher]:
-        return lambda: ClaimDispatcher(journal)
+    def make_dispatcher(self, journal: Journal) -> Iterator[Callable[[], Dispatcher]]:
+        with closing(Watcher(journal)) as watcher:
+            yield lambda: ClaimDispatcher(watcher, can_isolate=True)
 
 
 class TestClaimInPostgres(DispatcherContract):
@@ -30,5 +33,6 @@ class TestClaimInPostgres(DispatcherContract):
         return PostgresJournal(postgres_schema)
 
     @pytest.fixture
-    def make_dispatcher(self, journal: Journal) -> Callable[[], Dispatcher]:
-        return lambda: ClaimDispatcher(journal)
+    def make_dispatcher(self, journal: Journal) -> Iterator[Callable[[], Dispatcher]]:
+        with closing(Watcher(journal)) as watcher:
+            yield lambda: ClaimDispatcher(watcher, can_isolate=True)

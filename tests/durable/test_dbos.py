@@ -1,6 +1,7 @@
 """Runs that DBOS hands out."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -10,6 +11,15 @@ from toolspeak.durable.journal import Journal
 from toolspeak.durable.postgres import PostgresJournal
 
 from .dispatcher_contract import DispatcherContract
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # DBOS leaves connections
+
+
+@pytest.fixture(autouse=True)
+def _collect_garbage() -> Iterator[None]:
+    """Let connections that DBOS left be collected in the test that made them, where the warning is ignored."""
+    yield
+    gc.collect()
 
 
 class TestDbos(DispatcherContract):

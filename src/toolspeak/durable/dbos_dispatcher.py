@@ -11,12 +11,12 @@ and any process may die between writing one and the other. The journal is right,
 import asyncio
 import contextvars
 import time
-from collections.abc import AsyncGenerator, Collection, Sequence
-from concurrent.futures import Future
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from dbos import DBOS, WorkflowSerializationFormat, WorkflowStatus
 
@@ -31,6 +31,9 @@ from toolspeak.durable.dbos_engine import (
 from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow
 from toolspeak.log import LOG
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 POLL_SECONDS = 0.1
 """How often DBOS looks for entries in a queue."""
@@ -78,15 +81,22 @@ class DbosDispatcher:
         self._context = contextvars.copy_context()  # that of DBOS would make all that tools do a part of its workflow
         self._driving: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(worker.slots)
-        self._engine: Engine = await join_engine(self._url, self, worker.name)
-        try:
-            await self._register("", Lane())
-            yield
-        finally:
-            while self._driving:
-                await asyncio.wait(self._driving)
-            await self._wait_until_recorded()
-            await leave_engine(self._engine, self)
+        with ThreadPoolExecutor(_ENQUEUE_AT_ONCE, "toolspeak dbos") as self._threads:
+            self._engine: Engine = await self._call(join_engine, self._url, self, worker.name)
+            try:
+                await self._register("", Lane())
+                yield
+            finally:
+                for task in self._driving:
+                    task.cancel()
+                if self._driving:
+                    await asyncio.wait(self._driving)
+                await self._wait_until_recorded()
+                await self._call(leave_engine, self._engine, self)
+
+    async def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function of DBOS in a thread. Its async ones would replace the threads of the event loop."""
+        return await self._loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
 
     async def _wait_until_recorded(self) -> None:
         """Let DBOS record the entries that this worker drove. Else another worker would find and cancel them."""
@@ -108,7 +118,8 @@ class DbosDispatcher:
 
     async def _enter(self, run: RunRow) -> None:
         priority = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
-        await DBOS.enqueue_workflow_with_options_async(
+        await self._call(
+            DBOS.enqueue_workflow_with_options,
             {
                 "workflow_name": WORKFLOW,
                 "workflow_id": make_workflow_id((run.run_id, run.epoch)),
@@ -129,14 +140,15 @@ class DbosDispatcher:
 
     async def _read_lanes(self) -> None:
         """Bring the queues of DBOS in line with the lanes of the journal."""
-        lanes = {"": Lane(), **await self._worker.write(lambda session: session.read_lanes())}
+        lanes = {"": Lane(), **await self._worker.read(lambda session: session.read_lanes())}
         for name, lane in lanes.items():
             if self._lanes.get(name) != lane:
                 await self._register(name, lane)
 
     async def _register(self, name: str, lane: Lane) -> None:
         slots, concurrency = self._worker.slots, lane.concurrency
-        await DBOS.register_queue_async(
+        await self._call(
+            DBOS.register_queue,
             self._name_queue(name),
             worker_concurrency=slots if concurrency is None else min(slots, concurrency),
             global_concurrency=concurrency,
@@ -151,6 +163,7 @@ class DbosDispatcher:
     def take(self, run_id: str, epoch: int, agent: str, stored_format: int) -> "Future[None]":
         """Take an entry, from any thread. The future is done when the run has left the worker."""
         done: Future[None] = Future()
+        done.set_running_or_notify_cancel()  # DBOS cannot cancel a run
 
         def begin() -> None:
             task = self._loop.create_task(self._drive((run_id, epoch), agent, stored_format))
@@ -191,7 +204,7 @@ class DbosDispatcher:
     async def forget(self, entries: Collection[Entry]) -> None:
         """Cancel entries, so that they hold no place in a lane any more."""
         if entries:
-            await DBOS.cancel_workflows_async([make_workflow_id(entry) for entry in entries])
+            await self._call(DBOS.cancel_workflows, [make_workflow_id(entry) for entry in entries])
 
     async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
         """Return entries that nobody will drive."""
@@ -210,8 +223,8 @@ class DbosDispatcher:
 
     async def _find_missing(self) -> list[Entry]:
         """Return queued runs that DBOS got and will not hand out: it has no entry, or one that is over or stuck."""
-        runs = await self._worker.write(lambda session: session.list_runs(statuses=["queued"], limit=AUDIT_RUNS))
-        now = await self._worker.write(lambda session: session.read_clock())
+        runs = await self._worker.read(lambda session: session.list_runs(statuses=["queued"], limit=AUDIT_RUNS))
+        now = await self._worker.read(lambda session: session.read_clock())
         waiting = [run for run in runs if run.dispatched >= run.epoch and now - run.updated > CLAIM_SECONDS * 1000]
         if not waiting:
             return []
@@ -232,8 +245,7 @@ class DbosDispatcher:
         before = datetime.now(UTC) - timedelta(seconds=kept)
         over = await self._list(status=_OVER, completed_before=before.isoformat(), limit=AUDIT_RUNS)
         if over:
-            await DBOS.delete_workflows_async([each.workflow_id for each in over])
+            await self._call(DBOS.delete_workflows, [each.workflow_id for each in over])
 
     async def _list(self, **conditions: Any) -> list[WorkflowStatus]:
-        listed = partial(DBOS.list_workflows_async, name=WORKFLOW, load_input=False, load_output=False)
-        return await listed(**conditions)
+        return await self._call(DBOS.list_workflows, name=WORKFLOW, load_input=False, load_output=False, **conditions)

@@ -7,6 +7,7 @@ error of one that fails; nothing is pickled.
 
 import asyncio
 import random
+import threading
 from collections.abc import Collection
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -77,9 +78,11 @@ class Engine:
 _ENGINES: list[Engine] = []
 """The engine of this process, if it has one."""
 
+_LOCK = threading.Lock()
 
-async def join_engine(url: str, taker: EntryTaker, executor: str) -> Engine:
-    """Return the engine of this process after it was told who takes its entries.
+
+def join_engine(url: str, taker: EntryTaker, executor: str) -> Engine:
+    """Return the engine of this process after it was told who takes its entries. It may take a second.
 
     Raises:
         UsageError: The engine hands out runs of another store.
@@ -89,18 +92,20 @@ async def join_engine(url: str, taker: EntryTaker, executor: str) -> Engine:
             "this process drives runs of another store with DBOS already, and there is one DBOS in a process; start "
             "the second worker in a process of its own"
         )
-    if not _ENGINES:
-        _ENGINES.append(await asyncio.to_thread(Engine, url, executor))
-    _ENGINES[0].takers.append(taker)
-    return _ENGINES[0]
+    with _LOCK:
+        if not _ENGINES:
+            _ENGINES.append(Engine(url, executor))
+        _ENGINES[0].takers.append(taker)
+        return _ENGINES[0]
 
 
-async def leave_engine(engine: Engine, taker: EntryTaker) -> None:
+def leave_engine(engine: Engine, taker: EntryTaker) -> None:
     """Take no more entries, and close the engine if nobody else in this process does."""
-    engine.takers.remove(taker)
-    if not engine.takers:
-        _ENGINES.clear()
-        await asyncio.to_thread(engine.close)
+    with _LOCK:
+        engine.takers.remove(taker)
+        if not engine.takers:
+            _ENGINES.clear()
+            engine.close()
 
 
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None, serialization_type=WorkflowSerializationFormat.PORTABLE)

@@ -47,8 +47,12 @@ class Driving(Protocol):
         """Drive a run that was claimed already, by `JournalSession.claim_next`. It never raises."""
         ...
 
-    async def write(self, job: Callable[[JournalSession], T], /) -> T:
+    async def write(self, job: Callable[[JournalSession], T]) -> T:
         """Do something with the journal, in a transaction that the worker's writer thread commits."""
+        ...
+
+    async def read(self, job: Callable[[JournalSession], T]) -> T:
+        """Read something from the journal, in the worker's writer thread."""
         ...
 
 
