@@ -1,27 +1,26 @@
-"""What a worker process of these tests does; `processes.py` forks it."""
+"""The program of a worker process in tests; `processes.py` forks it."""
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import dbos  # imported here, before the fork
-import psycopg  # noqa: F401 (as above)
-
+from tests.durable.effects import EffectsFile, build_agents
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.dbos_dispatcher import DbosDispatcher
+from toolspeak.durable.dispatch import Dispatcher
 
-from .effects import EffectsFile, build_agents
-from .processes import WorkerSettings
+if TYPE_CHECKING:
+    from tests.durable.processes import WorkerSettings
 
-assert dbos.DBOS
 gc.freeze()  # processes that are forked share the memory of what was imported
 
 
-async def serve(settings: WorkerSettings) -> None:
-    """Drive runs until a signal arrives."""
-    runs = Runs(settings.store)
-    by_name = {"claim": ClaimDispatcher(runs.watcher, can_isolate=False), "dbos": DbosDispatcher(settings.store)}
+async def serve(settings: "WorkerSettings") -> None:
+    """Drive runs until SIGTERM arrives."""
     agents = build_agents(EffectsFile(Path(settings.effects)), settings.seconds)
-    dispatcher = by_name[settings.dispatcher]
-    await Worker(runs, agents, slots=settings.slots, lease=settings.lease, dispatcher=dispatcher).arun()
-    runs.close()
+    async with Runs(settings.store) as runs:
+        dispatcher: Dispatcher = ClaimDispatcher(runs.watcher, can_isolate=False)
+        if settings.dispatcher == "dbos":
+            dispatcher = DbosDispatcher(settings.store)
+        await Worker(runs, agents, slots=settings.slots, lease=settings.lease, dispatcher=dispatcher).arun()

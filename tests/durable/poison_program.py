@@ -1,0 +1,44 @@
+"""A worker whose runs may kill it: `python poison_program.py STORE EFFECTS`."""
+
+import os
+import sys
+from pathlib import Path
+
+from toolspeak import Agent, tool
+from toolspeak.durable import Runs, Worker
+from toolspeak.testing import ScriptedModel, calls, says
+
+EFFECTS = Path(os.environ["EFFECTS"])
+
+
+def note(line: str) -> None:
+    with EFFECTS.open("a") as file:
+        file.write(f"{line} {os.getpid()}\n")
+
+
+@tool(effect="idempotent")
+def crash() -> str:
+    """End the process."""
+    note("crash")
+    os._exit(1)
+
+
+@tool(effect="idempotent")
+def wait_long() -> str:
+    """Wait until the process is ended twice, and work then."""
+    import time
+
+    end = time.monotonic() + 60
+    while EFFECTS.read_text().count("crash") < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    return "done"
+
+
+agents = {
+    "poison": Agent(ScriptedModel([calls(("crash", {})), says("Survived.")]), [crash]),
+    "innocent": Agent(ScriptedModel([calls(("wait_long", {})), says("Done.")]), [wait_long]),
+}
+
+if __name__ == "__main__":
+    with Runs(sys.argv[1]) as runs:
+        Worker(runs, agents, lease=0.5).run()

@@ -1,0 +1,165 @@
+"""Workers in processes of their own: killed, stopped, ended, and all at the same time."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.durable.effects import EFFECTS, TURNS, EffectsFile, judge
+from tests.durable.loops import in_loop
+from tests.durable.processes import ROOT, Nursery, WorkerSettings
+from toolspeak.durable import RunHandle, Runs
+from toolspeak.events import RunResumed, ToolFinished, ToolStarted
+
+WAIT_SECONDS = 60
+CALLS = TURNS * len(EFFECTS)
+
+
+async def wait_until_running(run: RunHandle) -> None:
+    """Wait until a call of a run has started."""
+    async for each in run.events():
+        if isinstance(each.event, ToolStarted):
+            return
+
+
+async def find_violations(runs: Runs, started: list[RunHandle], effects: EffectsFile) -> list[str]:
+    facts = {run.id: list(enumerate(await run.facts())) for run in started}
+    return judge(facts, effects, CALLS).violations
+
+
+@in_loop
+async def test_ten_processes_may_be_the_first_at_once(tmp_path: Path) -> None:
+    store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
+    settings = WorkerSettings(store=store, effects=str(effects.path), seconds=0.0)
+    with Nursery(tmp_path / "log") as nursery:
+        workers = [nursery.start_worker(settings) for _ in range(10)]
+        async with Runs(store) as runs:
+            started = [await runs.start("busy", "Work.") for _ in range(10)]
+            for run in started:
+                assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+            while len(await runs.workers()) < 10:
+                assert all(worker.is_alive for worker in workers)
+                await asyncio.sleep(0.02)
+            assert await find_violations(runs, started, effects) == []
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+@in_loop
+async def test_a_killed_worker_is_replaced_within_its_lease_and_two_seconds(tmp_path: Path) -> None:
+    store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
+    settings = WorkerSettings(store=store, effects=str(effects.path), seconds=0.1, lease=1.0)
+    with Nursery(tmp_path / "log") as nursery:
+        async with Runs(store) as runs:
+            first = nursery.start_worker(settings)
+            run = await runs.start("busy", "Work.")
+            await wait_until_running(run)
+            nursery.start_worker(settings)
+            while len(await runs.workers()) < 2:
+                await asyncio.sleep(0.01)
+            first.kill()
+            killed = time.time()
+            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+            rows = await runs.read(lambda session: session.read_facts(run.id))
+            facts = await run.facts()
+            resumed = next(row.at for row, fact in zip(rows, facts, strict=True) if isinstance(fact, RunResumed))
+            assert resumed / 1000 - killed <= settings.lease + 2
+            assert (await run.row()).takeovers == 1
+            assert await find_violations(runs, [run], effects) == []
+
+
+@in_loop
+async def test_a_worker_that_wakes_up_after_its_lease_writes_and_starts_nothing_more(tmp_path: Path) -> None:
+    store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
+    settings = WorkerSettings(store=store, effects=str(effects.path), seconds=0.2, lease=0.5)
+    with Nursery(tmp_path / "log") as nursery:
+        async with Runs(store) as runs:
+            zombie = nursery.start_worker(settings)
+            run = await runs.start("busy", "Work.")
+            await wait_until_running(run)
+            zombie.send(signal.SIGSTOP)
+            nursery.start_worker(settings)
+            async for each in run.events():
+                if isinstance(each.event, RunResumed):
+                    break
+            zombie.send(signal.SIGCONT)
+            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+            assert (await run.row()).takeovers == 1
+            assert await find_violations(runs, [run], effects) == []
+            again = await runs.start("busy", "Work.")
+            assert (await again.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+
+
+@in_loop
+async def test_sigterm_under_load_takes_nothing_over_and_leaves_nothing_unknown(tmp_path: Path) -> None:
+    store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
+    settings = WorkerSettings(store=store, effects=str(effects.path), seconds=0.05, lease=5.0)
+    with Nursery(tmp_path / "log") as nursery:
+        async with Runs(store) as runs:
+            first = nursery.start_worker(settings)
+            started = [await runs.start("busy", "Work.") for _ in range(4)]
+            for run in started:
+                await wait_until_running(run)
+            first.send(signal.SIGTERM)
+            nursery.start_worker(settings)
+            for run in started:
+                assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+                row = await run.row()
+                assert (row.takeovers, row.deaths) == (0, 0)
+            facts = [fact for run in started for fact in await run.facts()]
+            assert any(isinstance(fact, RunResumed) for fact in facts)
+            assert [fact for fact in facts if isinstance(fact, ToolFinished) and fact.result.error] == []
+            assert await find_violations(runs, started, effects) == []
+            assert set(effects.count("begin").values()) == {1}
+
+
+@in_loop
+async def test_a_deadline_holds_across_a_takeover(tmp_path: Path) -> None:
+    store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
+    settings = WorkerSettings(store=store, effects=str(effects.path), seconds=30.0, lease=0.5)
+    with Nursery(tmp_path / "log") as nursery:
+        async with Runs(store) as runs:
+            first = nursery.start_worker(settings)
+            run = await runs.start("busy", "Work.", deadline=3)
+            while (await run.row()).status != "running":
+                await asyncio.sleep(0.01)
+            first.kill()
+            nursery.start_worker(settings)
+            outcome = await run.outcome(timeout=WAIT_SECONDS)
+            row = await run.row()
+    assert (outcome.stop_reason, row.takeovers) == ("limit", 1)
+    assert row.deadline is not None
+    assert 0 <= row.updated - row.deadline <= 1000
+
+
+@pytest.mark.timeout(120)
+@in_loop
+async def test_a_run_that_kills_its_workers_is_ended_and_its_neighbours_finish(tmp_path: Path) -> None:
+    store, effects = f"sqlite:///{tmp_path}/runs.db", tmp_path / "effects"
+    effects.touch()
+    environment = {**os.environ, "EFFECTS": str(effects)}
+    program = str(ROOT / "tests/durable/poison_program.py")
+    async with Runs(store) as runs:
+        innocent = [await runs.start("innocent", "Work.") for _ in range(3)]
+        poison = await runs.start("poison", "Crash.")
+        ended = asyncio.create_task(poison.outcome(timeout=100))
+        deaths = 0
+        worker = subprocess.Popen([sys.executable, program, store], env=environment)
+        while not ended.done():
+            if worker.poll() is not None:
+                deaths += 1
+                worker = subprocess.Popen([sys.executable, program, store], env=environment)
+            await asyncio.sleep(0.02)
+        outcome = await ended
+        for run in innocent:
+            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+        worker.terminate()
+        worker.wait()
+    assert outcome.stop_reason == "error"
+    assert "5 workers in a row died" in outcome.detail
+    assert effects.read_text().count("crash") == 5
+    assert deaths == 2, "from the third time on, the run is driven in a process of its own"
