@@ -4,6 +4,7 @@ Each agent gets a home and a folder to work in. It writes, edits and runs a file
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def run_codex(folders: Folders, url: str, model: str = "small") -> list[tuple[st
     return steps
 
 
-def run_claude_code(folders: Folders, url: str, task: str = TASK) -> list[tuple[str, ...]]:
+def run_claude_code(
+    folders: Folders, url: str, task: str = TASK, *, options: Sequence[str] = (), allowed: str = "Bash"
+) -> list[tuple[str, ...]]:
     """Return the steps of Claude Code: texts, tool calls, and their results."""
     command = [find_program("claude"), "-p", task, "--output-format", "stream-json", "--verbose"]
     environment = {
@@ -70,7 +73,8 @@ def run_claude_code(folders: Folders, url: str, task: str = TASK) -> list[tuple[
         "CLAUDE_CONFIG_DIR": str(folders.home),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
-    lines = folders.run([*command, "--permission-mode", "acceptEdits", "--allowedTools", "Bash"], environment)
+    command += [*options, "--permission-mode", "acceptEdits", "--allowedTools", allowed]
+    lines = folders.run(command, environment)
     assert (lines[-1]["type"], lines[-1]["subtype"], lines[-1]["is_error"]) == ("result", "success", False)
     steps: list[tuple[str, ...]] = []
     for line in lines:
@@ -78,10 +82,14 @@ def run_claude_code(folders: Folders, url: str, task: str = TASK) -> list[tuple[
         for block in content:
             if block["type"] == "tool_result":
                 assert not block.get("is_error"), block
-                steps.append(("result", block["content"]))
+                steps.append(("result", _join_texts(block["content"])))
             else:
                 steps.append((block["type"], block.get("text") or block["name"]))
     return steps
+
+
+def _join_texts(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
 
 
 def run_gemini_cli(folders: Folders, url: str, task: str = TASK) -> list[tuple[str, ...]]:

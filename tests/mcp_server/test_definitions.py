@@ -3,10 +3,11 @@
 import functools
 from typing import Any, get_type_hints
 
-import test_function_shapes as shapes
+import function_shapes as shapes
 from jsonschema import Draft202012Validator
 from mcp import types
 from mcp.client import Client
+from pydantic import BaseModel
 
 from toolspeak import Media, Tool, ToolSpec, discover, tool
 from toolspeak.mcp_server import ToolServer
@@ -101,7 +102,7 @@ def test_output_schemas(era: str):
 
 
 def test_a_recursive_output_keeps_its_definitions():
-    class Node(shapes.BaseModel):
+    class Node(BaseModel):
         children: "tuple[Node, ...]" = ()
 
     def grow() -> list[Node]:
