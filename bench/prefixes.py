@@ -5,17 +5,16 @@ script of twelve turns: the agent writes files, edits, runs and reads them. Its 
 again in the same folder, for the first turn of another conversation. Each recorded request is rendered three times: as
 the gateway arranges it; as it was sent; and with all messages of the system moved to the top, which templates with one
 system message need if nothing is arranged. The chat template and the tokenizer are those of the embedded model
-(`toolspeak pull`); it answers nothing here. The tokens that a server reads anew are those behind the longest prefix that
-a prompt has in common with the one before it. The arranged prompt of each turn must begin with the one before.
+(`toolspeak pull`); it answers nothing here. The tokens that a server reads anew are those behind the longest prefix
+that a prompt has in common with the one before it. The arranged prompt of each turn must begin with the one before.
 """
 
 import json
-import os
 import sys
 import tempfile
 import urllib.request
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -154,7 +153,8 @@ class Tokenizer:
 
 
 def count_anew(before: list[int], after: list[int]) -> int:
-    return len(after) - len(os.path.commonprefix([before, after]))
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    return len(after) - sum(1 for _ in same)
 
 
 def measure(tokenizer: Tokenizer, name: str, agent: Agent) -> bool:
