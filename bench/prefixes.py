@@ -153,8 +153,8 @@ class Tokenizer:
 
 
 def count_anew(before: list[int], after: list[int]) -> int:
-    shared = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
-    return len(after) - sum(1 for _ in shared)
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    return len(after) - sum(1 for _ in same)
 
 
 def measure(tokenizer: Tokenizer, name: str, agent: Agent) -> bool:

@@ -10,7 +10,8 @@ If an earlier message to the same request was sent in part, its text is not sent
 compared: as long as they are equal, nothing is sent, and what goes on behind them is. If the words differ, they are
 held. A call ends the doubt: the client keeps the words that it has, and those of the new message, which say the same or
 excuse a fault that the client has not seen, are dropped. In a message without a call they are the answer, and follow as
-a paragraph of their own.
+a paragraph of their own. Reasoning is sent with each message: it is shown while it arrives, it is no part of the
+answer, and a signature of its vendor is valid for the reasoning of the last message only.
 """
 
 from collections.abc import Callable, Collection, Sequence
