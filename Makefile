@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local test-clients docs check fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat test test-local test-clients test-durable docs check fmt bench bench-full adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -52,6 +52,9 @@ tests/clients/node_modules/.stamp: tests/clients/package.json
 
 test-clients: setup $(CLIENTS) ## run real clients and coding agents through the gateway; SMOKE=1: one test of each; TABLE=docs/clients.md: write the page
 	$(BIN)/python -m pytest tests/clients $(if $(SMOKE),-m smoke) $(if $(TABLE),--write-table $(TABLE))
+
+test-durable: setup ## kill workers of durable runs at random, on SQLite and on Postgres; KILLS=… says how often, 200 otherwise
+	TOOLSPEAK_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest tests/durable/test_kills.py -n0 --timeout 3600
 
 docs: setup ## build the guides and the reference into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

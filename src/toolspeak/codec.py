@@ -25,7 +25,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact
+from toolspeak.events import Delta, Event, Fact
 from toolspeak.messages import Arguments, Concat, Json, Message, Ref
 from toolspeak.spec import Schema
 
@@ -135,6 +135,23 @@ def decode(data: Any) -> Item:
         )
     try:
         return _decoder(Item)(saved)
+    except _Unreadable as error:
+        raise UsageError(str(error)) from None
+
+
+def encode_event(event: Event) -> dict[str, Any]:
+    """Return one event as JSON data: a fact as `encode` does, or a delta."""
+    return {"v": FORMAT, **cast("dict[str, Any]", _encode(event))}
+
+
+def decode_delta(data: Mapping[str, Any]) -> Delta:
+    """Read one delta from JSON data.
+
+    Raises:
+        UsageError: `data` is not a delta as `encode_event` writes it.
+    """
+    try:
+        return _decoder(Delta)({name: value for name, value in data.items() if name != "v"})
     except _Unreadable as error:
         raise UsageError(str(error)) from None
 

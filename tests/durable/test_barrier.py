@@ -10,6 +10,7 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
 from toolspeak.events import ApprovalNeeded, Event, Fact, Interrupted, NestedFact, ToolFinished, ToolStarted
 from toolspeak.run.barrier import Durability, RunParked
+from toolspeak.run.inbox import DELTAS
 from toolspeak.testing import ScriptedModel, calls, says
 
 
@@ -21,12 +22,12 @@ class Notebook:
         self.commits = 0
         self._fail_after = fail_after
 
-    async def commit(self, facts: Sequence[Fact]) -> None:
+    async def commit(self, events: Sequence[Event]) -> None:
         await asyncio.sleep(0)
         if self.commits == self._fail_after:
             raise ConnectionError("the database is gone")
         self.commits += 1
-        self.facts += facts
+        self.facts += [each for each in events if not isinstance(each, DELTAS)]
 
     def has(self, kind: type[Fact]) -> bool:
         return any(isinstance(each, kind) for each in self.facts)

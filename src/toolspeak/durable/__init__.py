@@ -3,3 +3,24 @@
 `journal.py` says what a database must do, `dispatch.py` what hands runs to workers. The facts of an inner run
 (`Agent.as_tool`) are facts of the run that asked for it (`NestedFact`), and are stored with it.
 """
+
+from toolspeak.durable.approvals import WaitingCall
+from toolspeak.durable.event_feed import RunEvent
+from toolspeak.durable.handle import RunHandle
+from toolspeak.durable.journal import StartRefused
+from toolspeak.durable.rows import Lane, RunRow, RunStatus, WorkerRow
+from toolspeak.durable.runs import Runs
+from toolspeak.durable.worker import Worker
+
+__all__ = [
+    "Lane",
+    "RunEvent",
+    "RunHandle",
+    "RunRow",
+    "RunStatus",
+    "Runs",
+    "StartRefused",
+    "WaitingCall",
+    "Worker",
+    "WorkerRow",
+]

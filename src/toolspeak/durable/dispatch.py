@@ -7,12 +7,14 @@ The journal says who may write a run. So a dispatcher may give a run to two work
 known by `(run_id, epoch)`, so that entering one twice is entering it once.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.rows import RunRow
+
+T = TypeVar("T")
 
 Entry: TypeAlias = tuple[str, int]
 """A run id and an epoch: one time that a run is to be driven."""
@@ -45,16 +47,12 @@ class Driving(Protocol):
         """Drive a run that was claimed already, by `JournalSession.claim_next`. It never raises."""
         ...
 
-    async def write(self, job: "JournalJob") -> object:
+    async def write(self, job: Callable[[JournalSession], T]) -> T:
         """Do something with the journal, in a transaction that the worker's writer thread commits."""
         ...
 
-
-class JournalJob(Protocol):
-    """A function of a journal session."""
-
-    def __call__(self, session: JournalSession, /) -> object:
-        """Do the job, within the transaction of the writer."""
+    async def read(self, job: Callable[[JournalSession], T]) -> T:
+        """Read something from the journal, in the worker's writer thread."""
         ...
 
 

@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from toolspeak._frozen import frozen
-from toolspeak.events import Fact
+from toolspeak.events import Event, Fact
 
-Committer: TypeAlias = Callable[[Sequence[Fact]], Awaitable[None]]
-"""A function that stores the next facts of a run for good. An exception of it ends the run, without further facts."""
+Committer: TypeAlias = Callable[[Sequence[Event]], Awaitable[None]]
+"""A function that stores the next events of a run: facts for good, deltas for display. It returns when the facts are
+safe, and an exception of it ends the run, without further facts."""
 
 
 @frozen
@@ -25,7 +26,7 @@ class Durability:
 
     Attributes:
         run_id: The id of the run.
-        commit: Stores facts.
+        commit: Stores events.
         news: Facts that happened while nobody drove the run: approvals, a cancellation, the deadline.
         elapsed: Seconds of `Limits.seconds` that the run has used before it is resumed.
         seconds_left: Seconds until the deadline of the run; None if it has none.
@@ -43,15 +44,15 @@ class RunParked(Exception):
 
 
 class CommitBarrier:
-    """Collects the facts of a run, and holds back what they announce until they are committed.
+    """Collects the events of a run, and holds back what they announce until they are committed.
 
     Args:
-        commit: Stores facts; without it, there is nothing to wait for.
+        commit: Stores events; without it, there is nothing to wait for.
     """
 
     def __init__(self, commit: Committer | None) -> None:
         self._commit = commit
-        self._facts: list[Fact] = []
+        self._events: list[Event] = []
         self._launches: dict[str, Callable[[], None]] = {}
         self._waiters: list[asyncio.Future[None]] = []
 
@@ -60,10 +61,9 @@ class CommitBarrier:
         """Whether facts are committed."""
         return self._commit is not None
 
-    def add(self, fact: Fact) -> None:
-        """Add a fact to the next commit."""
-        if self._commit is not None:
-            self._facts.append(fact)
+    def add(self, event: Event) -> None:
+        """Add an event to the next commit."""
+        self._events.append(event)
 
     def launch(self, name: str, launch: Callable[[], None]) -> None:
         """Launch something after the next commit: the call of that id, or the request to the model if `name` is ""."""
@@ -77,13 +77,13 @@ class CommitBarrier:
         return self._launches.pop(name, None) is not None
 
     async def flush(self) -> None:
-        """Commit the facts that were collected, and launch what was held back, until nothing is left."""
-        while self._facts or self._launches:
-            facts, self._facts = self._facts, []
+        """Commit the events that were collected, and launch what was held back, until nothing is left."""
+        while self._events or self._launches:
+            events, self._events = self._events, []
             launches, self._launches = self._launches, {}
             waiters, self._waiters = self._waiters, []
-            if facts and self._commit is not None:
-                await self._commit(facts)
+            if events and self._commit is not None:
+                await self._commit(events)
             for launch in launches.values():
                 launch()
             for waiter in waiters:
@@ -91,8 +91,8 @@ class CommitBarrier:
                     waiter.set_result(None)
 
     async def wait(self) -> None:
-        """Wait until all facts that were collected so far are committed. Whoever drives the run must flush."""
-        if self._facts:
+        """Wait until all events that were collected so far are committed. Whoever drives the run must flush."""
+        if self._events:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter

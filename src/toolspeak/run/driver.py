@@ -170,14 +170,14 @@ class Driver:
             if deadline is not None:
                 deadline.cancel()
             try:
-                if self._durability is None or self._publish is not None:  # else another worker goes on from the facts
+                if self._durability is None or self._publish is not None:  # else somebody goes on from the facts
                     self._complete_facts()
             finally:
                 await self._stop_everything()
 
-    def cancel(self, detail: str = "") -> None:
-        """End the run early. Call it in the event loop of the run."""
-        self._inbox.put(Interrupted(cause="cancelled", detail=detail))
+    def interrupt(self, fact: Interrupted) -> None:
+        """End the run early, for this reason. Call it in the event loop of the run."""
+        self._inbox.put(fact)
 
     def park(self) -> None:
         """Start nothing more, and raise `RunParked` when what is under way has ended."""
@@ -194,7 +194,6 @@ class Driver:
         if self._record is not None:
             self._record(fact)
         self.facts.append(fact)
-        self.barrier.add(fact)
         self._pass_on(fact)
         self.state = reduce(self.state, fact)
         if isinstance(fact, Compacted):
@@ -203,6 +202,8 @@ class Driver:
 
     def _pass_on(self, event: Event) -> None:
         self._events.append(event)
+        if self._durability is not None:
+            self.barrier.add(event)
         if self._publish is not None:
             self._publish(event)
 
@@ -295,7 +296,8 @@ class Driver:
                 self._run_tools(calls)
             case CancelTools(call_ids=call_ids):
                 for call_id in call_ids:
-                    self._cancel_tool(call_id)
+                    self._unanswered.forget_inside(call_id)
+                    self._calls.cancel(call_id)
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
@@ -350,10 +352,6 @@ class Driver:
         for call in calls:
             self._fold(ToolStarted(call_id=call.id))
         self._calls.start(calls, self.state.results, self.state.turn.number, self)
-
-    def _cancel_tool(self, call_id: str) -> None:
-        self._unanswered.forget_inside(call_id)
-        self._calls.cancel(call_id)
 
     # Approval
 

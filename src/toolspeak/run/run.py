@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from toolspeak.errors import LimitReached, OutputMissing, RunPaused, ToolspeakError, UsageError
-from toolspeak.events import Event, Fact
+from toolspeak.events import Event, Fact, Interrupted
 from toolspeak.execution import CALL_DEPTH
 from toolspeak.outcome import Outcome
 from toolspeak.run import portal
@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 MAX_AGENT_DEPTH = 8
 """How deeply agents may call agents."""
+
+CANCELLED = Interrupted(cause="cancelled")
 
 Beginning: TypeAlias = Callable[[], Awaitable[tuple[Driver, Sequence[Fact]]]]
 """A function that builds the driver of a run, and the facts that the run begins with."""
@@ -133,7 +135,7 @@ class AgentRun(Run[Outcome[T]]):
             driver, first = await self._build()
             self._driver = driver
             if self._stopped:
-                driver.cancel()
+                driver.interrupt(CANCELLED)
             if self._is_parking:
                 driver.park()
             events = driver.batches(first, began)
@@ -157,11 +159,17 @@ class AgentRun(Run[Outcome[T]]):
         if self._driver is not None:
             self._driver.park()
 
+    def interrupt(self, fact: Interrupted) -> bool:
+        """End the run for a reason, in its event loop; return False if it has not begun."""
+        if self._driver is not None:
+            self._driver.interrupt(fact)
+        return self._driver is not None
+
     def stop(self) -> None:
         """End the run early."""
         self._stopped = True
         if self._driver is not None:
-            self._driver.cancel()
+            self._driver.interrupt(CANCELLED)
 
     @property
     def failed_by_fault(self) -> bool:

@@ -71,7 +71,7 @@ class OuterCall(NamedTuple):
         if not barrier.is_durable:
             return None
 
-        async def commit(_: Sequence[Fact]) -> None:
+        async def commit(_: Sequence[Event]) -> None:
             await barrier.wait()
 
         return Durability(run_id="", commit=commit)

@@ -91,7 +91,7 @@ class RunStore:
     def start(self, started: RunStarted, at: float, link: RunLink | None = None) -> None:
         """Store the first fact of a run."""
         link = link or RunLink(conversation=started.run_id)
-        inherited, own = _split_inherited(started.messages, link.messages if link.parent else ())
+        inherited, own = split_inherited(started.messages, link.messages if link.parent else ())
         prompt = next((each.text for each in reversed(started.messages) if each.role == "user"), "")
         with name_errors(self.path), transaction(self._connection):
             self._connection.execute(
@@ -261,8 +261,8 @@ def _restore(facts: list[StoredFact], inherited: int, before: tuple[Message, ...
     first = facts[0].fact if facts else None
     if not isinstance(first, RunStarted):
         raise UsageError("a run in the log has no beginning")
-    system, own = _split_system(first.messages)
-    started = replace(first, messages=(*system, *_split_system(before)[1][:inherited], *own))
+    system, own = split_system(first.messages)
+    started = replace(first, messages=(*system, *split_system(before)[1][:inherited], *own))
     restored = [StoredFact(started, facts[0].at), *facts[1:]]
     state = fold(reduce, (each.fact for each in restored), initial_state(started.tools))
     if state.ended is None:  # it waits for an approval, or was cut off: each call that has no result gets one
@@ -272,18 +272,18 @@ def _restore(facts: list[StoredFact], inherited: int, before: tuple[Message, ...
 
 def count_shared(messages: tuple[Message, ...], before: tuple[Message, ...]) -> int:
     """Return with how many messages of another conversation one begins, not counting system messages."""
-    pairs = zip(_split_system(messages)[1], _split_system(before)[1], strict=False)
+    pairs = zip(split_system(messages)[1], split_system(before)[1], strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _split_inherited(messages: tuple[Message, ...], before: tuple[Message, ...]) -> tuple[int, tuple[Message, ...]]:
+def split_inherited(messages: tuple[Message, ...], before: tuple[Message, ...]) -> tuple[int, tuple[Message, ...]]:
     """Return how many messages a run shares with the one before it, and the messages without them."""
     count = count_shared(messages, before)
-    system, own = _split_system(messages)
+    system, own = split_system(messages)
     return count, (*system, *own[count:])
 
 
-def _split_system(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+def split_system(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """Split off the system messages at the beginning."""
     count = next((index for index, each in enumerate(messages) if each.role != "system"), len(messages))
     return messages[:count], messages[count:]

@@ -1,0 +1,105 @@
+"""`ClaimDispatcher`: a worker takes its runs from the journal itself. It needs nothing else, and serves SQLite."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+
+from toolspeak.durable.dispatch import Driving, Entry
+from toolspeak.durable.quarantine import QUARANTINE_DEATHS
+from toolspeak.durable.rows import RunRow, Wanted
+from toolspeak.durable.watcher import Watcher, wait_for_change
+from toolspeak.errors import StoreUnavailable
+from toolspeak.log import LOG
+
+MAX_WAIT_SECONDS = 0.5
+"""How long a run stays unnoticed that becomes ready by time alone."""
+
+
+class ClaimDispatcher:
+    """Claims queued runs for a worker as long as it has free slots.
+
+    Args:
+        watcher: Notices that something was committed.
+        can_isolate: Whether the worker can drive a run in a process of its own. If not, a run whose workers have died
+            is claimed when the worker drives nothing else, and nothing else is claimed meanwhile.
+    """
+
+    def __init__(self, watcher: Watcher, *, can_isolate: bool) -> None:
+        self._watcher = watcher
+        self._can_isolate = can_isolate
+        self._drives: set[asyncio.Task[None]] = set()
+        self._is_exclusive = False
+
+    def launch(self, worker: Driving) -> AbstractAsyncContextManager[None]:
+        """Return a context in which runs are handed to a worker."""
+        return self._serve_in_background(worker)
+
+    @asynccontextmanager
+    async def _serve_in_background(self, worker: Driving) -> AsyncGenerator[None]:
+        serving = asyncio.create_task(self._serve(worker))
+        try:
+            yield
+        finally:
+            serving.cancel()
+            with suppress(asyncio.CancelledError):
+                await serving
+            for drive in self._drives:
+                drive.cancel()
+            if self._drives:
+                await asyncio.wait(self._drives)
+
+    async def enqueue(self, runs: Sequence[RunRow]) -> None:
+        """Do nothing: queued runs are found in the journal."""
+
+    async def forget(self, entries: Collection[Entry]) -> None:
+        """Do nothing: a run that was taken over is no longer claimed."""
+
+    async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
+        """Return nothing: a claim is written in the journal, whose sweep finds it."""
+        return ()
+
+    async def _serve(self, worker: Driving) -> None:
+        with self._watcher.subscribe() as changed:
+            while not worker.is_stopping:
+                try:
+                    claimed = await self._claim(worker)
+                except StoreUnavailable as error:
+                    LOG.warning("worker %s cannot claim runs: %s", worker.name, error)
+                    claimed = []
+                for run in claimed:
+                    self._begin(worker, run, changed)
+                if not claimed:
+                    await wait_for_change(changed, MAX_WAIT_SECONDS)
+
+    async def _claim(self, worker: Driving) -> list[RunRow]:
+        free = worker.slots - len(self._drives)
+        if free < 1 or self._is_exclusive:
+            return []
+        waiting = await worker.read(lambda session: session.list_undispatched(worker.slots))
+        if not waiting:
+            return []
+        suspects = any(run.deaths >= QUARANTINE_DEATHS and run.agent in worker.agents for run in waiting)
+        if suspects and not self._can_isolate:
+            return await self._claim_alone(worker)
+        wanted = Wanted(agents=worker.agents, count=free)
+        return await worker.write(lambda session: session.claim_next(worker.name, wanted))
+
+    async def _claim_alone(self, worker: Driving) -> list[RunRow]:
+        """Claim one run when this worker drives nothing else: it may end the process."""
+        if self._drives:
+            return []
+        wanted = Wanted(agents=worker.agents, count=1)
+        claimed = await worker.write(lambda session: session.claim_next(worker.name, wanted))
+        self._is_exclusive = any(run.deaths >= QUARANTINE_DEATHS for run in claimed)
+        return claimed
+
+    def _begin(self, worker: Driving, run: RunRow, changed: asyncio.Event) -> None:
+        drive = asyncio.create_task(worker.drive_claimed(run))
+        self._drives.add(drive)
+
+        def end(task: asyncio.Task[None]) -> None:
+            self._drives.discard(task)
+            self._is_exclusive = False
+            changed.set()
+
+        drive.add_done_callback(end)

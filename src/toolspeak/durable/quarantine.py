@@ -1,0 +1,102 @@
+"""Runs whose workers die: they are driven in a process of their own, so that they can harm nobody else, and then ended.
+
+A run is *suspect* when two workers in a row died while they drove it and it made no progress. Another run may be to
+blame, so it is not ended at once: a process is started that drives this run only. After five deaths the run is ended.
+
+The process imports the agents again, from where the program has them. Nothing is copied from one process to the other
+but the address of the store, the id of the run and the place of the agents.
+"""
+
+import asyncio
+import importlib
+import os
+import runpy
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from toolspeak.durable.rows import RunRow
+from toolspeak.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolspeak.run.agent import Agent
+
+QUARANTINE_DEATHS = 2
+"""After how many deaths without progress a run is driven alone."""
+
+MAX_DEATHS = 5
+"""After how many deaths without progress a run is ended."""
+
+MODULE_NAME = "__toolspeak_quarantine__"
+"""The `__name__` of a script that is imported for its agents, so that what it does as `__main__` is not done."""
+
+
+class Quarantine:
+    """Starts processes that drive one run each.
+
+    Args:
+        url: The address of the store.
+        target: Where the agents are, as `load_agents` takes it.
+        owner: The name of the worker, which holds the run.
+    """
+
+    def __init__(self, url: str, target: str, owner: str) -> None:
+        self._url = url
+        self._target = target
+        self._owner = owner
+        self._processes: set[asyncio.subprocess.Process] = set()
+
+    async def drive(self, run: RunRow) -> int:
+        """Drive a run that the worker has claimed in a process of its own, and return how that ended: 0 if well."""
+        arguments = (self._url, self._target, self._owner, run.run_id, str(run.epoch))
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "toolspeak.durable.isolated_run", *arguments
+        )
+        self._processes.add(process)
+        try:
+            return await process.wait()
+        finally:
+            self._processes.discard(process)
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+
+    def stop(self) -> None:
+        """Let all processes park their runs."""
+        for process in self._processes:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGTERM)
+
+
+def find_target(agents: Mapping[str, "Agent[Any]"]) -> str | None:
+    """Return where a program has a mapping of agents: the module and the name of a variable; None if nowhere."""
+    for name, module in list(sys.modules.items()):
+        for variable, value in list(getattr(module, "__dict__", {}).items()):
+            if value is agents:
+                place = getattr(module, "__file__", None) if name == "__main__" else name
+                return f"{place}:{variable}" if place else None
+    return None
+
+
+def load_agents(target: str) -> dict[str, "Agent[Any]"]:
+    """Return the agents at a place: `app.py:agents` or `package.module:agents`, a mapping or a function that makes it.
+
+    Raises:
+        UsageError: There are none.
+    """
+    place, _, variable = target.rpartition(":")
+    if not place:
+        raise UsageError(f"{target!r} does not say where the agents are; write FILE.py:NAME or MODULE:NAME")
+    if place.endswith(".py"):
+        sys.path.insert(0, str(Path(place).resolve().parent))
+        names: Mapping[str, Any] = runpy.run_path(place, run_name=MODULE_NAME)
+    else:
+        names = vars(importlib.import_module(place))
+    found = names.get(variable)
+    agents = found() if callable(found) else found
+    if not isinstance(agents, Mapping) or not agents:
+        raise UsageError(f"{place} has no agents under the name {variable!r}; give it {variable} = {{'name': agent}}")
+    return dict(cast("Mapping[str, Agent[Any]]", agents))

@@ -1,0 +1,180 @@
+"""Facts and requests as the texts that a journal stores, and back.
+
+- A fact is stored as `codec` writes it. One that is long is stored as a blob, which its row refers to.
+- The messages of a chat are not repeated: `RunStarted` is stored without those that the conversation had before, and
+  with their number (`inherited`).
+- A request is what `Runs.start` was given: the prompt, the messages, and the options that can be stored.
+
+Data is read by the types of its fields, as in `codec`; nothing stored is ever executed.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import reduce as fold
+from typing import Any, NamedTuple, cast
+
+from toolspeak import codec
+from toolspeak.durable.journal import JournalSession
+from toolspeak.durable.rows import FactRow, RunRow
+from toolspeak.errors import UsageError
+from toolspeak.events import Compacted, Fact, Limits, RunResumed, RunStarted, ToolChoice
+from toolspeak.loop import State, initial_state, reduce
+from toolspeak.messages import Message
+from toolspeak.run.chat import extend_conversation
+from toolspeak.run.results import build_outcome
+from toolspeak.run.runnable import Prompt, RunOptions
+from toolspeak.store.runs import split_inherited, split_system
+
+SPILL_CHARS = 16_384
+"""Facts whose text is longer are stored as blobs."""
+
+STORABLE_OPTIONS = ("messages", "tool_choice", "limits", "compacted")
+
+
+class EncodedFacts(NamedTuple):
+    """Facts as texts, and the blobs that they refer to."""
+
+    texts: list[str]
+    blobs: dict[str, str]
+
+
+class Conversation(NamedTuple):
+    """The messages with which the next run of a chat begins, and what the model is still shown of them."""
+
+    messages: tuple[Message, ...] = ()
+    compacted: Compacted | None = None
+    started: RunStarted | None = None
+
+
+def encode_facts(facts: Iterable[Fact], before: Sequence[Message] = ()) -> EncodedFacts:
+    """Return facts as texts.
+
+    Args:
+        facts: The facts.
+        before: The messages that the chat of the run had before it.
+    """
+    texts: list[str] = []
+    blobs: dict[str, str] = {}
+    for fact in facts:
+        extra: dict[str, Any] = {}
+        if isinstance(fact, RunStarted) and before:
+            extra["inherited"], own = split_inherited(fact.messages, tuple(before))
+            fact = replace(fact, messages=own)
+        text = json.dumps({**codec.encode(fact), **extra})
+        if len(text) > SPILL_CHARS:
+            name = hashlib.sha256(text.encode()).hexdigest()
+            blobs[name] = text
+            text = json.dumps({"v": codec.FORMAT, "kind": fact.kind, "blob": name})
+        texts.append(text)
+    return EncodedFacts(texts, blobs)
+
+
+def decode_fact(session: JournalSession, run: RunRow, row: FactRow, before: Conversation | None = None) -> Fact:
+    """Return a stored fact.
+
+    Args:
+        session: A session of the journal that has it.
+        run: Its run.
+        row: The fact as it is stored.
+        before: The conversation before the run; it is loaded if it is needed and not given.
+
+    Raises:
+        UsageError: The fact cannot be read.
+    """
+    data: dict[str, Any] = json.loads(row.data)
+    if (name := data.get("blob")) is not None:
+        text = session.read_blob(run.run_id, name)
+        if text is None:
+            raise UsageError(f"fact {row.seq} of run {run.run_id} refers to a text that is not in the store")
+        data = json.loads(text)
+    inherited = data.pop("inherited", 0)
+    fact = codec.decode(data)
+    if isinstance(fact, Message):
+        raise UsageError(f"fact {row.seq} of run {run.run_id} is a message")
+    if not isinstance(fact, RunStarted) or not inherited:
+        return fact
+    earlier = split_system((before or load_conversation(session, run.parent)).messages)[1]
+    system, own = split_system(fact.messages)
+    return replace(fact, messages=(*system, *earlier[:inherited], *own))
+
+
+def load_facts(session: JournalSession, run: RunRow) -> list[Fact]:
+    """Return the facts of a run so far."""
+    return [decode_fact(session, run, row) for row in session.read_facts(run.run_id)]
+
+
+def fold_facts(facts: Sequence[Fact]) -> State:
+    """Return the state of a run, without the program that ran it."""
+    started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
+    return fold(reduce, facts, initial_state(() if started is None else started.tools))
+
+
+def load_conversation(session: JournalSession, run_id: str) -> Conversation:
+    """Return the conversation of a chat after a run of it. A run that was not answered is no part of it."""
+    chain: list[RunRow] = []
+    while run_id and (run := session.read_run(run_id)) is not None:
+        chain.append(run)
+        run_id = run.parent
+    conversation = Conversation()
+    for run in reversed(chain):
+        facts = [decode_fact(session, run, row, conversation) for row in session.read_facts(run.run_id)]
+        state = fold_facts(facts)
+        if state.run is None:
+            continue
+        outcome = build_outcome(state, tuple(facts))
+        messages, dropped = extend_conversation(conversation.messages, outcome)
+        if not dropped:
+            conversation = Conversation(messages, outcome.compacted, state.run)
+    return conversation
+
+
+# Requests
+
+
+def encode_request(prompt: Prompt, options: RunOptions) -> str:
+    """Return what a run is asked as JSON text.
+
+    Raises:
+        UsageError: An option cannot be stored.
+    """
+    if unstored := [name for name in options if name not in STORABLE_OPTIONS and options[name] is not None]:
+        raise UsageError(
+            f"{', '.join(unstored)}: only data is stored with a durable run; the worker makes deps "
+            "(Worker(deps=…)), and its agent has the type of the answer"
+        )
+    limits, compacted = options.get("limits"), options.get("compacted")
+    choice = options.get("tool_choice")
+    if isinstance(choice, ToolChoice):
+        choice = choice.mode if choice.mode != "named" else list(choice.names)
+    data = {
+        "prompt": codec.encode(prompt) if isinstance(prompt, Message) else prompt,
+        "messages": [codec.encode(each) for each in options.get("messages", ())],
+        "tool_choice": list(choice) if choice is not None and not isinstance(choice, str) else choice,
+        "limits": None if limits is None else codec.encode(RunResumed(limits=limits)),
+        "compacted": None if compacted is None else codec.encode(compacted),
+    }
+    return json.dumps(data, sort_keys=True)
+
+
+def decode_request(text: str, conversation: Conversation) -> tuple[Prompt, RunOptions]:
+    """Return the prompt and the options of a stored request that goes on with a conversation."""
+    data: dict[str, Any] = json.loads(text)
+    stored = data["prompt"]
+    prompt: Prompt = cast("Message", codec.decode(stored)) if isinstance(stored, dict) else stored
+    messages = tuple(cast("Message", codec.decode(each)) for each in data["messages"])
+    options: RunOptions = {"messages": (*conversation.messages, *messages), "tool_choice": data["tool_choice"]}
+    compacted = data["compacted"]
+    options["compacted"] = conversation.compacted if compacted is None else cast("Compacted", codec.decode(compacted))
+    options["limits"] = _decode_limits(data["limits"])
+    return prompt, options
+
+
+def _decode_limits(data: Any) -> Limits | None:
+    return None if data is None else cast("RunResumed", codec.decode(data)).limits
+
+
+def digest_request(agent: str, request: str, chat: str) -> str:
+    """Return the digest by which two starts with the same key are compared."""
+    return hashlib.sha256(json.dumps([agent, request, chat]).encode()).hexdigest()

@@ -1,0 +1,320 @@
+"""`Worker`: drives runs in this process.
+
+The worker says that it lives, takes runs from workers that do not (`sweep`), and carries out what people want of the
+runs that it drives. Which runs it drives, the dispatcher decides. On SIGTERM runs are parked: they stop at a point
+where nothing is under way, and another worker goes on.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, suppress
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.durable.dispatch import Dispatcher
+from toolspeak.durable.journal import Fenced, JournalSession
+from toolspeak.durable.quarantine import MAX_DEATHS, QUARANTINE_DEATHS, Quarantine, find_target, load_agents
+from toolspeak.durable.rows import RunRow
+from toolspeak.durable.runs import Runs
+from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
+from toolspeak.durable.writer import Heartbeat, Writer
+from toolspeak.errors import StoreUnavailable, UsageError
+from toolspeak.log import LOG
+from toolspeak.run.agent import Agent
+
+T = TypeVar("T")
+
+MAX_TICK_SECONDS = 0.5
+"""How long a cancellation or a lost worker stays unnoticed."""
+
+RETRY_DELAY_MS = 1000
+"""How long a run waits that a worker could not drive, times the number of its deaths."""
+
+DELTA_RETENTION_MS = 3600 * 1000
+"""How long the deltas of a run are kept after its end."""
+
+GRACE_SECONDS = 30.0
+
+
+class Worker:
+    """Drives the runs of a store, with the agents that it has. `async with Worker(…)` or `with Worker(…)`.
+
+    Attributes:
+        name: The name of the worker; unique.
+        slots: How many runs it drives at once.
+        agents: The names of its agents.
+        is_stopping: Whether it takes no more runs.
+    """
+
+    def __init__(
+        self,
+        runs: Runs,
+        agents: Mapping[str, Agent[Any]] | str,
+        *,
+        slots: int = 8,
+        lease: float = 30.0,
+        deps: MakeDeps | None = None,
+        grace: float = GRACE_SECONDS,
+        dispatcher: Dispatcher | None = None,
+    ) -> None:
+        """Prepare a worker.
+
+        Args:
+            runs: The store.
+            agents: The agents by the names under which runs are started; or where they are: `app.py:agents`.
+            slots: How many runs it drives at once.
+            lease: Seconds without a sign of life after which other workers take its runs over.
+            deps: A function that makes what tools get in their `Context`, from the row of a run.
+            grace: Seconds that runs have to come to a quiet point when the worker stops.
+            dispatcher: Hands out runs; by default, the worker claims them from the store.
+
+        Raises:
+            UsageError: An argument cannot be used.
+        """
+        if slots < 1 or lease <= 0:
+            raise UsageError("a worker needs at least one slot, and a lease of more than 0 seconds")
+        self._agents = load_agents(agents) if isinstance(agents, str) else dict(agents)
+        if not self._agents:
+            raise UsageError("a worker needs agents: Worker(runs, agents={'support': agent})")
+        self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.slots = slots
+        self.agents = tuple(self._agents)
+        self.is_stopping = False
+        self._runs = runs
+        self._deps = deps
+        self._grace = grace
+        self._tick_seconds = min(MAX_TICK_SECONDS, lease / 4)
+        target = agents if isinstance(agents, str) else find_target(agents)
+        if deps is not None:  # another process cannot make them
+            target = None
+        self._quarantine = None if target is None else Quarantine(runs.url, target, self.name)
+        self._dispatcher: Dispatcher = dispatcher or ClaimDispatcher(runs.watcher, can_isolate=target is not None)
+        self._writer = Writer(runs.journal, Heartbeat(self.name, round(lease * 1000), self._describe))
+        self._segments: dict[str, Segment] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._stack: AsyncExitStack | None = None
+        self._thread: _WorkerThread | None = None
+
+    def _describe(self) -> str:
+        """Return what other processes may know of the worker, as JSON."""
+        return json.dumps({"slots": self.slots, "running": len(self._segments), "agents": self.agents})
+
+    # Starting and stopping
+
+    async def __aenter__(self) -> Self:
+        await self._runs.prepare()
+        await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
+        self._stack = AsyncExitStack()
+        await self._stack.enter_async_context(self._dispatcher.launch(self))
+        ticking = asyncio.create_task(self._tick())
+        self._stack.push_async_callback(_cancel, ticking)
+        self._stack.push_async_callback(self._park_all)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stack is not None:
+            await self._stack.aclose()
+        with suppress(StoreUnavailable):
+            await self._writer.write(lambda session: session.leave(self.name))
+        await asyncio.to_thread(self._writer.close)
+
+    async def _park_all(self) -> None:
+        """Let all runs come to a quiet point, and give them up."""
+        self.is_stopping = True
+        for segment in list(self._segments.values()):
+            segment.park()
+        if self._quarantine is not None:
+            self._quarantine.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._grace):
+                await self._idle.wait()
+
+    async def arun(self) -> None:
+        """Drive runs until SIGTERM or SIGINT arrives, and park those that are under way."""
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with suppress(NotImplementedError):  # Windows
+                loop.add_signal_handler(number, stop.set)
+        async with self:
+            await stop.wait()
+
+    def run(self) -> None:
+        """Drive runs until SIGTERM or SIGINT arrives; see `arun`."""
+        asyncio.run(self.arun())
+
+    def __enter__(self) -> Self:
+        self._thread = _WorkerThread(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread is not None:
+            self._thread.stop()
+
+    # Driving
+
+    async def write(self, job: Callable[[JournalSession], T]) -> T:
+        """Do something with the journal, in a transaction that the writer thread commits."""
+        return await self._writer.write(job)
+
+    async def read(self, job: Callable[[JournalSession], T]) -> T:
+        """Read something from the journal."""
+        return await self._writer.read(job)
+
+    async def drive(self, run_id: str, epoch: int) -> None:
+        """Claim a run with this epoch, and drive it. It never raises."""
+        try:
+            run = await self.write(lambda session: session.claim(run_id, epoch, self.name))
+        except Exception as error:
+            LOG.warning("run %s could not be claimed: %s", run_id, error)
+            await self._insist(lambda session: session.requeue(run_id, epoch, delay_ms=RETRY_DELAY_MS))
+            return
+        if run is not None:
+            await self.drive_claimed(run)
+
+    async def drive_claimed(self, run: RunRow) -> None:
+        """Drive a run that was claimed already. It never raises."""
+        self._idle.clear()
+        segment = Segment(run, self._agents[run.agent], self._writer, self._deps, self.name)
+        self._segments[run.run_id] = segment
+        if self.is_stopping:
+            segment.park()
+        try:
+            await self._drive(run, segment)
+        except Fenced:
+            LOG.warning("run %s was taken over by another worker", run.run_id)
+            await self._give_up(run)
+        except asyncio.CancelledError:  # the grace of a worker that stops is over
+            await self._give_up(run)
+            raise
+        except Exception:
+            LOG.warning("run %s could not be driven, and is tried again", run.run_id, exc_info=True)
+            await self._give_up(run)
+        finally:
+            self._segments.pop(run.run_id, None)
+            if not self._segments:
+                self._idle.set()
+
+    async def _drive(self, run: RunRow, segment: Segment) -> None:
+        if run.deaths >= MAX_DEATHS:
+            await segment.end_as_poison()
+        elif run.deaths >= QUARANTINE_DEATHS and self._quarantine is not None:
+            if await self._quarantine.drive(run) != 0:
+                await self._give_up(run)
+        else:
+            await segment.drive()
+
+    async def _give_up(self, run: RunRow) -> None:
+        """Queue a run again, if this worker still has it; try until the journal answers."""
+        delay = RETRY_DELAY_MS * run.deaths
+        await self._insist(lambda session: session.fail(run.run_id, run.epoch, self.name, delay_ms=delay))
+
+    async def _insist(self, job: Callable[[JournalSession], object]) -> None:
+        while True:
+            try:
+                await self._writer.write(job)
+                return
+            except StoreUnavailable:
+                if self.is_stopping:  # then others take the run over
+                    return
+                await asyncio.sleep(self._tick_seconds)
+
+    # What is done regularly
+
+    async def _tick(self) -> None:
+        ticks = 0
+        while True:
+            try:
+                await self._look_after_runs()
+                if ticks % 120 == 0:
+                    await self.write(lambda session: session.drop_deltas(session.read_clock() - DELTA_RETENTION_MS))
+            except StoreUnavailable as error:
+                LOG.warning("worker %s cannot use the store: %s", self.name, error)
+            except Exception:
+                LOG.exception("worker %s could not look after its runs", self.name)
+            ticks += 1
+            await asyncio.sleep(self._tick_seconds)
+
+    async def _look_after_runs(self) -> None:
+        if self._segments:
+            names = list(COMMAND_FACTS)
+            held = list(self._segments)
+            for command in await self.read(lambda session: session.read_commands(held, names=names)):
+                if (segment := self._segments.get(command.run_id)) is not None:
+                    segment.interrupt(command.name)
+        swept = await self.write(lambda session: session.sweep())
+        if swept.taken:
+            LOG.warning("worker %s took over: %s", self.name, ", ".join(run_id for run_id, _ in swept.taken))
+            await self._dispatcher.forget(swept.taken)
+        if lost := await self._dispatcher.held_by_none_of(swept.alive):
+            for run_id, epoch in lost:
+                await self.write(lambda session, run_id=run_id, epoch=epoch: session.requeue(run_id, epoch))
+            await self._dispatcher.forget(lost)
+        if not isinstance(self._dispatcher, ClaimDispatcher):
+            await self._enqueue()
+
+    async def _enqueue(self) -> None:
+        """Give queued runs to the dispatcher."""
+        waiting = await self.read(lambda session: session.list_undispatched(200))
+        if not waiting:
+            return
+        await self._dispatcher.enqueue(waiting)
+
+        def mark(session: JournalSession) -> None:
+            for run in waiting:
+                session.mark_dispatched(run.run_id, run.epoch)
+
+        await self.write(mark)
+
+
+class _WorkerThread:
+    """A worker in a thread of its own, for programs that are not async."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._started = threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._serve, name="toolspeak worker", daemon=True)
+        self._thread.start()
+        self._started.wait()
+        if self._error is not None:
+            raise self._error
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._work())
+
+    async def _work(self) -> None:
+        try:
+            async with self._worker:
+                self._started.set()
+                await self._stop.wait()
+        except BaseException as error:  # raised in the thread of the caller
+            self._error = error
+        finally:
+            self._started.set()
+
+    def stop(self) -> None:
+        """Stop the worker, and wait until it has parked its runs."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

@@ -1,0 +1,186 @@
+"""The journal in a Postgres database, with a real server that crashes and comes back."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from toolspeak.durable.journal import Fenced, Journal, JournalSession
+from toolspeak.durable.postgres import PostgresJournal
+from toolspeak.durable.postgres_connection import IDLE_TRANSACTION_MS, hide_password
+from toolspeak.durable.stores import open_journal
+from toolspeak.errors import StoreUnavailable, UsageError
+
+from .journal_contract import JournalContract, new_run, start_and_claim
+from .postgres import PostgresServer
+
+
+class TestPostgresJournal(JournalContract):
+    @pytest.fixture
+    def journal(self, postgres_schema: str) -> Journal:
+        return open_journal(postgres_schema)
+
+
+def test_ten_processes_may_start_at_once_on_an_empty_database(postgres_schema: str) -> None:
+    program = """
+import os, sys
+from toolspeak.durable.stores import open_journal
+reading, writing = os.pipe()
+for _ in range(10):
+    if not os.fork():
+        os.close(writing)
+        os.read(reading, 1)  # returns when the parent closes its end
+        open_journal(sys.argv[1]).connect().close()
+        os._exit(0)
+os.close(writing)
+print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(10)])
+"""
+    done = subprocess.run([sys.executable, "-c", program, postgres_schema], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == (str([0] * 10), "")
+    with psycopg.connect(postgres_schema) as connection:
+        assert connection.execute("SELECT version FROM ts_schema").fetchall() == [(1,)]
+
+
+def test_tables_of_a_newer_version_are_refused(postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    journal.connect().close()
+    with psycopg.connect(postgres_schema) as connection:
+        connection.execute("UPDATE ts_schema SET version = 99")
+    with pytest.raises(UsageError, match="newer toolspeak"):
+        journal.connect()
+
+
+def test_a_session_survives_a_server_that_crashes(postgres: PostgresServer, postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    session, watch = journal.connect(), journal.watch()
+    hold = session.append(start_and_claim(session), ['"one"'])
+    postgres.crash()
+    with pytest.raises(StoreUnavailable, match="postgresql:"):
+        session.append(hold, ['"lost"'])
+    with pytest.raises(StoreUnavailable):
+        session.read_facts("r1")
+    postgres.start()
+    session.append(hold, ['"two"'])
+    assert [fact.data for fact in session.read_facts("r1")] == ['"one"', '"two"']
+    assert watch.wait(0)  # what happened meanwhile was not heard
+    assert not watch.wait(0)
+    session.beat("w1", 1000)
+    session.close()
+    watch.close()
+
+
+def test_a_transaction_that_a_crash_cuts_off_has_written_nothing(
+    postgres: PostgresServer, postgres_schema: str
+) -> None:
+    session = PostgresJournal(postgres_schema).connect()
+    hold = start_and_claim(session)
+
+    def write() -> None:
+        with session.transaction():
+            session.append(hold, ['"one"'])
+            postgres.crash()
+            session.start(new_run("r2"))
+
+    with pytest.raises(StoreUnavailable):
+        write()
+    postgres.start()
+    assert session.read_facts("r1") == []
+    assert session.read_run("r2") is None
+    assert session.append(hold, ['"one"']).next_seq == 1
+    session.close()
+
+
+def test_a_process_that_stops_within_a_transaction_loses_its_run(postgres_schema: str) -> None:
+    journal = PostgresJournal(postgres_schema)
+    stopped, other = journal.connect(), journal.connect()
+    hold = start_and_claim(stopped)
+    stopped.beat("w1", 0)
+
+    def stop_within() -> None:
+        with stopped.transaction():
+            stopped.append(hold, ['"zombie"'])
+            assert other.sweep().taken == ()  # nobody waits for the lock
+            _wait_until(lambda: other.sweep().taken == (("r1", 1),), IDLE_TRANSACTION_MS / 1000 + 20)
+
+    with pytest.raises(StoreUnavailable):
+        stop_within()
+    assert other.read_facts("r1") == []
+    with pytest.raises(Fenced):
+        stopped.append(hold, ['"zombie"'])
+    stopped.close()
+    other.close()
+
+
+def test_a_run_that_pauses_while_it_is_told_something_is_queued(postgres_schema: str) -> None:
+    """The command is committed while the release waits for the lock; the release must still see it."""
+    journal = PostgresJournal(postgres_schema)
+    owner, person = journal.connect(), journal.connect()
+    hold = start_and_claim(owner)
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.append(owner.release(hold, "paused")))
+    with person.transaction():
+        assert person.add_command("r1", "cancel", "{}")
+        thread.start()
+        _wait_until(lambda: _is_waiting_for_a_lock(postgres_schema), 20)
+    thread.join()
+    assert found == ["queued"]
+    owner.close()
+    person.close()
+
+
+def test_a_lost_server_is_named_without_the_password(postgres: PostgresServer) -> None:
+    url = postgres.url("nowhere").replace("toolspeak@", "toolspeak:secret@")
+    with pytest.raises(StoreUnavailable, match="nowhere") as raised:
+        open_journal(url).connect()
+    assert "secret" not in str(raised.value)
+    assert "secret" not in open_journal(url).url
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ann:secret@db:5432/runs", "postgresql://ann@db:5432/runs"),
+        ("postgresql://ann@db/runs?password=secret&sslmode=require", "postgresql://ann@db/runs?sslmode=require"),
+    ],
+)
+def test_passwords_are_hidden(url: str, shown: str) -> None:
+    assert hide_password(url) == shown
+
+
+def test_a_text_that_postgres_cannot_store_is_refused_in_words(postgres_schema: str) -> None:
+    session: JournalSession = PostgresJournal(postgres_schema).connect()
+    with pytest.raises(UsageError, match="cannot be stored"):
+        session.start(new_run(chat="nul \x00"))
+    assert session.start(new_run()).is_new
+    session.close()
+
+
+def test_commits_reach_the_disk_even_if_the_server_is_set_up_otherwise(postgres_schema: str) -> None:
+    with psycopg.connect(postgres_schema, autocommit=True) as connection:
+        connection.execute("ALTER ROLE toolspeak SET synchronous_commit = off")
+        try:
+            session = PostgresJournal(postgres_schema).connect()
+            private = getattr(session, "_connection")  # noqa: B009 (it is private)
+            assert private.execute("SHOW synchronous_commit").fetchone() == ("on",)
+            session.close()
+        finally:
+            connection.execute("ALTER ROLE toolspeak RESET synchronous_commit")
+
+
+def _wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "it did not happen"
+        time.sleep(0.02)
+
+
+def _is_waiting_for_a_lock(url: str) -> bool:
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        return bool(rows.fetchall())
