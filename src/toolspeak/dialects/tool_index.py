@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
-from typing import Any
+from typing import Any, cast
 
 from toolspeak.spec import Schema, ToolSpec, map_subschemas
 
@@ -121,12 +121,12 @@ def _list_texts(schema: Schema) -> Iterable[str]:
     found: list[str] = []
 
     def look(each: Schema) -> Schema:
-        properties: Any = each.get("properties")
-        found.extend(map(str, properties) if isinstance(properties, dict) else ())
+        if isinstance(properties := each.get("properties"), dict):
+            found.extend(map(str, cast("dict[str, Any]", properties)))
         if isinstance(about := each.get("description"), str):
             found.append(about)
-        choices: Any = each.get("enum")
-        found.extend(choice for choice in (choices if isinstance(choices, list) else ()) if isinstance(choice, str))
+        if isinstance(choices := each.get("enum"), list):
+            found.extend(choice for choice in cast("list[Any]", choices) if isinstance(choice, str))
         map_subschemas(each, look)
         return each
 

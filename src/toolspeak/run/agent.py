@@ -7,6 +7,7 @@ from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, Compacted, Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
+from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
@@ -16,6 +17,7 @@ from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.approvals import Approver
 from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
+from toolspeak.run.code_mode import offer_tools
 from toolspeak.run.compaction import Compactor
 from toolspeak.run.deadline import find_limits, interrupt_late_run, refuse_late_start, wait_within
 from toolspeak.run.driver import Driver
@@ -33,6 +35,7 @@ from toolspeak.run.inputs import (
     build_toolbox,
     check_callback,
     check_chooser,
+    check_code,
     check_compaction,
     check_deps,
     check_limits,
@@ -53,7 +56,6 @@ from toolspeak.run.receiving import gains_by_streaming
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
-from toolspeak.run.search_tools import add_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.run.summary import Summarizer
 from toolspeak.settings import Settings
@@ -74,8 +76,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     outcome of a run, `stream` and `astream` its events and then the same outcome.
 
     Attributes:
-        model: The model that is asked first.
-        models: All models, in the order in which they are asked.
+        model: The model that is asked first; `models` are all models, in the order in which they are asked.
         dialect: The dialect of the first model; `dialects` are those of all.
 
     Examples:
@@ -124,6 +125,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
         tool_budget: int | None = None,
+        code: bool | SandboxLimits = False,
         settings: Settings | None = None,
     ) -> None:
         """Put an agent together.
@@ -151,8 +153,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 `Limits.context`. Without it, the model writes the summary.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
-            tool_budget: The most tokens that the tools may take in a request. Descriptions are cut to that; of tools
-                that are too many for it, the model is shown those that the prompt may be about, and finds the others.
+            tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
+                many for it, the model is shown those that the prompt may be about, and finds the others.
+            code: Whether the model calls tools from programs that it writes, as functions, or what these may use.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
         """
@@ -172,16 +175,15 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         self.parallel_tool_calls = parallel_tool_calls
         self.limits = check_limits(limits)
         self.sampling = check_sampling(sampling)
-        self.approve = approve
-        self.summarize = summarize
+        self.approve, self.summarize, self.deps = approve, summarize, deps
         self._token_rates = TokenRates()
-        self.deps = deps
         self.tool_timeout = check_timeout(tool_timeout)
         self.tool_budget = check_tool_budget(tool_budget)
+        self.code = check_code(code)
 
     def __repr__(self) -> str:
-        models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
-        return f"Agent({models}, tools: {', '.join(self.toolbox.names) or 'none'})"
+        models = (f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
+        return f"Agent({', '.join(models)}, tools: {', '.join(self.toolbox.names) or 'none'})"
 
     @property
     def dialect(self) -> Dialect:
@@ -283,7 +285,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         own_context = Context(deps=deps, run_id=context.run_id)
         tools = await choose_run_tools(self.choose_tools, self.toolbox, own_context)
         dialect = await self._dialects.choose_first(handed)
-        toolbox = add_search_tools(Toolbox([*tools, *answer]), self.tool_budget)
+        toolbox = Toolbox([*offer_tools(self, tools, driver.state.history), *answer])
         successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
         successor.approve = successor.approve or driver.approve
         return successor
@@ -342,7 +344,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             unasked = self.toolbox, self.dialect, messages
             (toolbox, dialect, opening), is_late = await wait_within(limits, ask_before_start(), unasked)
             has_tools = not is_late or self.choose_tools is None
-            offered = add_search_tools(add_answer(toolbox, answer), self.tool_budget)
+            offered = add_answer(offer_tools(self, toolbox, opening), answer)
             started = RunStarted(
                 run_id=run_id,
                 model=self.model.name,
@@ -350,13 +352,13 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 in_text=dialect.in_text,
                 has_approver=self._find_approver(outer) is not None,
                 messages=opening,
-                choice=self._first_choice(options, toolbox, answer) if has_tools else AUTO,
+                choice=self._first_choice(options, offered if self.code else toolbox, answer) if has_tools else AUTO,
                 parallel=self.parallel_tool_calls,
                 limits=limits,
                 output=None if answer is None else answer.tool.name,
                 tools=offered.specs,
                 compacted=compacted,
-                tool_budget=self.tool_budget,
+                tool_budget=None if self.code else self.tool_budget,
             )
             driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
             return driver, [started, interrupt_late_run(limits)] if is_late else [started]
@@ -387,7 +389,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
         def build(tools: Toolbox, dialect: Dialect) -> Driver:
-            toolbox = add_search_tools(add_answer(tools, answer), started.tool_budget)
+            toolbox = add_answer(offer_tools(self, tools, started.messages, started.tool_budget), answer)
             return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
 
         async def ask_before_start() -> Driver | None:

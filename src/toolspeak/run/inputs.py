@@ -21,6 +21,7 @@ from toolspeak.events import (
     Usage,
     join_ids,
 )
+from toolspeak.execution.sandbox import SandboxLimits, has_monty
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.prices import is_price_list_installed
@@ -61,6 +62,7 @@ class AgentOptions(TypedDict, total=False):
     deps: Any
     tool_timeout: float | None
     tool_budget: int | None
+    code: bool | SandboxLimits
     settings: Settings | None
 
 
@@ -260,6 +262,15 @@ def check_tool_budget(tokens: Any) -> int | None:
     if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens <= 0):
         raise UsageError(f"tool_budget is a whole number of tokens above 0, or None for no budget, not {tokens!r}")
     return tokens
+
+
+def check_code(code: Any) -> bool | SandboxLimits:
+    """Return whether a model writes programs, and what a program may use, if programs can be run here."""
+    if not isinstance(code, bool | SandboxLimits):
+        raise UsageError(f"code is True, False, or SandboxLimits(seconds=…, …) for its programs, not {_describe(code)}")
+    if code is not False and not has_monty():
+        raise UsageError("code=True runs programs in monty, which is not installed: pip install toolspeak[sandbox]")
+    return code
 
 
 def check_callback(function: Any, name: str, use: str) -> None:
