@@ -173,7 +173,9 @@ def _take_prompt(prompt: str) -> str:
 
 def _find_context_type(agent: "Agent[Any]") -> Any:
     """Return the type of the `Context` that the tool of an agent takes, with the deps that the agent's tools need."""
-    needed = [] if agent.deps is not None else [tool.deps_type for tool in agent.toolbox if tool.deps_type is not None]
+    needed = (
+        [] if agent.deps is not None else [tool.deps_type for tool in agent.own_tools if tool.deps_type is not None]
+    )
     return Context[needed[0]] if needed else Context
 
 
