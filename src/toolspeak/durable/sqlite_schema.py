@@ -7,6 +7,7 @@ is never flushed to the disk: they may be lost.
 
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from toolspeak.errors import UsageError
@@ -143,7 +144,10 @@ def open_deltas(path: Path) -> sqlite3.Connection:
 
 def _open(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    # A file that exists is not even opened here: when a process closes any descriptor of a file, it loses the locks
+    # of all its connections to it, and another process would take the log of writes away from them.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from toolspeak.errors import UsageError
@@ -133,7 +133,10 @@ def create_private(path: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    # A file that exists is not even opened here: when a process closes any descriptor of a file, it loses the locks
+    # of all its connections to it.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     if os.name == "posix" and path.stat().st_mode & 0o077:
         path.chmod(0o600)  # SQLite gives the files beside it the same mode
 
