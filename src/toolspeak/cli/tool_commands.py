@@ -22,7 +22,8 @@ def tools_command(
     """Show the tools in TARGET as a model sees them."""
     from toolspeak.cli.safe_text import SafeConsole, write_output
     from toolspeak.cli.targets import discover_targets
-    from toolspeak.cli.tools import as_form, render_skipped, render_tools
+    from toolspeak.cli.tools import as_form, render_costs, render_skipped, render_tools
+    from toolspeak.mcp_client import is_server_target
 
     box = discover_targets(target)
     console = SafeConsole()
@@ -30,6 +31,8 @@ def tools_command(
         console.print(render_skipped(box), soft_wrap=True)
     elif form is None:
         console.print(render_tools(box, target), soft_wrap=not console.is_terminal)
+        if is_server_target(target):
+            console.print(render_costs(box), soft_wrap=True)
     else:
         write_output(as_form(box, form, strict=strict) + "\n")
 
