@@ -14,6 +14,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -24,6 +25,7 @@ from toolspeak.durable.quarantine import MAX_DEATHS, QUARANTINE_DEATHS, Quaranti
 from toolspeak.durable.rows import RunRow
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
+from toolspeak.durable.stores import POSTGRES_SCHEMES
 from toolspeak.durable.writer import Heartbeat, Writer
 from toolspeak.errors import StoreUnavailable, UsageError
 from toolspeak.log import LOG
@@ -73,7 +75,7 @@ class Worker:
             lease: Seconds without a sign of life after which other workers take its runs over.
             deps: A function that makes what tools get in their `Context`, from the row of a run.
             grace: Seconds that runs have to come to a quiet point when the worker stops.
-            dispatcher: Hands out runs; by default, the worker claims them from the store.
+            dispatcher: Hands out runs; by default DBOS on Postgres, and on SQLite the worker claims them itself.
 
         Raises:
             UsageError: An argument cannot be used.
@@ -95,7 +97,7 @@ class Worker:
         if deps is not None:  # another process cannot make them
             target = None
         self._quarantine = None if target is None else Quarantine(runs.url, target, self.name)
-        self._dispatcher: Dispatcher = dispatcher or ClaimDispatcher(runs.watcher, can_isolate=target is not None)
+        self._dispatcher = dispatcher or _choose_dispatcher(runs, can_isolate=target is not None)
         self._writer = Writer(runs.journal, Heartbeat(self.name, round(lease * 1000), self._describe))
         self._segments: dict[str, Segment] = {}
         self._idle = asyncio.Event()
@@ -276,6 +278,18 @@ class Worker:
                 session.mark_dispatched(run.run_id, run.epoch)
 
         await self.write(mark)
+
+
+def _choose_dispatcher(runs: Runs, *, can_isolate: bool) -> Dispatcher:
+    """Return what hands out runs: DBOS on Postgres, else a claim."""
+    if not runs.url.startswith(POSTGRES_SCHEMES):
+        return ClaimDispatcher(runs.watcher, can_isolate=can_isolate)
+    try:
+        module = import_module("toolspeak.durable.dbos_dispatcher")
+    except ModuleNotFoundError as error:
+        cure = "pip install 'toolspeak[cluster]'"
+        raise UsageError(f"{error.name} is missing, which a worker on Postgres needs: {cure}") from None
+    return module.DbosDispatcher(runs.url)
 
 
 class _WorkerThread:

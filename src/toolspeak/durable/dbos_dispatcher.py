@@ -1,0 +1,251 @@
+"""`DbosDispatcher`: hands out runs with DBOS, which keeps lanes, rates and priorities. It needs the extra `cluster`.
+
+Each lane is a queue of DBOS, named `toolspeak:<application>:<lane>`. There are two books, that of DBOS and the journal,
+and any process may die between writing one and the other. The journal is right, and each difference has its cure:
+
+- An entry that a worker took and did not claim, because it died in between, is found by `held_by_none_of`.
+- An entry that DBOS has lost or counts as over, while its run is queued, is found in the same way, a while later.
+- An entry of a run that was taken over is cancelled by `forget`, so that it holds no place in its lane.
+"""
+
+import asyncio
+import contextvars
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from dbos import DBOS, WorkflowSerializationFormat, WorkflowStatus
+
+from toolspeak.durable.dbos_engine import (
+    WORKFLOW,
+    Engine,
+    join_engine,
+    leave_engine,
+    make_workflow_id,
+    read_workflow_id,
+)
+from toolspeak.durable.dispatch import Driving, Entry
+from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow
+from toolspeak.log import LOG
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+POLL_SECONDS = 0.1
+"""How often DBOS looks for entries in a queue."""
+
+SLOT_WAIT_SECONDS = 1.0
+"""How long an entry waits for a slot of this worker before it is given back. Each lane may bring as many as `slots`."""
+
+CLAIM_SECONDS = 10.0
+"""After this time an entry that was handed out and whose run is still queued counts as lost."""
+
+AUDIT_SECONDS = 15.0
+"""How often all queued runs are compared with the entries of DBOS."""
+
+AUDIT_RUNS = 1000
+"""How many queued runs are compared at a time."""
+
+KEEP_SECONDS = 3600.0
+"""How long DBOS keeps entries that are over; longer if a lane counts starts for longer."""
+
+_RETURN_DELAY_MS = 300
+_ENQUEUE_AT_ONCE = 4
+_MIDDLE_PRIORITY = 1_000_000_000
+_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+
+
+class DbosDispatcher:
+    """Hands out runs with DBOS. Make one for each worker."""
+
+    def __init__(self, url: str) -> None:
+        """Remember the address of the store, whose database DBOS uses too."""
+        self._url = url
+        self._lanes: dict[str, Lane] = {}
+        self._audited = time.monotonic()
+
+    @property
+    def free_slots(self) -> int:
+        """How many runs more the worker can drive at once."""
+        return self._worker.slots - len(self._driving)
+
+    @asynccontextmanager
+    async def launch(self, worker: Driving) -> AsyncGenerator[None]:
+        """Hand runs to a worker within this context."""
+        self._worker = worker
+        self._loop = asyncio.get_running_loop()
+        self._context = contextvars.copy_context()  # that of DBOS would make all that tools do a part of its workflow
+        self._driving: set[asyncio.Task[None]] = set()
+        self._slots = asyncio.Semaphore(worker.slots)
+        with ThreadPoolExecutor(_ENQUEUE_AT_ONCE, "toolspeak dbos") as self._threads:
+            self._engine: Engine = await self._call(join_engine, self._url, self, worker.name)
+            try:
+                await self._register("", Lane())
+                yield
+            finally:
+                for task in self._driving:
+                    task.cancel()
+                if self._driving:
+                    await asyncio.wait(self._driving)
+                await self._wait_until_recorded()
+                await self._call(leave_engine, self._engine, self)
+
+    async def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function of DBOS in a thread. Its async ones would replace the threads of the event loop."""
+        return await self._loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
+
+    async def _wait_until_recorded(self) -> None:
+        """Let DBOS record the entries that this worker drove. Else another worker would find and cancel them."""
+        if not self._engine.is_own:
+            return
+        for _ in range(20):
+            if not await self._list(status="PENDING", executor_id=DBOS.executor_id, limit=1):
+                return
+            await asyncio.sleep(0.02)
+
+    # Entering
+
+    async def enqueue(self, runs: Sequence[RunRow]) -> None:
+        """Enter runs, each as `(run_id, epoch)`; those that were entered are left alone."""
+        if any(run.lane not in self._lanes for run in runs) or not runs:
+            await self._read_lanes()
+        for first in range(0, len(runs), _ENQUEUE_AT_ONCE):
+            await asyncio.gather(*map(self._enter, runs[first : first + _ENQUEUE_AT_ONCE]))
+
+    async def _enter(self, run: RunRow) -> None:
+        priority = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
+        await self._call(
+            DBOS.enqueue_workflow_with_options,
+            {
+                "workflow_name": WORKFLOW,
+                "workflow_id": make_workflow_id((run.run_id, run.epoch)),
+                "queue_name": self._name_queue(run.lane),
+                "priority": _MIDDLE_PRIORITY - priority,  # in DBOS lower numbers are first
+                "app_version": DBOS.application_version,
+                "serialization_type": WorkflowSerializationFormat.PORTABLE,
+            },
+            run.run_id,
+            run.epoch,
+            run.agent,
+            run.format,
+        )
+
+    def _name_queue(self, lane: str) -> str:
+        application = "" if self._engine.is_own else "shared"
+        return f"toolspeak:{application}:{lane}"
+
+    async def _read_lanes(self) -> None:
+        """Bring the queues of DBOS in line with the lanes of the journal."""
+        lanes = {"": Lane(), **await self._worker.read(lambda session: session.read_lanes())}
+        for name, lane in lanes.items():
+            if self._lanes.get(name) != lane:
+                await self._register(name, lane)
+
+    async def _register(self, name: str, lane: Lane) -> None:
+        slots, concurrency = self._worker.slots, lane.concurrency
+        await self._call(
+            DBOS.register_queue,
+            self._name_queue(name),
+            worker_concurrency=slots if concurrency is None else min(slots, concurrency),
+            global_concurrency=concurrency,
+            limiter=None if lane.rate is None else {"limit": lane.rate, "period": lane.period},
+            polling_interval_sec=POLL_SECONDS,
+            on_conflict="always_update",
+        )
+        self._lanes[name] = lane
+
+    # Taking
+
+    def take(self, run_id: str, epoch: int, agent: str, stored_format: int) -> "Future[None]":
+        """Take an entry, from any thread. The future is done when the run has left the worker."""
+        done: Future[None] = Future()
+        done.set_running_or_notify_cancel()  # DBOS cannot cancel a run
+
+        def begin() -> None:
+            task = self._loop.create_task(self._drive((run_id, epoch), agent, stored_format))
+            self._driving.add(task)
+            task.add_done_callback(self._driving.discard)
+            task.add_done_callback(lambda _: done.set_result(None))
+
+        self._loop.call_soon_threadsafe(begin, context=self._context)
+        return done
+
+    async def _drive(self, entry: Entry, agent: str, stored_format: int) -> None:
+        worker = self._worker
+        if worker.is_stopping or agent not in worker.agents or stored_format > STORED_FORMAT:
+            await self._give_back(entry)
+            return
+        try:
+            await asyncio.wait_for(self._slots.acquire(), SLOT_WAIT_SECONDS)
+        except TimeoutError:
+            await self._give_back(entry)
+            return
+        try:
+            if worker.is_stopping:
+                await self._give_back(entry)
+            else:
+                await worker.drive(*entry)
+        finally:
+            self._slots.release()
+
+    async def _give_back(self, entry: Entry) -> None:
+        """Let the run be entered again, for another worker. If that fails, the entry is found later."""
+        try:
+            await self._worker.write(lambda session: session.requeue(*entry, delay_ms=_RETURN_DELAY_MS))
+        except Exception as error:
+            LOG.warning("run %s could not be given back: %s", entry[0], error)
+
+    # Looking after entries
+
+    async def forget(self, entries: Collection[Entry]) -> None:
+        """Cancel entries, so that they hold no place in a lane any more."""
+        if entries:
+            await self._call(DBOS.cancel_workflows, [make_workflow_id(entry) for entry in entries])
+
+    async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
+        """Return entries that nobody will drive."""
+        handed_out = await self._list(status="PENDING")
+        lost = [read_workflow_id(each.workflow_id) for each in handed_out if self._is_lost(each, alive)]
+        if time.monotonic() - self._audited > AUDIT_SECONDS:
+            self._audited = time.monotonic()
+            lost += await self._find_missing()
+            await self._clean_up()
+            await self._read_lanes()
+        return lost
+
+    def _is_lost(self, workflow: WorkflowStatus, alive: Collection[str]) -> bool:
+        is_alive = self._engine.is_alive(workflow.executor_id, workflow.application_name, alive)
+        return is_alive is False
+
+    async def _find_missing(self) -> list[Entry]:
+        """Return queued runs that DBOS got and will not hand out: it has no entry, or one that is over or stuck."""
+        runs = await self._worker.read(lambda session: session.list_runs(statuses=["queued"], limit=AUDIT_RUNS))
+        now = await self._worker.read(lambda session: session.read_clock())
+        waiting = [run for run in runs if run.dispatched >= run.epoch and now - run.updated > CLAIM_SECONDS * 1000]
+        if not waiting:
+            return []
+        ids = [make_workflow_id((run.run_id, run.epoch)) for run in waiting]
+        found = {each.workflow_id: each for each in await self._list(workflow_ids=ids)}
+        return [read_workflow_id(each) for each in ids if self._is_stuck(found.get(each), now)]
+
+    def _is_stuck(self, workflow: WorkflowStatus | None, now: int) -> bool:
+        if workflow is None or workflow.status in _OVER:
+            return True
+        if workflow.status == "PENDING":
+            return now - (workflow.dequeued_at or 0) > CLAIM_SECONDS * 1000
+        return workflow.app_version != DBOS.application_version  # of a program that was deployed anew
+
+    async def _clean_up(self) -> None:
+        """Delete entries that are over and that no lane counts any more."""
+        kept = max([KEEP_SECONDS, *(lane.period for lane in self._lanes.values() if lane.rate is not None)])
+        before = datetime.now(UTC) - timedelta(seconds=kept)
+        over = await self._list(status=_OVER, completed_before=before.isoformat(), limit=AUDIT_RUNS)
+        if over:
+            await self._call(DBOS.delete_workflows, [each.workflow_id for each in over])
+
+    async def _list(self, **conditions: Any) -> list[WorkflowStatus]:
+        return await self._call(DBOS.list_workflows, name=WORKFLOW, load_input=False, load_output=False, **conditions)
