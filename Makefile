@@ -36,7 +36,7 @@ test-local: setup ## run the tests of the embedded model, with its real weights
 	$(BIN)/toolspeak pull
 	$(BIN)/python -m pytest tests/local -n0 --timeout 900
 
-# In folders of their own: 1.3 GB of npm packages, and two Python packages that cannot be installed beside newer ones.
+# In folders of their own: 1.4 GB of npm packages, and Python packages that cannot be installed beside newer ones.
 CLIENTS := tests/clients/node_modules/.stamp .venv-clients/.stamp
 
 tests/clients/node_modules/.stamp: tests/clients/package.json
@@ -48,7 +48,7 @@ tests/clients/node_modules/.stamp: tests/clients/package.json
 .venv-clients/.stamp: tests/clients/requirements.txt
 	$(PYTHON) -m venv --clear .venv-clients
 	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt && touch $@ \
-		|| echo 'litellm and instructor could not be installed, so they are skipped; the reason is above'
+		|| echo 'google-genai, litellm and instructor could not be installed, so they are skipped; the reason is above'
 
 test-clients: setup $(CLIENTS) ## run real clients and coding agents through the gateway; SMOKE=1: one test of each; TABLE=docs/clients.md: write the page
 	$(BIN)/python -m pytest tests/clients $(if $(SMOKE),-m smoke) $(if $(TABLE),--write-table $(TABLE))

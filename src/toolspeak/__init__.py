@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from toolspeak import dialects as dialects
     from toolspeak import errors as errors
     from toolspeak import events as events
+    from toolspeak import mcp as mcp
     from toolspeak import messages as messages
     from toolspeak import models as models
     from toolspeak import testing as testing
@@ -126,7 +127,9 @@ _MODULES = {
 }
 """The module of each public name."""
 
-_SUBMODULES = frozenset({"codec", "dialects", "errors", "events", "messages", "models", "settings", "testing", "tools"})
+_SUBMODULES = frozenset(
+    {"codec", "dialects", "errors", "events", "mcp", "messages", "models", "settings", "testing", "tools"}
+)
 """Modules that are imported when they are used as attributes: `toolspeak.codec`."""
 
 

@@ -2,7 +2,8 @@
 
     ToolspeakError
     ├── UsageError              a wrong argument, a function that cannot be a tool, a file that does not import
-    │   └── ReplayMiss          a recording holds no answer to what a replayed run asks
+    │   ├── ReplayMiss          a recording holds no answer to what a replayed run asks
+    │   └── ToolsChanged        an MCP server describes its tools in another way than when they were first used
     ├── ModelError              the endpoint failed
     │   ├── RateLimited         it asked to slow down until no retries were left
     │   ├── ProviderError       it refused the request or failed to answer it
@@ -11,7 +12,8 @@
     │   │       └── EndpointTimeout     it sent nothing in time
     │   └── StreamInterrupted   it stopped in the middle of a message
     ├── ToolError               a call of a tool failed
-    │   └── InvalidArguments    the arguments do not fit the tool
+    │   ├── InvalidArguments    the arguments do not fit the tool
+    │   └── ServerFailed        an MCP server did not start, or gave no answer
     ├── OutputMissing           the run ended without the typed output that was asked for
     ├── LimitReached            agents call agents too deeply
     ├── StoreUnavailable        the database of durable runs cannot be reached, read or written
@@ -45,6 +47,10 @@ class UsageError(ToolspeakError):
 
 class ReplayMiss(UsageError):
     """A recording holds no answer to what is asked; the message shows the difference to the nearest that it has."""
+
+
+class ToolsChanged(UsageError):
+    """An MCP server describes its tools in another way than when they were first used; the message shows the change."""
 
 
 class ModelError(ToolspeakError):
@@ -114,6 +120,10 @@ class InvalidArguments(ToolError):
         return "\n".join(
             (f"The arguments of {self.tool} are not valid:", *(f"- {problem}" for problem in self.problems))
         )
+
+
+class ServerFailed(ToolError):
+    """An MCP server did not start, or gave no answer to a call."""
 
 
 class OutputMissing(ToolspeakError):

@@ -158,6 +158,7 @@ class RunStarted:
         tools: The specs of the tools that the model was offered, so that a saved run can be shown without its program.
             A run that is resumed uses the tools of the program that resumes it.
         compacted: What an earlier run left of `messages` for the model; None if they are shown whole.
+        tool_budget: The most tokens that the tools may take in a request.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -173,6 +174,7 @@ class RunStarted:
     has_approver: bool = False
     tools: tuple[ToolSpec, ...] = ()
     compacted: Compacted | None = None
+    tool_budget: int | None = None
 
 
 @frozen
@@ -388,11 +390,11 @@ class HandedOver:
     in_text: bool = False
     has_approver: bool = False
     tools: tuple[ToolSpec, ...] = ()
+    tool_budget: int | None = None
 
 
 OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
 """A delta of the run itself, not of an inner run."""
-
 OwnFact: TypeAlias = (
     RunStarted
     | RunResumed

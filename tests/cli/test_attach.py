@@ -1,12 +1,11 @@
 """Attachments on the command line: `-a` of `toolspeak run` and `toolspeak chat`, and `/attach`."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.commands import run_command
 from tests.cli.terminal import environment
 from tests.models.server import Server, answers, plays
 from toolspeak.testing import says
@@ -27,10 +26,9 @@ def desk(folder: Path) -> Path:
 def toolspeak(
     folder: Path, server: Server, command: str, *arguments: str, stdin: bytes = b"", model: str = "scripted"
 ) -> tuple[int, str, str]:
-    program = [sys.executable, "-m", "toolspeak.cli", command, *arguments, "--model", f"{server.url}/v1#{model}"]
-    env = environment(folder)
-    done = subprocess.run(program, cwd=folder, env=env, capture_output=True, timeout=25, input=stdin)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    options = ("--model", f"{server.url}/v1#{model}")
+    done = run_command(command, *arguments, *options, cwd=folder, env=environment(folder), stdin=stdin)
+    return done.returncode, done.stdout, done.stderr
 
 
 def sent(server: Server, number: int = -1) -> Any:

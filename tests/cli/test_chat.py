@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from tests.cli.terminal import (
     BACKSPACE,
     CTRL_C,
@@ -43,10 +44,9 @@ def chatting(folder: Path, server: Server, *arguments: str, **options: Any) -> I
         yield screen
 
 
-def piped(folder: Path, server: Server, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolspeak.cli", "chat", "--model", f"{server.url}/v1#scripted", *arguments]
-    env = environment(folder)
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=25, input=text)
+def piped(folder: Path, server: Server, text: str, *arguments: str) -> Done:
+    options = ("--model", f"{server.url}/v1#scripted", *arguments)
+    return run_command("chat", *options, cwd=folder, env=environment(folder), stdin=text)
 
 
 def sent_texts(server: Server, number: int = -1) -> list[str]:

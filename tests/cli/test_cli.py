@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from toolspeak import InvalidArguments, discover
 from toolspeak.spec import strict_schema
 
@@ -103,22 +104,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def run(folder: Path, *arguments: str, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str, encoding: str = "utf-8") -> Done:
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": encoding, "COLUMNS": "200"}
-    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=25,
-        stdin=subprocess.DEVNULL,
-    )
+    return run_command(*arguments, cwd=folder, env=env, stdin=None)
 
 
-def array(done: subprocess.CompletedProcess[str]) -> list[Any]:
+def array(done: Done) -> list[Any]:
     assert done.returncode == 0
     tools = json.loads(done.stdout)
     assert isinstance(tools, list)

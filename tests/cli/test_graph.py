@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import run_command
 from tests.cli.terminal import environment
 from tests.models.server import Server, plays
 from toolspeak import codec
@@ -198,18 +199,9 @@ def test_records_are_distinguished_from_targets(folder: Path):
 
 def test_a_run_is_recorded_and_drawn(folder: Path, server: Server):
     server.plays(plays([calls(("weather", {"city": "Oslo"})), says("Cold.")]))
-    command = [sys.executable, "-m", "toolspeak.cli"]
     asking = ["run", "Oslo?", "--tools", "sky.py", "--model", f"{server.url}/v1#m", "--record", "run.jsonl"]
     for arguments in (asking, ["graph", "run.jsonl", "--svg", "run.svg"], ["graph", "sky.py", "--model", "a:b"]):
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=folder,
-            env=environment(folder),
-            capture_output=True,
-            text=True,
-            timeout=25,
-            input="",
-        )
+        done = run_command(*arguments, cwd=folder, env=environment(folder))
         assert done.returncode == 0
         if arguments[0] == "graph" and "run.svg" in arguments:
             assert done.stdout.startswith("sequenceDiagram\n")

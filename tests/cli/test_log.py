@@ -14,20 +14,17 @@ from typing import Any
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from tests.cli.terminal import CTRL_D, environment, terminal
 from tests.models.server import Server, answers, plays
 from toolspeak import codec
 from toolspeak.events import RunStarted
 from toolspeak.testing import calls, says
 
-Done = subprocess.CompletedProcess[str]
-
 
 def toolspeak(folder: Path, *arguments: str, stdin: str = "", cwd: Path | None = None, **variables: str) -> Done:
     """Run a command with `folder` as the home folder."""
-    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
-    env = environment(folder, **variables)
-    return subprocess.run(command, cwd=cwd or folder, env=env, capture_output=True, text=True, timeout=25, input=stdin)
+    return run_command(*arguments, cwd=cwd or folder, env=environment(folder, **variables), stdin=stdin)
 
 
 def ask(folder: Path, server: Server, prompt: str, *arguments: str, **variables: str) -> Done:

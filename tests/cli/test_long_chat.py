@@ -1,10 +1,9 @@
 """`toolspeak chat` in a small context: one line says what was taken away, and `-c` goes on with what is left."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+from tests.cli.commands import run_command
 from tests.cli.terminal import environment
 from tests.models.server import Server, plays
 from tests.models.small_context import Sent, SmallContext
@@ -34,9 +33,8 @@ def test_a_chat_is_compacted_and_continued(folder: Path, server: Server):
     assert endpoint.refused == 0
 
     before = endpoint.turns[-1]
-    command = [sys.executable, "-m", "toolspeak.cli", "run", "-c", "--context", "1500", "What was first?"]
-    env = environment(folder)
-    again = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=25, check=False)
+    command = ("run", "-c", "--context", "1500", "What was first?")
+    again = run_command(*command, cwd=folder, env=environment(folder), stdin=None)
     assert again.stdout.strip() == "It was one."
     assert endpoint.refused == 0
     continued = [sent for sent in endpoint.turns if sent.messages[-1].text.endswith("What was first?")]

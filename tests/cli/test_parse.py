@@ -1,12 +1,12 @@
 """`toolspeak parse`, as a real process."""
 
 import json
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from toolspeak import discover
 from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT
 
@@ -15,11 +15,8 @@ WEATHER = str(ROOT / "examples" / "weather.py")
 GIVEN = ROOT / "tests" / "reading" / "spoken" / "given.jsonl"
 
 
-def run(*arguments: str, given: str = "", cwd: Path = ROOT, timeout_s: float = 25) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
-    return subprocess.run(
-        command, input=given, capture_output=True, text=True, cwd=cwd, timeout=timeout_s, encoding="utf-8"
-    )
+def run(*arguments: str, given: str = "", cwd: Path = ROOT, timeout_s: float = 25) -> Done:
+    return run_command(*arguments, cwd=cwd, env=os.environ, stdin=given, timeout=timeout_s)
 
 
 def test_calls_references_and_malformed_calls_are_printed():

@@ -2,24 +2,22 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from tests.models.server import answers, serving
 
 
-def toolspeak(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def toolspeak(home: Path, *arguments: str, **variables: str) -> Done:
     own = {
         name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "TOOLSPEAK_", "HF_", "XDG_"))
     }
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
-    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
     env = {**own, **nowhere, "HOME": str(home), **variables}
-    return subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, timeout=100)
+    return run_command(*arguments, cwd=home, env=env, stdin=None, timeout=100)
 
 
 def test_config_shows_each_setting_and_where_it_came_from(tmp_path: Path):
@@ -60,6 +58,7 @@ def test_config_as_json(tmp_path: Path):
         "local.context": 8192,
         "local.slots": 1,
         "local.keep_minutes": 5.0,
+        "local.adapter": None,
     }
     variables = {"TOOLSPEAK_LIMITS_SECONDS": "2.5", "WORK_KEY": "very secret"}
     untrusted = json.loads(toolspeak(tmp_path, "config", "--json", **variables).stdout)
@@ -178,3 +177,26 @@ def test_damaged_weights_are_noticed(tmp_path: Path):
     assert done.returncode == 1
     assert "the file is damaged; pulling it again" in done.stderr
     assert not path.exists()
+
+
+def test_the_adapter_is_shown_and_changed(tmp_path: Path):
+    (tmp_path / "toolspeak.toml").write_text('[local]\nadapter = "own.gguf"\n')
+    own = json.loads(toolspeak(tmp_path, "config", "--json", "--trust-project").stdout)["local.adapter"]
+    assert own == {"value": str(tmp_path / "own.gguf"), "origin": str(tmp_path / "toolspeak.toml")}
+    option = json.loads(toolspeak(tmp_path, "config", "--json", "--trust-project", "--adapter", "none").stdout)
+    assert option["local.adapter"] == {"value": None, "origin": "the option --adapter"}
+    variable = toolspeak(tmp_path, "config", TOOLSPEAK_LOCAL_ADAPTER="none").stdout
+    assert "local.adapter\tnone\tenvironment variable TOOLSPEAK_LOCAL_ADAPTER" in variable.splitlines()
+    assert "local.adapter (ignored)\t" in variable  # a project may name a file only if it is trusted
+
+
+def test_config_of_the_embedded_model_names_its_adapter(tmp_path: Path):
+    for name in ("small.gguf", "own.gguf"):
+        (tmp_path / name).write_text("GGUF")
+    without = toolspeak(tmp_path, "config", "--model", "local:small.gguf").stdout
+    assert "adapter\tnone\tthe setting local.adapter (default)" in without.splitlines()
+    having = toolspeak(tmp_path, "config", "--model", "local:small.gguf", "--adapter", "own.gguf").stdout
+    assert f"adapter\t{tmp_path / 'own.gguf'}\tthe setting local.adapter (the option --adapter)" in having.splitlines()
+    missing = toolspeak(tmp_path, "config", "--model", "local:small.gguf", "--adapter", "gone.gguf")
+    assert missing.returncode == 2
+    assert "there is no file gone.gguf" in missing.stderr

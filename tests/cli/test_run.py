@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from tests.cli.terminal import CTRL_C, environment, terminal
 from tests.models.server import Act, Server, answers, plays, streams
 from toolspeak import codec
@@ -31,11 +32,9 @@ def at(server: Server) -> list[str]:
 
 def run(
     folder: Path, server: Server, *arguments: str, stdin: str | None = "", model: str = "", **variables: str
-) -> subprocess.CompletedProcess[str]:
+) -> Done:
     chosen = ["--model", model] if model else at(server)
-    command = [sys.executable, "-m", "toolspeak.cli", "run", *arguments, *chosen]
-    env = environment(folder, **variables)
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=25, input=stdin)
+    return run_command("run", *arguments, *chosen, cwd=folder, env=environment(folder, **variables), stdin=stdin)
 
 
 @pytest.mark.parametrize("dialect", ["native", "python"])

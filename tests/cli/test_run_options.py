@@ -1,11 +1,10 @@
 """Templates, `-o` and `-x`: what they mean, and that they reach the model."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from tests.cli.terminal import environment
 from tests.models.server import Server, plays
 from toolspeak.cli.code_block import extract_code
@@ -15,10 +14,9 @@ from toolspeak.models import Sampling
 from toolspeak.testing import says
 
 
-def run(folder: Path, server: Server, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolspeak.cli", "run", *arguments, "--model", f"{server.url}/v1#scripted"]
-    env = environment(folder)
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, input=stdin)
+def run(folder: Path, server: Server, *arguments: str, stdin: str = "") -> Done:
+    model = f"{server.url}/v1#scripted"
+    return run_command("run", *arguments, "--model", model, cwd=folder, env=environment(folder), stdin=stdin)
 
 
 def write_template(folder: Path, name: str, text: str) -> None:

@@ -14,6 +14,7 @@ from tests.cli.terminal import environment, terminal
 from tests.models.server import Server, answers, plays
 from toolspeak.cli import config, parse, tools, why
 from toolspeak.cli.format import format_arguments, format_call_line, format_result
+from toolspeak.cli.http_server import SafeFormatter
 from toolspeak.cli.safe_text import (
     ProseEscaper,
     SafeConsole,
@@ -23,7 +24,6 @@ from toolspeak.cli.safe_text import (
     join_lines,
     print_error,
 )
-from toolspeak.cli.serve import _SafeFormatter  # pyright: ignore[reportPrivateUsage] (what it logs is the point)
 from toolspeak.dialects import MessageContent
 from toolspeak.events import CallMalformed, CallReady, TurnStarted
 from toolspeak.messages import ToolCall, ToolResult
@@ -124,7 +124,7 @@ def test_nothing_that_is_drawn_is_unsafe(one: str, two: str):
         format_call_line(call),
         format_result(ToolResult(call_id="a", output=one)),
         format_result(ToolResult(call_id="a", error=two)),
-        _SafeFormatter("%(message)s").format(record),
+        SafeFormatter("%(message)s").format(record),
     ]
     assert [unsafe(line) for line in lines] == [[]] * len(lines)
 

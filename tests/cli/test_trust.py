@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import Done, run_command
 from tests.cli.terminal import ENTER, environment, terminal
 from tests.models.server import Server, plays
 from toolspeak.testing import says
@@ -31,16 +32,13 @@ def project(tmp_path: Path, server: Server) -> Path:
     return folder
 
 
-def toolspeak(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
+def toolspeak(folder: Path, *arguments: str, **variables: str) -> Done:
     home = folder.parents[1] if folder.name == "below" else folder.parent
     env = environment(home, GITHUB_TOKEN="canary", **variables)
-    return subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, timeout=50, stdin=subprocess.DEVNULL
-    )
+    return run_command(*arguments, cwd=folder, env=env, stdin=None)
 
 
-def is_obeyed(done: subprocess.CompletedProcess[str], folder: Path, server: Server) -> bool:
+def is_obeyed(done: Done, folder: Path, server: Server) -> bool:
     """Whether the project's settings counted: its code ran and its endpoint got the key."""
     sent = [post.headers.get("authorization") for post in server.posts]
     outcomes = {(folder / "ran").exists(), sent == ["Bearer canary"], done.returncode == 0}
@@ -176,13 +174,21 @@ def test_yes_counts_at_once(project: Path, server: Server):
 # Code in the working directory
 
 
-@pytest.mark.parametrize("module", ["aiohttp", "mimetypes", "prompt_toolkit", "rich", "tomllib", "pydantic"])
-def test_modules_in_the_folder_do_not_shadow_others(tmp_path: Path, server: Server, module: str):
+def start(folder: Path, *arguments: str) -> Done:
+    """Run a command in a process that imports everything itself: where it finds modules is what is tested."""
+    command = [sys.executable, "-m", "toolspeak.cli", *arguments]
+    env = environment(folder.parent)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=50, input="")
+
+
+def test_modules_in_the_folder_do_not_shadow_others(tmp_path: Path, server: Server):
     server.plays(plays([says("Yes.")]))
-    (tmp_path / f"{module}.py").write_text('open("ran", "w").close()')
+    for module in ("aiohttp", "mimetypes", "prompt_toolkit", "rich", "tomllib", "pydantic"):
+        (tmp_path / f"{module}.py").write_text('open(f"{__name__}.ran", "w").close()')
     (tmp_path / "mine.py").write_text('def go() -> str:\n    """Go."""\n    import sys\n    return str(sys.path)\n')
     for tools in ([], ["--tools", "mine"], ["--tools", "mine.py"]):
-        done = toolspeak(tmp_path, "run", "hi", "--model", f"{server.url}/v1#m", *tools)
-        assert (done.returncode, done.stdout, (tmp_path / "ran").exists()) == (0, "Yes.\n", False), done.stderr
-    called = toolspeak(tmp_path, "call", "mine", "go")
+        done = start(tmp_path, "run", "hi", "--model", f"{server.url}/v1#m", *tools)
+        assert (done.returncode, done.stdout, [*tmp_path.glob("*.ran")]) == (0, "Yes.\n", []), done.stderr
+    called = start(tmp_path, "call", "mine", "go")
     assert str(tmp_path) not in called.stdout
+    assert [*tmp_path.glob("*.ran")] == []

@@ -15,7 +15,7 @@ NODE_FOLDER = HERE / "node_modules"
 PYTHON = HERE.parents[1] / ".venv-clients" / "bin" / "python"
 NODE = shutil.which("node")
 
-OUTSIDERS = ("instructor", "litellm")
+OUTSIDERS = ("google-genai", "instructor", "litellm")
 """Python packages that need other versions of what the rest needs, and so have an environment of their own."""
 
 NOWHERE = "http://127.0.0.1:9"  # clients that ask for updates or report usage find no proxy here

@@ -37,6 +37,7 @@ NOTES = {
     "AI SDK `openai`, Responses": "With `store: false`. It refers to stored items otherwise, and is refused in words.",
     "Claude Code, Messages": "Always streams, and has tools with every request.",
     "Codex, Responses": "Always streams, and has tools with every request. Its free-form patch is a raw block.",
+    "Gemini CLI, Gemini": "Always streams, and has tools with every request.",
     "instructor, Chat, JSON schema mode": "Takes objects, and no tools.",
     "instructor, Chat, tools mode": "Takes objects, by a forced call, and no tools.",
     "litellm, Messages": "Asked for by a model name that it knows.",

@@ -7,7 +7,7 @@ import pytest
 
 from .installed import needs_node
 from .text_server import TextServer, serve, write_call, write_calls
-from .transcripts import Folders, run_claude_code, run_codex, run_opencode
+from .transcripts import Folders, run_claude_code, run_codex, run_gemini_cli, run_opencode
 
 pytestmark = [pytest.mark.timeout(300), *needs_node]
 
@@ -120,5 +120,31 @@ def test_opencode(tmp_path: Path, dialect: str, cell: Callable[..., None]):
         ("tool", "edit", "Edit applied successfully."),
         ("text", "Now bash."),
         ("tool", "bash", f"{OUTPUT}\n"),
+        ("text", "All done."),
+    ]
+
+
+@dialects
+def test_gemini_cli(tmp_path: Path, dialect: str, cell: Callable[..., None]):
+    cell("Gemini CLI", "npm:@google/gemini-cli", "Gemini", "streamed")
+    folders = Folders(tmp_path)
+    path = str(folders.work / "hello.py")
+    change = {"instruction": "Change the text.", "old_string": OLD, "new_string": NEW}
+    turns = [
+        write_turn(dialect, "write_file", file_path=path, content=FIRST),
+        write_turn(dialect, "replace", file_path=path, **change),
+        write_turn(dialect, "run_shell_command", command="python3 hello.py", description="Run it"),
+    ]
+    server = TextServer([*turns, "All done."], tool="write_file")
+    with serve(server, dialect) as url:
+        steps = run_gemini_cli(folders, url)
+    check_file(folders, server)
+    assert steps == [
+        ("text", "Now write_file."),
+        ("tool", "write_file", ""),
+        ("text", "Now replace."),
+        ("tool", "replace", ""),
+        ("text", "Now run_shell_command."),
+        ("tool", "run_shell_command", OUTPUT),
         ("text", "All done."),
     ]

@@ -58,6 +58,7 @@ CLIENTS = [
     Client("openai (Python)", "python:openai", "Chat", ("openai_python.py", "chat")),
     Client("openai (Python)", "python:openai", "Responses", ("openai_python.py", "responses")),
     Client("anthropic (Python)", "python:anthropic", "Messages, `tool_runner`", ("anthropic_python.py", "messages")),
+    Client("google-genai (Python)", "python:google-genai", "Gemini, automatic calls", ("google_python.py", "gemini")),
     Client("LangGraph", "python:langgraph", "Chat", ("langgraph_python.py", "chat")),
     Client("LangGraph", "python:langgraph", "Responses", ("langgraph_python.py", "responses")),
     Client("litellm", "python:litellm", "Chat", ("litellm_python.py", "chat"), dialects=("python",)),

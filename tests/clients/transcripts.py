@@ -4,6 +4,7 @@ Each agent gets a home and a folder to work in. It writes, edits and runs a file
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +60,11 @@ def run_codex(folders: Folders, url: str, model: str = "small") -> list[tuple[st
     return steps
 
 
-def run_claude_code(folders: Folders, url: str) -> list[tuple[str, ...]]:
+def run_claude_code(
+    folders: Folders, url: str, task: str = TASK, *, options: Sequence[str] = (), allowed: str = "Bash"
+) -> list[tuple[str, ...]]:
     """Return the steps of Claude Code: texts, tool calls, and their results."""
-    command = [find_program("claude"), "-p", TASK, "--output-format", "stream-json", "--verbose"]
+    command = [find_program("claude"), "-p", task, "--output-format", "stream-json", "--verbose"]
     environment = {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_AUTH_TOKEN": "none",
@@ -70,7 +73,8 @@ def run_claude_code(folders: Folders, url: str) -> list[tuple[str, ...]]:
         "CLAUDE_CONFIG_DIR": str(folders.home),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
-    lines = folders.run([*command, "--permission-mode", "acceptEdits", "--allowedTools", "Bash"], environment)
+    command += [*options, "--permission-mode", "acceptEdits", "--allowedTools", allowed]
+    lines = folders.run(command, environment)
     assert (lines[-1]["type"], lines[-1]["subtype"], lines[-1]["is_error"]) == ("result", "success", False)
     steps: list[tuple[str, ...]] = []
     for line in lines:
@@ -78,13 +82,38 @@ def run_claude_code(folders: Folders, url: str) -> list[tuple[str, ...]]:
         for block in content:
             if block["type"] == "tool_result":
                 assert not block.get("is_error"), block
-                steps.append(("result", block["content"]))
+                steps.append(("result", _join_texts(block["content"])))
             else:
                 steps.append((block["type"], block.get("text") or block["name"]))
     return steps
 
 
-def run_opencode(folders: Folders, url: str) -> list[tuple[str, ...]]:
+def _join_texts(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+
+
+def run_gemini_cli(folders: Folders, url: str, task: str = TASK) -> list[tuple[str, ...]]:
+    """Return the steps of Gemini CLI: texts, and tool calls with their output; it prints none for files."""
+    (folders.home / ".gemini").mkdir(exist_ok=True)
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    (folders.home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    command = [find_program("gemini"), "-p", task, "-m", "gemini-2.5-flash", "--output-format", "stream-json"]
+    environment = {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url}
+    lines = folders.run([*command, "--approval-mode", "yolo", "--skip-trust"], environment)
+    assert (lines[-1]["type"], lines[-1]["status"]) == ("result", "success")
+    steps: list[tuple[str, ...]] = []
+    names = {line["tool_id"]: line["tool_name"] for line in lines if line["type"] == "tool_use"}
+    for line in lines:
+        if line["type"] == "tool_result":
+            assert line["status"] == "success", line
+            steps.append(("tool", names[line["tool_id"]], line.get("output", "")))
+        elif line["type"] == "message" and line["role"] == "assistant":
+            text = steps.pop()[1] if steps and steps[-1][0] == "text" else ""  # a text is printed in pieces
+            steps.append(("text", text + line["content"]))
+    return steps
+
+
+def run_opencode(folders: Folders, url: str, task: str = TASK) -> list[tuple[str, ...]]:
     """Return the steps of opencode: texts, and tool calls with their output."""
     provider = {
         "npm": "@ai-sdk/openai-compatible",
@@ -103,7 +132,7 @@ def run_opencode(folders: Folders, url: str) -> list[tuple[str, ...]]:
     switches = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD")
     environment = {f"OPENCODE_DISABLE_{switch}": "1" for switch in switches}
     steps: list[tuple[str, ...]] = []
-    for line in folders.run([find_program("opencode"), "run", "--format", "json", TASK], environment):
+    for line in folders.run([find_program("opencode"), "run", "--format", "json", task], environment):
         part = line["part"]
         if line["type"] == "text":
             steps.append(("text", part["text"]))

@@ -97,3 +97,44 @@ def test_what_is_left_to_send(chunk: int):
     text.start_message()
     assert not text.is_repeated
     assert text.extend("Let us") is None
+
+
+class CountingText(str):
+    """A text that counts the characters that are copied out of it."""
+
+    copied_chars = 0
+
+    def __getitem__(self, key: Any) -> "CountingText":
+        part = CountingText(super().__getitem__(key))
+        CountingText.copied_chars += len(part)
+        return part
+
+
+class CountedSentText(SentText):
+    def __str__(self) -> str:
+        return CountingText(super().__str__())
+
+
+def test_a_long_text_that_is_repeated_is_not_copied_with_each_piece():
+    pieces = [f"word {number} " for number in range(2_000)]
+    text = CountedSentText()
+    for piece in pieces:
+        text.extend(piece)
+    text.start_message()
+    CountingText.copied_chars = 0
+    assert {text.extend(piece) for piece in pieces} == {""}
+    assert text.is_repeated
+    assert text.extend("and more") == "and more"
+    assert CountingText.copied_chars <= len("".join(pieces))
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_reasoning_is_sent_with_each_message_of_a_stream(streamed: bool):
+    """It is shown while it arrives, and is no part of the answer. A whole answer has that of the last message."""
+    bad = ScriptedReply(thinking="One.", text=BAD["python"])
+    reply = exchange([bad, ScriptedReply(thinking="Two.", text="It is sunny.")], "python", streamed=streamed)
+    if streamed:
+        deltas = [choice["delta"] for chunk in reply.chunks for choice in chunk["choices"]]
+        assert "".join(delta.get("reasoning_content") or "" for delta in deltas) == "One.Two."
+    else:
+        assert reply.json["choices"][0]["message"]["reasoning_content"] == "Two."

@@ -15,6 +15,7 @@ from typing import Any
 import openai
 import pytest
 
+from tests.cli.commands import run_command
 from toolspeak.cli.client_lines import ServedAddress, format_client_lines
 from toolspeak.cli.serve import ServeOptions, find_served_models
 from toolspeak.dialects import TYPESCRIPT
@@ -29,13 +30,17 @@ from .upstream import drips, event, upstream
 KEY = "correct-horse-battery-staple"
 
 
-def started(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+def environment(home: Path, **variables: str) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLSPEAK_", "XDG_", "OPENAI_"))}
+    return {**own, "HOME": str(home), **variables}
+
+
+def started(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "toolspeak.cli", "serve", *arguments]
     return subprocess.Popen(
         command,
         cwd=home,
-        env={**own, "HOME": str(home), "PYTHONUNBUFFERED": "1", **variables},
+        env=environment(home, PYTHONUNBUFFERED="1", **variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -57,10 +62,9 @@ def serving(home: Path, *arguments: str, **variables: str) -> Iterator[tuple[str
 
 
 def refused(home: Path, *arguments: str, **variables: str) -> str:
-    with started(home, *arguments, **variables) as process:
-        out, error = process.communicate(timeout=25)
-    assert (process.returncode, out, error.count("\n")) == (2, "", 1)
-    return error
+    done = run_command("serve", *arguments, cwd=home, env=environment(home, **variables), stdin=None)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    return done.stderr
 
 
 @pytest.fixture
@@ -112,6 +116,9 @@ Codex, in ~/.codex/config.toml:
 opencode, in opencode.json:
   {{"model": "toolspeak/{model}", "provider": {{"toolspeak": {{"npm": "@ai-sdk/openai-compatible", "options": {{"baseURL": "{url}/v1", "apiKey": "none"}}, "models": {{"{model}": {{}}}}}}}}}}
 
+Gemini CLI, with {{"security": {{"auth": {{"selectedType": "gemini-api-key"}}}}}} in ~/.gemini/settings.json:
+  GOOGLE_GEMINI_BASE_URL={url} GEMINI_API_KEY=none gemini -m {model}
+
 OpenAI's SDKs:
   OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=none
 
@@ -130,8 +137,9 @@ def test_the_lines_for_clients_name_the_variable_of_the_key_and_an_address_that_
         "model_provider": "toolspeak",
         "model_providers": {"toolspeak": provider},
     }
-    opencode = json.loads(lines.partition("opencode.json:")[2].partition("OpenAI")[0])
+    opencode = json.loads(lines.partition("opencode.json:")[2].partition("Gemini")[0])
     assert opencode["provider"]["toolspeak"]["options"]["apiKey"] == "{env:MY_KEY}"
+    assert "GOOGLE_GEMINI_BASE_URL=http://[::1]:80 GEMINI_API_KEY=\"$MY_KEY\" gemini -m 'a b'" in lines
     assert "OPENAI_BASE_URL=http://127.0.0.1:80/v1" in format_client_lines(
         ServedAddress(host="0.0.0.0", port=80, model="m")
     )

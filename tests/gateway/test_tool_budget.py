@@ -242,17 +242,104 @@ def test_without_a_budget_or_within_it_nothing_changes(budget: int | None):
     assert plain.requests == bounded.requests
 
 
-def test_signatures_over_the_budget_are_told():
-    model = thinking(says("Well."), says("Well."))
-    offered = tools(*(f"tool_{number}" for number in range(60)))
+def test_a_tool_over_the_budget_is_told():
+    model = thinking(says("Well."))
 
-    reply = exchange(model, "native", tools=offered)
+    reply = ask(
+        app([served(model, NATIVE, tool_budget=20)]),
+        {"model": "m", "messages": [{"role": "user", "content": "Paris?"}], "tools": tools("get_weather", "sum")},
+    )
 
     assert reply.status == 200
     told = reply.headers["x-toolspeak-notice"]
     assert told.startswith("tools take ")
-    assert told.endswith(f" tokens without any descriptions, more than the budget of {BUDGET}")
-    assert {each.description for each in model.requests[0].shown.tools[:-1]} == {""}
+    assert told.endswith(" tokens without any descriptions, more than the budget of 20")
+
+
+# Tools that are too many
+
+
+def many_tools() -> list[Any]:
+    """Sixty tools about nothing, one about the weather, one about mails."""
+    rest = [tools(f"tool_{number}", about=f"Does the thing number {number}, and no other.")[0] for number in range(60)]
+    mail = tools("send_mail", about=f"Sends a mail to somebody. {'It cannot be taken back. ' * 20}{SECRET}")
+    return [*rest, *tools("get_weather"), *mail]
+
+
+def name_shown(request: Request) -> list[str]:
+    return [each.name for each in request.shown.tools]
+
+
+@every_dialect
+def test_the_tools_that_the_first_message_is_about_are_listed(dialect: str):
+    model = thinking(says("Well."))
+
+    exchange(model, dialect, tools=many_tools(), messages=[{"role": "user", "content": "Weather, please."}])
+
+    shown = read_shown(model.requests[0])
+    assert "get_weather" in shown
+    assert "find_tools" in shown
+    assert "send_mail" not in shown
+    assert count_tool_tokens(model.requests[0].shown.tools, DIALECTS[dialect]) <= BUDGET
+
+
+@both
+@every_dialect
+def test_a_tool_is_found_and_called_in_one_request(dialect: str, streamed: bool):
+    mail = ("send_mail", {"city": "Paris"})
+    model = thinking(calls(("find_tools", {"query": "mail"})), calls(mail), says("Sent."))
+    served_model = served(model, DIALECTS[dialect], tool_budget=BUDGET)
+    history: list[Any] = [{"role": "user", "content": "Weather, please."}]
+    body = {"model": "m", "messages": history, "tools": many_tools(), "stream": streamed}
+
+    told = message(ask(app([served_model]), body))
+
+    assert told["calls"] == [mail]
+    assert "send_mail" not in read_shown(model.requests[0])
+    assert "send_mail" in read_shown(model.requests[1])
+    earlier, later = read_messages(model.requests[0]), read_messages(model.requests[1])
+    assert later[: len(earlier)] == earlier
+    assert name_shown(model.requests[1])[: len(name_shown(model.requests[0]))] == name_shown(model.requests[0])
+
+
+@every_dialect
+def test_a_tool_that_was_called_stays_known_in_later_requests(dialect: str):
+    call = {"id": "one", "type": "function", "function": {"name": "send_mail", "arguments": '{"city": "Paris"}'}}
+    history: list[Any] = [
+        {"role": "user", "content": "Weather, please."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "one", "content": "sent"},
+    ]
+    model = thinking(says("Sent."), says("Sent."))
+
+    exchange(model, dialect, tools=many_tools(), messages=history)
+
+    assert read_shown(model.requests[0]).count(SECRET) == 1
+
+
+@every_dialect
+def test_a_later_message_adds_the_tools_that_it_is_about(dialect: str):
+    first = [{"role": "user", "content": "Weather, please."}, {"role": "assistant", "content": "Sunny."}]
+    later = [*first, {"role": "user", "content": "Now send Anna a mail."}]
+    model = thinking(says("a"), says("b"), says("c"))
+
+    exchange(model, dialect, tools=many_tools(), messages=first[:1])
+    exchange(model, dialect, tools=many_tools(), messages=later)
+
+    before, after = model.requests
+    assert "send_mail" in read_shown(after)
+    assert read_messages(after)[: len(read_messages(before))] == read_messages(before)
+    assert name_shown(after)[: len(name_shown(before))] == name_shown(before)
+
+
+def test_a_named_tool_is_listed():
+    model = thinking(calls(("send_mail", {"city": "Paris"})))
+    choice = {"type": "function", "function": {"name": "send_mail"}}
+
+    told = message(exchange(model, "python", tools=many_tools(), tool_choice=choice))
+
+    assert told["calls"] == [("send_mail", {"city": "Paris"})]
+    assert "send_mail" in read_messages(model.requests[0])[0]
 
 
 # When help is given

@@ -7,7 +7,9 @@ import importlib.util
 import json
 import threading
 import time
+import uuid
 from collections.abc import Generator
+from itertools import pairwise
 from typing import Any
 
 import openai
@@ -29,6 +31,9 @@ pytestmark = [
 ]
 
 QUESTION = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
+
+ANSWER_OPENING_TOKENS = 8
+"""With so many tokens a prompt ends that open the answer; the next one may have other tokens there."""
 
 
 def tool(name: str, about: str, argument: str, meaning: str) -> Any:
@@ -110,3 +115,30 @@ def test_the_endpoint_itself_gives_no_calls(model: EmbeddedModel) -> None:
 def test_the_gateway_gives_three_right_calls(url: str, name: str, streams: bool) -> None:
     choice = asked(url, name, streams=streams)
     check(choice)
+
+
+def test_a_turn_reads_only_what_is_new(url: str) -> None:
+    """Also if messages of the system stand between turns, and if a session id stands first."""
+
+    def ask(messages: list[Any]) -> tuple[int, int]:
+        asks: Any = {"model": "python", "messages": messages, "tools": TOOLS, "temperature": 0, "max_tokens": 4}
+        with openai.OpenAI(base_url=url, api_key="none", max_retries=0, timeout=550) as client:
+            usage = client.chat.completions.create(**asks).usage
+        assert usage is not None
+        assert usage.prompt_tokens_details is not None
+        return usage.prompt_tokens, usage.prompt_tokens_details.cached_tokens or 0
+
+    def begin(question: str) -> list[Any]:
+        prompt = f"Session: {uuid.uuid4()}\nYou know about towns. You answer in a word or two."
+        return [{"role": "system", "content": prompt}, {"role": "user", "content": question}]
+
+    messages = begin("Which town is the capital of France?")
+    counts: list[tuple[int, int]] = []
+    for answer, question in (("Paris.", "And of Italy?"), ("Rome.", "And of Spain?"), ("Madrid.", "")):
+        counts.append(ask(messages))
+        note = {"role": "system", "content": f"The user has asked {len(counts)} questions."}
+        messages += [{"role": "assistant", "content": answer}, note, {"role": "user", "content": question}]
+    for (before, _), (_, cached) in pairwise(counts):
+        assert cached >= before - ANSWER_OPENING_TOKENS
+    tokens, cached = ask(begin("Which town is the largest of Norway?"))
+    assert tokens - cached < tokens // 2  # the id stands behind the system prompt and the tools

@@ -1,12 +1,10 @@
-"""Cassettes: what is recorded over HTTP is replayed without a server, and holds no key."""
+"""Cassettes: what is recorded over HTTP is replayed without a server."""
 
 import asyncio
 import json
-import re
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,13 +16,10 @@ from hypothesis import strategies as st
 
 from tests.run.playing import SPOKEN, essence, play, until
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
-from toolspeak.attachments import image
-from toolspeak.codec import IncompleteLineWarning, dump_facts
-from toolspeak.dialects import NATIVE
+from toolspeak.codec import IncompleteLineWarning
 from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, ReplayMiss, UsageError
-from toolspeak.events import Fact, RunStarted
-from toolspeak.messages import user
-from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, Request, connect, resolve_model
+from toolspeak.events import RunStarted
+from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, connect, resolve_model
 from toolspeak.models.cassettes import (
     Exchange,
     TapePlayer,
@@ -34,34 +29,16 @@ from toolspeak.models.cassettes import (
     replay_model,
     replay_named_model,
 )
-from toolspeak.models.cassettes.canonical import canonicalize
 from toolspeak.models.cassettes.exchange import RecordedModel
-from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
 from toolspeak.models.embedded import make_endpoint
 from toolspeak.run import Agent, Chat
-from toolspeak.testing import FakeClock, ScriptedModel, calls, cassette, says
+from toolspeak.testing import FakeClock, ScriptedModel, cassette, says
 
 from .asking import IMPATIENT, KEY, QUICK, Plain, at, heard, question, within
 from .recorded import RECORDED, STREAMS, delta, events
 from .server import APIS, Act, Api, Server, answers, hangs_up, plays, resets, silence, streams
 from .small_context import SmallContext
-
-NOWHERE = "http://127.0.0.1:1"
-"""An address at which nothing listens: what is asked there must not be sent."""
-
-SAID = events(delta(content="Hello."), delta("stop"), "[DONE]")
-
-
-def gone(model: HttpModel) -> HttpModel:
-    """The same model, whose server is gone."""
-    return HttpModel(replace(model.endpoint, base_url=f"{NOWHERE}/v1"), model.model, model.own_dialect_choice)
-
-
-def without_ids(facts: tuple[Fact, ...]) -> list[str]:
-    """The facts, but for the id of the run and the order in which tools happened to end."""
-    same = (replace(fact, run_id="") if isinstance(fact, RunStarted) else fact for fact in facts)
-    return sorted(dump_facts(same).splitlines())
-
+from .taping import NOWHERE, SAID, ask, gone, record, without_ids
 
 # Scenarios
 
@@ -165,317 +142,6 @@ def test_times_are_replayed_by_the_clock(server: Server, tmp_path: Path):
     late = cassette(gone(at(server, retry=replace(QUICK, total_timeout=80.0))), file, realtime=True)
     with pytest.raises(ModelError, match="had 80 s for an answer"):
         FakeClock().run(Agent(late).arun("Go on."))
-
-
-# Keys
-
-
-PLANTED = 'sk-planted/4711+äbc"d'
-
-
-def split_over_events(text: str) -> bytes:
-    return events(*(delta(content=each) for each in text), delta("stop"), "[DONE]")
-
-
-KEY_PLACES: dict[str, Callable[[str], Act]] = {
-    "in a whole answer": lambda key: answers(
-        200, {"choices": [{"message": {"content": f"Your key is {key}."}, "finish_reason": "stop"}]}
-    ),
-    "escaped": lambda key: answers(
-        200,
-        b'{"choices": [{"message": {"content": "'
-        + "".join(f"\\u{ord(each):04x}" for each in key).encode()
-        + b'"}, "finish_reason": "stop"}]}',
-    ),
-    "in one event": lambda key: streams(events(delta(content=f"Your key is {key}."), delta("stop"), "[DONE]")),
-    "over events": lambda key: streams(split_over_events(f"Your key is {key}.")),
-    "over chunks": lambda key: streams(
-        *(bytes([each]) for each in events(delta(content=key), delta("stop"), "[DONE]"))
-    ),
-    "in an error": lambda key: answers(401, {"error": {"message": f"{key} is not valid"}}),
-    "in a page": lambda key: answers(401, f"<html>{key}</html>".encode(), kind="text/html"),
-    "in a header": lambda key: answers(307, b"", location=f"http://127.0.0.1:9/?key={key.encode().hex()}"),
-    "in a comment": lambda key: streams(f": {key}\n\n".encode(), SAID),
-}
-
-
-@pytest.mark.parametrize("place", KEY_PLACES)
-@pytest.mark.parametrize("origin", ["key", "header", "environment"])
-def test_a_planted_key_is_in_no_file(
-    server: Server, tmp_path: Path, place: str, origin: str, monkeypatch: pytest.MonkeyPatch
-):
-    key = "sk-planted/4711+xyz" if origin != "environment" else PLANTED
-    if origin == "environment":
-        monkeypatch.setenv("SOME_SERVICE_TOKEN", key)
-    options: dict[str, Any] = {"key": key} if origin == "key" else {"key": KEY, "headers": {"X-Team": f"Bearer {key}"}}
-    if origin == "environment":
-        options = {"key": None}
-    server.plays(KEY_PLACES[place](key))
-    model = cassette(at(server, **options), tmp_path / "run.jsonl", mode="record")
-    try:
-        text = Agent(model).run(f"My key is {key}, and {json.dumps(key)} in JSON.").text
-    except ModelError:
-        text = ""
-    written = (tmp_path / "run.jsonl").read_text()
-    for form in (key, json.dumps(key)[1:-1], key.encode().hex(), "planted", "4711"):
-        assert form not in written
-    assert all(each not in written for each in ("authorization", "Bearer"))
-    replayed = cassette(gone(at(server, **options)), tmp_path / "run.jsonl", mode="replay")
-    if text:
-        said = Agent(replayed).run(f"My key is {key}, and {json.dumps(key)} in JSON.").text
-        assert said == text.replace(key, "<key>")
-
-
-@pytest.mark.parametrize("manner", ["streamed", "plain"])
-@pytest.mark.parametrize("api", APIS)
-def test_a_key_that_a_model_spells_out_is_in_no_file(server: Server, tmp_path: Path, api: Api, manner: str):
-    file, key = tmp_path / "run.jsonl", "sk-spelled-out-0815"
-    spelled = [calls(("search", {"query": f"is {key} a key?"}), text=f"I see {key}."), says(f"It is {key}.")]
-    server.plays(plays(spelled, chunk=1))
-
-    def run(model: Any) -> Any:
-        made = cassette(model, file)
-        return Agent(made if manner == "streamed" else Plain(made), TOOLS).run(f"Which is it, {key}?")
-
-    recorded = run(at(server, api, key=key))
-    assert key in recorded.text
-    written = file.read_text()
-    assert key not in written
-    assert (
-        "".join(re.findall(r'"(?:content|text|delta|partial_json|arguments)\\": ?\\"(.)\\"', written)).count("0815")
-        == 0
-    )
-    replayed = run(gone(at(server, api, key=key)))
-    assert replayed.text == "It is <key>."
-    assert [each.arguments for each in replayed.calls] == [{"query": "is <key> a key?"}]
-
-
-def chat(*choices: Any) -> list[Any]:
-    return [{"choices": [each]} for each in choices]
-
-
-HEAD, TAIL = "sk-split-", "over-1234"
-LOOSE_PLACES: dict[str, list[Any]] = {
-    "another item id": [
-        {"item_id": "a1", "output_index": 0, "delta": HEAD}, {"item_id": "b2", "output_index": 0, "delta": TAIL},
-    ],
-    "no index in the first choice": chat({"delta": {"content": HEAD}}, {"index": 0, "delta": {"content": TAIL}}),
-    "the index of a call only in its first piece": chat(
-        {"index": 0, "delta": {"tool_calls": [{"index": 1, "function": {"arguments": HEAD}}]}},
-        {"index": 0, "delta": {"tool_calls": [{"function": {"arguments": TAIL}}]}},
-    ),
-    "the beginning in the start of a block": [
-        {"index": 0, "content_block": {"type": "text", "text": HEAD}},
-        {"index": 0, "delta": {"type": "text_delta", "text": TAIL}},
-    ],
-    "interleaved": chat(
-        {"index": 0, "delta": {"content": HEAD}}, {"index": 1, "delta": {"content": "Hello "}},
-        {"index": 0, "delta": {"content": TAIL}}, {"index": 1, "delta": {"content": "there."}},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("place", LOOSE_PLACES)
-def test_a_key_is_removed_where_servers_are_loose_about_places(place: str):
-    body = events(*LOOSE_PLACES[place])
-    ((_, cleaned),) = Redactor({HEAD + TAIL}).redact_chunks([(0.0, body)])
-    assert cleaned.count(b"<key>") == 1
-    assert HEAD.encode() not in cleaned
-    assert TAIL.encode() not in cleaned
-
-
-def test_the_value_of_a_cookie_is_a_secret():
-    headers = {"Cookie": 'session=supersecretvalue; other="quoted-value"'}
-    endpoint = Endpoint(name="x", base_url="http://127.0.0.1/v1", headers=headers)
-    assert {"supersecretvalue", "quoted-value"} <= collect_secrets(endpoint, {})
-    assert "session" not in collect_secrets(endpoint, {})
-
-
-def nested(levels: int, text: str) -> Any:
-    data: Any = text
-    for _ in range(levels):
-        data = {"a": [data]}
-    return data
-
-
-@pytest.mark.parametrize("levels", [40, 450, 20_000])
-def test_deep_json_holds_no_key(levels: int):
-    redactor, key = Redactor({"sk-deep-1234"}), b"sk-deep-1234"
-    body = b'{"a":[' * levels + b'"' + key + b'"' + b"]}" * levels
-    redacted = redactor.redact_body(body)
-    assert redacted == (nested(levels, "<key>") if levels == 40 else body.replace(key, b"<key>").decode())
-    assert "<key>" in canonicalize("/", redacted, datetime.now(UTC))
-    ((_, cleaned),) = redactor.redact_chunks([(0.0, b"data: " + body + b"\n\n")])
-    assert (b"<key>" in cleaned, key in cleaned) == (True, False)
-
-
-@given(data=st.data())
-def test_a_key_is_removed_wherever_chunks_are_cut(data: Any):
-    key = data.draw(st.text('ab/"é', min_size=6, max_size=9))
-    texts = data.draw(st.lists(st.text("xy é", max_size=5), min_size=2, max_size=4))
-    said = key.join(texts)
-    sizes = data.draw(st.lists(st.integers(1, 4), min_size=len(said), max_size=len(said)))
-    parts, place = [], 0
-    for size in sizes:
-        parts += [said[place : place + size]] if place < len(said) else []
-        place += size
-    body = events(*(delta(content=part) for part in parts), delta("stop"), "[DONE]")
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(body) - 1), max_size=20)))
-    chunks = [(0.0, body[start:end]) for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
-    cleaned = b"".join(chunk for _, chunk in Redactor({key}).redact_chunks(chunks))
-    lines = [json.loads(line[6:]) for line in cleaned.decode().split("\n") if line.startswith("data: {")]
-    left = "".join(line["choices"][0]["delta"].get("content", "") for line in lines)
-    assert left == said.replace(key, "<key>")
-    kept = b"".join(chunk for _, chunk in Redactor({"other-key"}).redact_chunks(chunks))
-    assert kept == body
-
-
-def test_texts_without_a_key_stay_as_they_are(server: Server, tmp_path: Path):
-    said = events(delta(content="Grüße, sk-"), delta(content="canary"), delta("stop"), "[DONE]")
-    server.plays(streams(said))
-    within(heard(cassette(at(server), tmp_path / "run.jsonl")))
-    chunks = json.loads((tmp_path / "run.jsonl").read_text().splitlines()[-1])["response"]["chunks"]
-    assert "".join(text for _, text in chunks).encode() == said
-
-
-# Requests that are compared
-
-
-def record(tmp_path: Path, server: Server, *prompts: str, **options: Any) -> Path:
-    server.plays(*(streams(events(delta(content=f"To {each}"), delta("stop"), "[DONE]")) for each in prompts))
-    file = tmp_path / "run.jsonl"
-    model = cassette(at(server, **options), file, mode="record")
-    for prompt in prompts:
-        within(heard(model, prompt))
-    return file
-
-
-def ask(model: Any, prompt: str) -> str:
-    return within(heard(model, prompt))[-1].parts[0].text
-
-
-def test_a_miss_shows_the_difference(server: Server, tmp_path: Path):
-    file = record(tmp_path, server, "How warm is it in Oslo?", "What is 6 * 7?")
-    with pytest.raises(ReplayMiss) as caught:
-        ask(cassette(gone(at(server)), file), "How warm is it in Rome?")
-    text = str(caught.value)
-    assert f"{file} has no request like this one (2 recorded, 2 not yet used)" in text
-    assert "The nearest is request 1:\n--- recorded\n+++ sent" in text
-    assert re.search(r'^- +"content": "How warm is it in Oslo\?"', text, re.MULTILINE)
-    assert re.search(r'^\+ +"content": "How warm is it in Rome\?"', text, re.MULTILINE)
-    assert "mode='record'" in text
-    with pytest.raises(ReplayMiss, match="no request like this"):
-        Agent(cassette(gone(at(server)), file)).run("How warm is it in Rome?")
-
-
-def test_a_long_difference_is_short(server: Server, tmp_path: Path):
-    long = "All work and no play. " * 200
-    file = record(tmp_path, server, f"{long}One.{long}")
-    with pytest.raises(ReplayMiss) as caught:
-        ask(cassette(gone(at(server)), file), f"{long}Two.{long}")
-    assert "One." in str(caught.value)
-    assert "Two." in str(caught.value)
-    assert len(str(caught.value)) < 2_000
-
-
-def test_each_answer_is_used_once_in_order(server: Server, tmp_path: Path):
-    server.plays(*(streams(events(delta(content=each), delta("stop"), "[DONE]")) for each in "12"))
-    file = tmp_path / "run.jsonl"
-    model = cassette(at(server), file)
-    assert [ask(model, "Count."), ask(model, "Count.")] == ["1", "2"]
-    model = cassette(gone(at(server)), file)
-    assert [ask(model, "Count."), ask(model, "Count.")] == ["1", "2"]
-    with pytest.raises(ReplayMiss, match="this request was recorded 2 times, and is sent once more"):
-        ask(model, "Count.")
-
-
-def conversation(call_id: str, text: str = "18 degrees") -> list[Any]:
-    return [
-        {"role": "user", "content": "How warm?"},
-        {"role": "assistant", "tool_calls": [{"id": call_id, "type": "function", "function": {"name": "t"}}]},
-        {"role": "tool", "tool_call_id": call_id, "content": text},
-    ]
-
-
-def take(player: TapePlayer, messages: Any, **more: Any) -> Any:
-    return player.take("/chat/completions", {"model": "m", "messages": messages, **more})
-
-
-def tape(tmp_path: Path, messages: Any, at: datetime | None = None, **more: Any) -> TapePlayer:
-    file = tmp_path / "tape.jsonl"
-    body = {"model": "m", "messages": messages, **more}
-    when = at or datetime.now(UTC)
-    TapeWriter(file).add_exchange(Exchange(at=when, path="/chat/completions", body=body, status=200))
-    return TapePlayer(load_tape(file), "tape")
-
-
-def test_ids_are_compared_by_their_places(tmp_path: Path):
-    assert take(tape(tmp_path, conversation("call_a1b2")), conversation("toolu_zz"))
-    mixed = conversation("toolu_zz")
-    mixed[2]["tool_call_id"] = "toolu_other"
-    with pytest.raises(ReplayMiss, match="id 2"):
-        take(tape(tmp_path, conversation("call_a1b2")), mixed)
-    one, other = "0b1f7f56-3e0c-4c3a-9d5e-0a1b2c3d4e5f", "11111111-2222-3333-4444-555555555555"
-    assert take(tape(tmp_path, conversation("c", f"order {one}")), conversation("c", f"order {other}"))
-
-
-def test_names_are_no_ids(tmp_path: Path):
-    def named(name: str) -> Any:
-        return [{"role": "assistant", "tool_calls": [{"function": {"name": name}}], "content": f"I use {name}."}]
-
-    for one, other in (("call_customer_support", "call_customer_service"), ("msg_send_v2_all1", "msg_send_v2_all2")):
-        assert take(tape(tmp_path, named(one)), named(one))
-        with pytest.raises(ReplayMiss, match=other):
-            take(tape(tmp_path, named(one)), named(other))
-
-
-def test_ids_in_arguments_are_a_part_of_the_question(tmp_path: Path):
-    def called(order: str) -> Any:
-        return [{"role": "assistant", "content": [{"type": "tool_use", "id": "x", "input": {"id": order}}]}]
-
-    assert take(tape(tmp_path, called("7")), called("7"))
-    with pytest.raises(ReplayMiss):
-        take(tape(tmp_path, called("7")), called("8"))
-
-
-@pytest.mark.parametrize(
-    "form", ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M", "%A, %B %d, %Y", "%d %B %Y", "%B %d, %Y at %H:%M"]
-)
-def test_todays_date_is_not_compared(tmp_path: Path, form: str):
-    then = datetime(2024, 2, 29, 13, 5, 7, tzinfo=UTC)
-    player = tape(tmp_path, conversation("c", f"It is {then.strftime(form)}."), at=then)
-    assert take(player, conversation("c", f"It is {datetime.now().strftime(form)}."))
-
-
-def test_other_dates_are_compared(tmp_path: Path):
-    then = datetime(2024, 2, 29, tzinfo=UTC)
-    player = tape(tmp_path, conversation("c", "born 1990-05-01"), at=then)
-    with pytest.raises(ReplayMiss, match="1990-05-01"):
-        take(player, conversation("c", "born 1990-05-02"))
-    assert take(player, conversation("c", "born 1990-05-01"))
-
-
-def test_cache_keys_are_not_compared(tmp_path: Path):
-    player = tape(tmp_path, conversation("c"), prompt_cache_key="a", user="me")
-    assert take(player, conversation("c"), prompt_cache_key="b")
-    with pytest.raises(ReplayMiss, match="temperature"):
-        take(tape(tmp_path, conversation("c")), conversation("c"), temperature=0.5)
-
-
-def test_attachments_are_compared_by_their_content(server: Server, tmp_path: Path):
-    server.plays(streams(SAID))
-    pictures = [image(b"\x89PNG\r\n\x1a\n" + bytes([each]) * 100_000) for each in (1, 2)]
-
-    async def show(model: Any, picture: Any) -> Any:
-        shown = NATIVE.render((), [user("What is this?", picture)])
-        return [piece async for pieces in model.ask(Request(shown=shown)) for piece in pieces][-1]
-
-    file = tmp_path / "run.jsonl"
-    recorded = within(show(cassette(at(server), file), pictures[0]))
-    assert file.stat().st_size < 5_000
-    assert within(show(cassette(gone(at(server)), file), pictures[0])) == recorded
-    with pytest.raises(ReplayMiss, match="sha256"):
-        within(show(cassette(gone(at(server)), file), pictures[1]))
 
 
 # Files

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import textwrap
+import threading
 import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -171,8 +172,10 @@ def test_many_threads_share_the_portal(server: Server):
         texts = list(threads.map(lambda _: agent.run("Go on.").text, range(64)))
     assert texts == ["8."] * 64
     assert len(server.posts) == 128
-    # A thread may ask again before the end of its last answer has arrived, and then needs a second connection.
-    assert server.connections <= 32
+    # Each portal has connections of its own. There is one, unless its event loop did not respond for a moment, as on a
+    # busy machine: then a second portal is started.
+    portals = [thread for thread in threading.enumerate() if thread.name == "toolspeak portal"]
+    assert server.connections <= 16 * len(portals)
 
 
 def open_files() -> int:

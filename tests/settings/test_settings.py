@@ -64,7 +64,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
         approve = "never"
         log = false
         limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2, cost = 1, context = 9}
-        local = {threads = 4, context = 4096, slots = 2, keep_minutes = "none"}
+        local = {threads = 4, context = 4096, slots = 2, keep_minutes = "none", adapter = "lora.gguf"}
 
         [endpoints.work]
         base_url = "https://models.example/v1/"
@@ -90,7 +90,9 @@ def test_a_project_file_can_set_every_setting(home: Path):
     assert found.limits == Limits(
         turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2, cost=1, context=9
     )
-    assert found.local == LocalSettings(threads=4, context=4096, slots=2, keep_minutes=None)
+    assert found.local == LocalSettings(
+        threads=4, context=4096, slots=2, keep_minutes=None, adapter=str(folder / "lora.gguf")
+    )
     assert found.endpoints["work"] == EndpointSettings(
         name="work",
         base_url="https://models.example/v1",

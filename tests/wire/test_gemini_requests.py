@@ -190,6 +190,34 @@ def test_calls_and_results_without_ids():
     assert [each["functionResponse"]["response"] for each in again[:3]] == [{"result": 1}, {"output": "x"}, {"a": "b"}]
 
 
+def test_the_chunks_of_a_streamed_answer_are_one_message():
+    chunks = [
+        [{"text": "Hm.", "thought": True}],
+        [{"text": "I "}],
+        [{"text": "look."}, {"text": "Signed", "thoughtSignature": "czE="}],
+        [{"text": ". "}],
+        [],
+        [{"functionCall": {"id": "a", "name": "now"}}],
+        [{"functionCall": {"id": "b", "name": "now"}}],
+    ]
+    contents = [*ASKED["contents"], *({"role": "model", "parts": parts} for parts in chunks), *ASKED["contents"]]
+    assert read({"contents": contents}).messages == (
+        *HI,
+        Message(
+            role="assistant",
+            parts=(
+                Thinking(text="Hm.", extra=Extra(vendor="gemini", data={"thought": True})),
+                Text(text="I look."),
+                Text(text="Signed", extra=signed("czE=")),
+                Text(text=". "),
+                call("a", "now"),
+                call("b", "now"),
+            ),
+        ),
+        *HI,
+    )
+
+
 def test_an_id_that_is_given_is_not_given_again():
     contents = [{"role": "model", "parts": [{"functionCall": {"id": "call_2", "name": "f"}}, {"functionCall": {"name": "f"}}]}]  # fmt: skip
     calls = [part.call for part in read({"contents": contents}).messages[0].parts if isinstance(part, Call)]

@@ -14,6 +14,7 @@ from toolspeak.cli.conversation_commands import chat_command, run_command
 from toolspeak.cli.eval_commands import calibrate_command, conformance_command, eval_command
 from toolspeak.cli.local_commands import local_app
 from toolspeak.cli.log_commands import log_app, templates_app
+from toolspeak.cli.mcp_commands import mcp_app
 from toolspeak.cli.model_commands import pull_command, serve_command
 from toolspeak.cli.settings_commands import config_command, trust_command
 from toolspeak.cli.tool_commands import call_command, graph_command, parse_command, tools_command
@@ -80,6 +81,7 @@ app.command("conformance")(conformance_command)
 app.add_typer(log_app, name="log")
 app.add_typer(templates_app, name="templates")
 app.command("serve")(serve_command)
+app.add_typer(mcp_app, name="mcp")
 app.command("pull")(pull_command)
 app.add_typer(local_app, name="local")
 app.command("trust")(trust_command)

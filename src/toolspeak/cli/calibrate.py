@@ -21,6 +21,7 @@ from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.trial_runner import TrialRunner
 from toolspeak.evaluation.trials import Trial
 from toolspeak.models import EmbeddedModel, HttpModel, Model
+from toolspeak.models.embedded import name_for_calibration
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import forget_calibrated_dialect, load_calibrated_dialect, save_calibrated_dialect
 
@@ -100,7 +101,7 @@ def _calibration_key(model: Model) -> tuple[str, str]:
     """Return the endpoint and the model name under which a model's dialect is saved."""
     match model:
         case EmbeddedModel():
-            return "local", model.weights.name
+            return "local", name_for_calibration(model.weights, model.adapter)
         case HttpModel():
             return model.endpoint.base_url, model.model
         case _:

@@ -13,6 +13,9 @@ from toolspeak.models.lookup import CLIENT_HOSTS
 NO_KEY = "none"
 """What clients send where no key is asked for: most of them refuse to start without one."""
 
+GEMINI_SIGN_IN = json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}})
+"""What tells Gemini CLI to use the key of the environment: no variable does."""
+
 
 @frozen
 class ServedAddress:
@@ -48,6 +51,7 @@ def format_client_lines(address: ServedAddress) -> str:
         "Claude Code": _claude_code(address),
         "Codex, in ~/.codex/config.toml": _codex(address),
         "opencode, in opencode.json": _opencode(address),
+        f"Gemini CLI, with {GEMINI_SIGN_IN} in ~/.gemini/settings.json": _gemini_cli(address),
         "OpenAI's SDKs": f"OPENAI_BASE_URL={address.root}/v1 OPENAI_API_KEY={address.shell_key}",
         "Anthropic's SDKs": f"ANTHROPIC_BASE_URL={address.root} ANTHROPIC_API_KEY={address.shell_key}",
     }
@@ -83,6 +87,11 @@ def _opencode(address: ServedAddress) -> str:
         "models": {address.model: {}},
     }
     return json.dumps({"model": f"toolspeak/{address.model}", "provider": {"toolspeak": provider}})
+
+
+def _gemini_cli(address: ServedAddress) -> str:
+    model = shlex.quote(address.model)
+    return f"GOOGLE_GEMINI_BASE_URL={address.root} GEMINI_API_KEY={address.shell_key} gemini -m {model}"
 
 
 def _indent(block: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolspeak.cli.options import (
+    AdapterOption,
     ApproveChoice,
     ApproveOption,
     AttachOption,
@@ -39,6 +40,7 @@ def chat_command(
     tools: ToolsOption = None,
     model: ModelOption = None,
     dialect: DialectOption = None,
+    adapter: AdapterOption = None,
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
@@ -86,7 +88,7 @@ def chat_command(
         approve=approve,
         option=option,
     )
-    settings = load_settings(trust_project=trust_project)
+    settings = load_settings(trust_project=trust_project, adapter=adapter)
     raise typer.Exit(
         chat(
             options,
@@ -108,6 +110,7 @@ def run_command(
     tools: ToolsOption = None,
     model: ModelOption = None,
     dialect: DialectOption = None,
+    adapter: AdapterOption = None,
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     max_turns: MaxTurnsOption = None,
@@ -167,7 +170,7 @@ def run_command(
     sources = attach or []
     text = _compose_prompt(prompt, chosen, takes_input=STANDARD_INPUT not in sources)
     attachments = load_attachments(sources)
-    settings = load_settings(trust_project=trust_project)
+    settings = load_settings(trust_project=trust_project, adapter=adapter)
     log = _choose_log(settings, no_log=no_log)
     raise typer.Exit(
         run_once(

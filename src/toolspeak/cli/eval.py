@@ -35,7 +35,7 @@ from toolspeak.evaluation.summary import Summary, summarize
 from toolspeak.evaluation.templates import find_template
 from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered
 from toolspeak.evaluation.trials import Trial, make_trials, parse_trial_id
-from toolspeak.models import Model
+from toolspeak.models import EmbeddedModel, Model
 from toolspeak.run.model_lookup import find_model
 
 
@@ -93,7 +93,7 @@ def evaluate(options: EvalOptions, *, find: Callable[[str | None], Model] = find
             _write_results(path, results)
     else:
         model = find(options.model)
-        path = options.results or _default_results_path(options.suite, model.name)
+        path = options.results or _default_results_path(options.suite, _name_measured(model))
         results, title = _ask_model(options, model, path, log), f"{options.suite}, {model.name}"
     first = summarize(result.first for _, result in results)
     _print_results(first, summarize(result for _, result in results) if options.again else None, path, title, log)
@@ -193,6 +193,12 @@ def _write_results(path: Path, results: ScoredTrials) -> None:
 def _default_results_path(suite_name: str, model: str) -> Path:
     plain = re.sub(r"[^\w.-]+", "-", f"{Path(suite_name).stem}-{model}").strip("-")
     return Path(f"eval-{plain}.jsonl")
+
+
+def _name_measured(model: Model) -> str:
+    """Return the name of a model, with that of its adapter if it has one: they are measured apart."""
+    adapter = model.adapter if isinstance(model, EmbeddedModel) else None
+    return f"{model.name}-with-{adapter.path.stem}" if adapter else model.name
 
 
 def _ask_model(options: EvalOptions, model: Model, path: Path, log: Console) -> ScoredTrials:

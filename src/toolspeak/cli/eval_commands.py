@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import DialectsOption, MaxTokensOption, ModelOption, TrustProjectOption
+from toolspeak.cli.options import AdapterOption, DialectsOption, MaxTokensOption, ModelOption, TrustProjectOption
 
 
 def eval_command(
@@ -55,6 +55,7 @@ def eval_command(
     again: Annotated[
         int, typer.Option("--again", metavar="N", min=0, help="Ask again after a malformed call, at most N times.")
     ] = 0,
+    adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Measure how well a model calls tools in each dialect.
@@ -81,7 +82,7 @@ def eval_command(
             concurrency=concurrency,
             max_tokens=max_tokens,
         ),
-        find=find_model_with_settings(trust_project=trust_project),
+        find=find_model_with_settings(trust_project=trust_project, adapter=adapter),
     )
 
 
@@ -92,6 +93,7 @@ def calibrate_command(
     max_tokens: MaxTokensOption = 256,
     show: Annotated[bool, typer.Option("--show", help="Only print the dialect that is saved for the model.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Only delete the dialect that is saved.")] = False,
+    adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Find the best dialect for a model and save it.
@@ -101,7 +103,7 @@ def calibrate_command(
     from toolspeak.cli.calibrate import calibrate, forget_saved, show_saved
     from toolspeak.cli.settings_loader import find_model_with_settings
 
-    find = find_model_with_settings(trust_project=trust_project)
+    find = find_model_with_settings(trust_project=trust_project, adapter=adapter)
     if show or forget:
         (forget_saved if forget else show_saved)(model, find=find)
         return

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import ModelOption, TrustProjectOption
+from toolspeak.cli.options import AdapterOption, ModelOption, TrustProjectOption
 
 local_app = typer.Typer(
     rich_markup_mode=None,
@@ -20,6 +20,7 @@ def start_command(
         float | None,
         typer.Option("--minutes", metavar="N", min=0.1, help="End it N minutes after its last use."),
     ] = None,
+    adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Load the embedded model, and keep it loaded.
@@ -30,7 +31,7 @@ def start_command(
     from toolspeak.cli.local import start
     from toolspeak.cli.settings_loader import load_settings
 
-    start(model, minutes, load_settings(trust_project=trust_project))
+    start(model, minutes, load_settings(trust_project=trust_project, adapter=adapter))
 
 
 @local_app.command("stop")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import DialectOption, TrustProjectOption
+from toolspeak.cli.options import AdapterOption, DialectOption, TrustProjectOption
 from toolspeak.errors import UsageError
 
 
@@ -76,6 +76,15 @@ def serve_command(
         bool,
         typer.Option("--watch", help="Keep the last hundred exchanges in memory, served at /exchanges behind the key."),
     ] = False,
+    mcp: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mcp",
+            metavar="TARGET",
+            help="Functions to serve to MCP clients at /mcp: module, file.py, folder/ or module:function. Repeatable.",
+        ),
+    ] = None,
+    adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Serve models to any OpenAI or Anthropic client.
@@ -108,8 +117,9 @@ def serve_command(
             tool_budget=tool_budget,
             show=show,
             watch=watch,
+            mcp=tuple(mcp or ()),
         ),
-        lambda: load_settings(trust_project=trust_project),
+        lambda: load_settings(trust_project=trust_project, adapter=adapter),
     )
 
 

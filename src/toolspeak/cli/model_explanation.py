@@ -32,7 +32,7 @@ class ModelExplanation:
         self._has_key = model.endpoint.key is not None if isinstance(model, HttpModel) else None
         self.rows = [
             SettingRow("model", model.name, "the option --model"),
-            *_describe_endpoint(model),
+            *_describe_endpoint(model, settings),
             SettingRow("dialect", self.choice.name, _describe_reason(self.choice)),
         ]
 
@@ -55,7 +55,7 @@ class ModelExplanation:
         return render_rows(self.rows)
 
 
-def _describe_endpoint(model: Model) -> list[SettingRow]:
+def _describe_endpoint(model: Model, settings: Settings) -> list[SettingRow]:
     if isinstance(model, HttpModel):
         endpoint = model.endpoint
         variable = f"the environment variable {endpoint.key_variable}" if endpoint.key_variable else "none is needed"
@@ -65,7 +65,11 @@ def _describe_endpoint(model: Model) -> list[SettingRow]:
             SettingRow("key", "set" if endpoint.key else "not set", variable),
         ]
     if isinstance(model, EmbeddedModel):
-        return [SettingRow("endpoint", str(model.weights), "a process on this machine")]
+        adapter = model.adapter.name if model.adapter else "none"
+        return [
+            SettingRow("endpoint", str(model.weights), "a process on this machine"),
+            SettingRow("adapter", adapter, f"the setting local.adapter ({settings.origin('local.adapter')})"),
+        ]
     return []
 
 

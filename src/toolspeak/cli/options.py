@@ -160,6 +160,16 @@ ContextOption = Annotated[
     typer.Option("--context", metavar="TOKENS", min=1, help="Compact conversations that need more tokens."),
 ]
 
+AdapterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--adapter",
+        metavar="NAME",
+        help="The adapter of the embedded model: built-in, none, or the path of a GGUF file.",
+        show_default=False,
+    ),
+]
+
 ApproveOption = Annotated[
     ApproveChoice | None,
     typer.Option("--approve", help="Calls that need approval: refuse them, ask you, or approve them all."),

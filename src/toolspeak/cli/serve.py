@@ -1,19 +1,19 @@
 """`toolspeak serve`: starts the gateway with the models of the options or the settings, until Ctrl-C."""
 
-import logging
 import os
-import re
-import socket
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import find_chosen_dialect
 from toolspeak.cli.client_lines import ServedAddress, format_client_lines
+from toolspeak.cli.http_server import listen, log_to_standard_error, read_key, read_origin
 from toolspeak.cli.line_writer import LineWriter
+from toolspeak.cli.mcp_commands import explain_missing_sdk
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
@@ -25,8 +25,8 @@ from toolspeak.run import portal
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
 
-ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+")
-"""An origin: a scheme, a host and perhaps a port. Neither `*` nor `null` is one: every page could have those."""
+if TYPE_CHECKING:
+    from toolspeak.mcp_server import ToolServer
 
 
 @frozen
@@ -49,6 +49,7 @@ class ServeOptions:
         tool_budget: The most tokens that the tools of a request may take; None for any number.
         show: Whether each exchange is written to standard output, as a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, behind the key.
+        mcp: Where the functions are that are served to MCP clients, at `/mcp`.
     """
 
     models: tuple[str, ...] = ()
@@ -66,11 +67,12 @@ class ServeOptions:
     tool_budget: int | None = None
     show: bool = False
     watch: bool = False
+    mcp: tuple[str, ...] = ()
 
 
 def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
     """Serve until Ctrl-C. The settings are loaded after the options were checked."""
-    key = _read_key(options.key_env, os.environ)
+    key = read_key(options.key_env, os.environ)
     check_exposure(options.host, key)
     if options.record is not None and options.replay is not None:
         raise UsageError(
@@ -85,10 +87,11 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
     rules = AccessRules(
         key=key,
         hosts=AccessRules().hosts | {options.host.lower()},
-        origins=frozenset(map(_read_origin, options.origins)),
+        origins=frozenset(map(read_origin, options.origins)),
     )
     served = find_served_models(options, load_settings(), key)
-    with _listen(options.host, options.port) as listener, ExitStack() as stack:
+    tools = _build_tool_server(options.mcp)
+    with listen(options.host, options.port) as listener, ExitStack() as stack:
         lines = stack.enter_context(LineWriter(sys.stdout)) if options.show else None
         application = app(
             served,
@@ -97,16 +100,19 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
             strict=options.strict,
             on_exchange=lines.write if lines is not None else None,
             watch=options.watch,
+            mounted={} if tools is None else {"/mcp": tools},
         )
         port = listener.getsockname()[1]
         gateway = build_server(application, host=options.host, port=port)
-        _log_to_standard_error()
+        log_to_standard_error()
         names = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
         host = f"[{options.host}]" if ":" in options.host else options.host
         how = f", recorded in {options.record}" if options.record else ""
         how = f", replayed from {options.replay}" if options.replay else how
         text = f"http://{host}:{port}/v1 serves {names}{how}; Ctrl-C stops it\n"
         address = ServedAddress(host=options.host, port=port, model=served[0].name, key_env=options.key_env)
+        if tools is not None:
+            text += f"http://{host}:{port}/mcp serves {', '.join(tools.toolbox.names)} to MCP clients\n"
         text += format_client_lines(address)
         if options.show:  # standard output is for the exchanges
             sys.stderr.write(escape_controls(text))
@@ -115,6 +121,15 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
             sys.stdout.flush()
         with suppress(KeyboardInterrupt):
             gateway.run(sockets=[listener])
+
+
+def _build_tool_server(targets: tuple[str, ...]) -> "ToolServer | None":
+    if not targets:
+        return None
+    with explain_missing_sdk():
+        from toolspeak.cli.mcp_serve import build_tool_server
+
+    return build_tool_server(targets)
 
 
 def find_served_models(options: ServeOptions, settings: Settings, key: str | None = None) -> list[ServedModel]:
@@ -188,45 +203,3 @@ def _read_alias(text: str) -> tuple[str, str]:
     if not (alias and equals and name):
         raise UsageError(f"--alias {text}: write NAME=MODEL, such as gpt-4o=local")
     return alias, name
-
-
-def _read_origin(text: str) -> str:
-    origin = text.strip().rstrip("/").lower()
-    if not ORIGIN.fullmatch(origin):
-        raise UsageError(f"--allow-origin {text}: write one origin as browsers do, such as https://chat.example")
-    return origin
-
-
-def _read_key(variable: str | None, environ: Mapping[str, str]) -> str | None:
-    if variable is None:
-        return None
-    if key := environ.get(variable, "").strip():
-        return key
-    raise UsageError(f"--key-env {variable}: this environment variable is not set")
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        addresses: Sequence[tuple[socket.AddressFamily, object, object, object, tuple[object, ...]]]
-        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        family, *_, address = addresses[0]
-        return socket.create_server(address[:2], family=family, backlog=2048)
-    except OSError as error:
-        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
-
-
-class _SafeFormatter(logging.Formatter):
-    """Formats log records so that paths and errors of clients cannot write to the terminal what it obeys."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_controls(super().format(record))
-
-
-def _log_to_standard_error() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_SafeFormatter("%(asctime)s %(message)s"))
-    log = logging.getLogger("toolspeak.gateway")
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    for existing in logging.getLogger("uvicorn").handlers:
-        existing.setFormatter(_SafeFormatter("%(asctime)s %(message)s"))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from toolspeak.cli.completion import complete_model
-from toolspeak.cli.options import TrustProjectOption
+from toolspeak.cli.options import AdapterOption, TrustProjectOption
 
 
 def trust_command(
@@ -50,6 +50,7 @@ def config_command(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON.")] = False,
+    adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
     """Show the settings and where each came from.
@@ -63,5 +64,5 @@ def config_command(
     from toolspeak.cli.model_explanation import ModelExplanation
     from toolspeak.cli.settings_loader import load_settings
 
-    loaded = load_settings(trust_project=trust_project, quiet=True)
+    loaded = load_settings(trust_project=trust_project, adapter=adapter, quiet=True)
     print_report(SettingsReport(loaded) if model is None else ModelExplanation(model, loaded), as_json=as_json)

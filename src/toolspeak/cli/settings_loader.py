@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from toolspeak.cli.safe_text import print_error
@@ -14,11 +15,12 @@ from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
 from toolspeak.settings.loader import load_with_project
 from toolspeak.settings.project_file import ProjectFile, check_allowed, find_project
+from toolspeak.settings.schema import SETTINGS, check_value
 from toolspeak.settings.trust import find_decision, is_named_by_variable, save_decision
 from toolspeak.settings.values import UNTRUSTED, IgnoredSettings
 
 
-def load_settings(*, trust_project: bool = False, quiet: bool = False) -> Settings:
+def load_settings(*, trust_project: bool = False, quiet: bool = False, adapter: str | None = None) -> Settings:
     """Load the settings, with those of the project in the working directory as far as the user trusts it.
 
     In a terminal, the user is asked once about a project that was not decided on, and a line on standard error names
@@ -27,7 +29,12 @@ def load_settings(*, trust_project: bool = False, quiet: bool = False) -> Settin
     Args:
         trust_project: Trust the project without asking.
         quiet: Neither ask nor print.
+        adapter: The value of the option `--adapter`, which counts instead of the setting `local.adapter`.
     """
+    return _set_adapter(_load_trusted(trust_project=trust_project, quiet=quiet), adapter)
+
+
+def _load_trusted(*, trust_project: bool, quiet: bool) -> Settings:
     search = find_project(Path.cwd())
     trusted = trust_project or (search.file is not None and _is_trusted(search.file))
     loaded = load_with_project(search, trusted=trusted)
@@ -40,13 +47,24 @@ def load_settings(*, trust_project: bool = False, quiet: bool = False) -> Settin
     return loaded
 
 
-def find_model_with_settings(*, trust_project: bool) -> Callable[[str | None], Model]:
+def _set_adapter(settings: Settings, adapter: str | None) -> Settings:
+    if adapter is None:
+        return settings
+    value = check_value(SETTINGS["local.adapter"], "--adapter", adapter, "the command line")
+    return replace(
+        settings,
+        local=replace(settings.local, adapter=value),
+        origins={**settings.origins, "local.adapter": "the option --adapter"},
+    )
+
+
+def find_model_with_settings(*, trust_project: bool, adapter: str | None = None) -> Callable[[str | None], Model]:
     """Return a function that finds a model by its name, and loads the settings when it is called."""
 
     def find(name: str | None) -> Model:
         if name is not None and name.startswith(("http://", "https://")):  # an address needs no settings
             return find_model(name)
-        return find_model(name, configured=load_settings(trust_project=trust_project))
+        return find_model(name, configured=load_settings(trust_project=trust_project, adapter=adapter))
 
     return find
 

@@ -40,6 +40,8 @@ class Shown:
         choice: The tool choice for the API's own parameter.
         parallel: Whether the API may allow several calls in one answer.
         constraint: The form that the answer can be held to; None unless a call is forced.
+        has_tools: Whether the model is shown tools, in the conversation or in the API's own parameter. A dialect that
+            leaves it out is taken to show none where that matters, as for the adapter of an embedded model.
     """
 
     messages: tuple[Message, ...]
@@ -47,6 +49,7 @@ class Shown:
     choice: ToolChoice = AUTO
     parallel: bool = True
     constraint: Constraint | None = None
+    has_tools: bool = False
 
 
 class Parser(Protocol):

@@ -37,7 +37,9 @@ class NativeDialect:
         parallel: bool = True,
     ) -> Shown:
         """Return everything unchanged, for the API's own fields."""
-        return Shown(messages=tuple(history), tools=tuple(specs), choice=choice, parallel=parallel)
+        return Shown(
+            messages=tuple(history), tools=tuple(specs), choice=choice, parallel=parallel, has_tools=bool(specs)
+        )
 
     def parser(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"

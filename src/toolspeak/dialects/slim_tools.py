@@ -34,11 +34,19 @@ BYTES_PER_TOKEN = 4.0
 MIN_CUT_CHARS = 16
 """A sentence that must be cut shorter than this is left out."""
 
+MIN_DESCRIPTION_CHARS = 40
+"""Characters of a description from which on it tells what a tool does, if its first sentence is not shorter."""
+
+SHORT_TOOL_CHARS, SHORT_PARAMETER_CHARS = 120, 60
+"""Characters of the first sentences of a tool and of a parameter in its short form."""
+
 CUT_MARK = "…"
 
 HELP = "help"
 TOOL = "tool"
 """The name of the tool that gives the whole description of another one, and of its parameter."""
+
+HELP_DESCRIPTION = f"Returns the whole description of a tool. Use it first where a description ends with {CUT_MARK}"
 
 ANNOTATIONS = frozenset({"title", "examples", "example", "$comment"})
 """Keywords of a schema that a slim tool does without."""
@@ -121,12 +129,7 @@ def slim_tools(
         level = _find_level(fits, longest)
     tools = _cut_tools(specs, cutter, level)
     tokens = measure([*tools, *beside])
-    lost = frozenset(
-        slim.name
-        for spec, slim in zip(specs, tools, strict=True)
-        if list(_list_texts([spec])) != list(_list_texts([slim]))
-    )
-    return SlimTools(tools=tools, cut=lost, tokens=tokens, fits=tokens <= max_tokens)
+    return SlimTools(tools=tools, cut=find_shortened(specs, tools), tokens=tokens, fits=tokens <= max_tokens)
 
 
 def count_tool_tokens(specs: Sequence[ToolSpec], dialect: Dialect, bytes_per_token: float = BYTES_PER_TOKEN) -> int:
@@ -149,19 +152,43 @@ def count_text_tokens(text: str, bytes_per_token: float = BYTES_PER_TOKEN) -> in
 
 def make_help_tool(specs: Sequence[ToolSpec]) -> ToolSpec:
     """Return the tool by which a model asks for the whole description of another. Its name is one that none has."""
-    taken = {spec.name for spec in specs}
-    names = chain((HELP, f"tool_{HELP}"), (f"tool_{HELP}_{number}" for number in count(2)))
     return ToolSpec(
-        name=next(name for name in names if name not in taken),
-        description=f"Returns the whole description of a tool. Use it first where a description ends with {CUT_MARK}",
+        name=find_free_name(specs, HELP, f"tool_{HELP}"),
+        description=HELP_DESCRIPTION,
         parameters={"type": "object", "properties": {TOOL: {"type": "string"}}, "required": [TOOL]},
         effect="read",
     )
 
 
+def find_free_name(specs: Sequence[ToolSpec], *names: str) -> str:
+    """Return the first of some names that no tool has; if all are taken, the last one with a number."""
+    taken = {spec.name for spec in specs}
+    return next(name for name in chain(names, (f"{names[-1]}_{number}" for number in count(2))) if name not in taken)
+
+
 def describe_tool(spec: ToolSpec, dialect: Dialect) -> str:
     """Return a tool with all its descriptions, as the dialect writes tools."""
     return dialect.format_tools([spec]) if isinstance(dialect, TextDialect) else format_tools([spec])
+
+
+def shorten_tools(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Return tools with the first sentences of their descriptions only, and of those of their parameters."""
+    return _cut_tools(specs, _SentenceCutter(), _Level(tool=SHORT_TOOL_CHARS, parameter=SHORT_PARAMETER_CHARS))
+
+
+def find_shortened(specs: Sequence[ToolSpec], shown: Sequence[ToolSpec]) -> frozenset[str]:
+    """Return the names of the tools that are shown with less text than they have."""
+    return frozenset(
+        short.name
+        for spec, short in zip(specs, shown, strict=True)
+        if list(_list_texts([spec])) != list(_list_texts([short]))
+    )
+
+
+def is_described(spec: ToolSpec, shown: ToolSpec) -> bool:
+    """Whether a tool is shown with enough of its description to tell what it does."""
+    ends = _find_sentence_ends(spec.description)
+    return not ends or len(shown.description) >= min(ends[0], MIN_DESCRIPTION_CHARS)
 
 
 class _SentenceCutter:

@@ -77,7 +77,7 @@ class TextDialect:
             messages[-1] = _append_note(messages[-1], note)
         is_forced = bool(forced_tools(specs, choice))
         constraint = self.constrain(specs, choice, parallel=parallel) if is_forced else None
-        return Shown(messages=tuple(messages), constraint=constraint)
+        return Shown(messages=tuple(messages), constraint=constraint, has_tools=bool(specs))
 
     def prompt(self, specs: Sequence[ToolSpec]) -> str:
         """Return the part of the system message that shows the tools and says how to call them."""

@@ -36,7 +36,7 @@ T = TypeVar("T")
 MAX_TICK_SECONDS = 0.5
 """How long a cancellation or a lost worker stays unnoticed."""
 
-RETRY_DELAY_MS = 1000
+RETRY_DELAY_MS = 500
 """How long a run waits that a worker could not drive, times the number of its deaths."""
 
 DELTA_RETENTION_MS = 3600 * 1000

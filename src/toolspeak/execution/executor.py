@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any, TypeAlias
 
 from toolspeak.errors import InvalidArguments, ReplayMiss, ToolError
@@ -23,6 +24,9 @@ CALL_DEPTH: ContextVar[int] = ContextVar("toolspeak_depth", default=0)
 """How deeply tool calls are nested here: 0 outside, 1 in a tool, 2 in a tool of an agent that a tool runs."""
 
 ResultCallback: TypeAlias = Callable[[ToolResult], None]
+
+ProgressListener: TypeAlias = Callable[[str, float, float | None, str], None]
+"""Gets the id of a call and what its function reports, in the thread of the function."""
 
 
 class Executor:
@@ -45,6 +49,7 @@ class Executor:
         run_id: str = "",
         timeout: float | None = None,
         pool: ThreadPool = THREAD_POOL,
+        on_progress: ProgressListener | None = None,
     ) -> None:
         """Prepare to run calls.
 
@@ -55,6 +60,7 @@ class Executor:
             run_id: The id of the run, for the `Context`.
             timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
             pool: The threads in which functions run.
+            on_progress: Gets the progress that functions report by their `Context`.
         """
         self.toolbox = toolbox
         self._own_tools = own_tools
@@ -62,6 +68,7 @@ class Executor:
         self._run_id = run_id
         self._timeout = timeout
         self._pool = pool
+        self._on_progress = on_progress
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
@@ -82,7 +89,8 @@ class Executor:
         running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe(call))
         try:
             tool = self._find_tool(call.name)
-            context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn)
+            listen = None if self._on_progress is None else partial(self._on_progress, call.id)
+            context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=listen)
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))

@@ -12,6 +12,7 @@ What is under `/v1beta` is under `/v1` too: clients of Gemini's API use either.
 
     GET  /health, /                     whether the gateway runs; both without the key
     GET  /exchanges, /exchanges/{id}    the last exchanges, if they are watched
+    POST /mcp                           tools for MCP clients, if an MCP server is mounted
 
 The gateway does not run tools, and stores nothing, unless somebody watches it. Each request has an id, which is in its
 log line, in the header `x-request-id` and in its errors. What was left out of a request is told in the header
@@ -34,6 +35,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from toolspeak.errors import ModelError, UsageError
 from toolspeak.events import Event, TurnEnded
@@ -44,6 +46,7 @@ from toolspeak.gateway.exchange import ServedModel, answer_request
 from toolspeak.gateway.exchange_history import ExchangeHistory, ReportKeeper
 from toolspeak.gateway.exchange_report import ExchangeReport
 from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, is_gemini_request, read_body
+from toolspeak.gateway.mounted import mounted_handler
 from toolspeak.gateway.notices import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.responses import (
@@ -89,37 +92,8 @@ class Gateway:
     def route(
         self, path: str, method: str, handler: Handler, wire: Wire | None = None, *, needs_key: bool = True
     ) -> Route:
-        """Return a route that checks access, logs each request with an id, and writes errors in the form of its API.
-
-        Without `wire`, the form is that of the API whose client sends the request.
-        """
-
-        async def endpoint(request: Request) -> Response:
-            request_id = _make_request_id()
-            start = time.monotonic()
-            try:
-                is_preflight = request.method == "OPTIONS"
-                check_access(request, self._rules, needs_key=needs_key and not is_preflight)
-                response = answer_preflight(request) if is_preflight else await handler(request, request_id)
-            except ClientDisconnect:
-                response = Response(status_code=499)
-            except Exception as error:
-                if not is_expected(error):
-                    log_failure(request_id, error)
-                response = _error_response(wire or find_wire(request), report_error(error), request_id)
-                if isinstance(error, RequestRefused) and error.close:
-                    response.headers["connection"] = "close"
-            response.headers["x-request-id"] = response.headers["request-id"] = request_id
-            let_origin_read(request, response, self._rules.origins)
-            took = (time.monotonic() - start) * 1e3
-            log.info("%s %s %s %d %.0f ms", request_id, request.method, path, response.status_code, took)
-            return response
-
-        return Route(path, endpoint, methods=[method, "OPTIONS"])
-
-    async def health(self, request: Request, request_id: str) -> Response:
-        """Answer that the gateway runs."""
-        return JsonResponse({"status": "ok"})
+        """Return a route behind the rules of this gateway; see `guarded_route`."""
+        return guarded_route(self._rules, path, method, handler, wire, needs_key=needs_key)
 
     async def models(self, request: Request, request_id: str) -> Response:
         """List the models, in the form of Gemini's API for its clients, else with the fields of all other APIs."""
@@ -206,7 +180,8 @@ class Gateway:
             self._size_hint.check(served, chat_request.tools)
             if served.tool_budget is not None:
                 # In a thread: a long list takes a tenth of a second when it is seen for the first time.
-                listed = await asyncio.to_thread(list_tools, chat_request.tools, served.dialect, served.tool_budget)
+                arguments = chat_request.tools, served.dialect, served.tool_budget
+                listed = await asyncio.to_thread(list_tools, *arguments, chat_request.messages, chat_request.choice)
                 notices = replace(notices, remarks=(listed.excess,)) if listed.excess else notices
             make_encoder = partial(
                 wire.Encoder,
@@ -249,6 +224,7 @@ def app(
     strict: bool = False,
     on_exchange: Callable[[str], None] | None = None,
     watch: bool = False,
+    mounted: Mapping[str, ASGIApp] | None = None,
 ) -> Starlette:
     """Return the gateway as an ASGI app, to be served or to be mounted in another app.
 
@@ -259,6 +235,7 @@ def app(
         strict: Whether a request is refused if something of it would be left out.
         on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, to those who have the key.
+        mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
 
     Raises:
         UsageError: Exchanges would be served without a key.
@@ -291,15 +268,65 @@ def app(
             for method in ("GET", "POST", "DELETE")
         ),
         gateway.route("/v1/messages/count_tokens", "POST", gateway.count_tokens),
-        gateway.route("/health", "GET", gateway.health, needs_key=False),
-        gateway.route("/", "GET", gateway.health, needs_key=False),
+        gateway.route("/health", "GET", report_health, needs_key=False),
+        gateway.route("/", "GET", report_health, needs_key=False),
     ]
     if watch:
         routes += [
             gateway.route("/exchanges", "GET", gateway.exchanges),
             gateway.route("/exchanges/{id}", "GET", gateway.exchange),
         ]
+    routes += [gateway.route(path, "POST", mounted_handler(each)) for path, each in (mounted or {}).items()]
     return Starlette(routes=routes, exception_handlers={HTTPException: _answer_unknown_route})
+
+
+def mounted_app(mounted: Mapping[str, ASGIApp], rules: AccessRules) -> Starlette:
+    """Return an app that serves no model, but other apps by their paths, behind the rules of a gateway."""
+    routes = [guarded_route(rules, path, "POST", mounted_handler(each)) for path, each in mounted.items()]
+    return Starlette(routes=[*routes, guarded_route(rules, "/health", "GET", report_health, needs_key=False)])
+
+
+def guarded_route(
+    rules: AccessRules,
+    path: str,
+    method: str,
+    handler: Handler,
+    wire: Wire | None = None,
+    *,
+    needs_key: bool = True,
+) -> Route:
+    """Return a route that checks access, logs each request with an id, and writes errors in the form of its API.
+
+    Without `wire`, the form is that of the API whose client sends the request.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        request_id = _make_request_id()
+        start = time.monotonic()
+        try:
+            is_preflight = request.method == "OPTIONS"
+            check_access(request, rules, needs_key=needs_key and not is_preflight)
+            response = answer_preflight(request) if is_preflight else await handler(request, request_id)
+        except ClientDisconnect:
+            response = Response(status_code=499)
+        except Exception as error:
+            if not is_expected(error):
+                log_failure(request_id, error)
+            response = _error_response(wire or find_wire(request), report_error(error), request_id)
+            if isinstance(error, RequestRefused) and error.close:
+                response.headers["connection"] = "close"
+        response.headers["x-request-id"] = response.headers["request-id"] = request_id
+        let_origin_read(request, response, rules.origins)
+        took = (time.monotonic() - start) * 1e3
+        log.info("%s %s %s %d %.0f ms", request_id, request.method, path, response.status_code, took)
+        return response
+
+    return Route(path, endpoint, methods=[method, "OPTIONS"])
+
+
+async def report_health(request: Request, request_id: str) -> Response:
+    """Answer that the gateway runs."""
+    return JsonResponse({"status": "ok"})
 
 
 class JsonResponse(Response):

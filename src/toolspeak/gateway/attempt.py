@@ -40,7 +40,7 @@ class Attempt:
         held: HeldFormat | None = None,
         thinks: bool = False,
         ends_at_quotation: bool = True,
-        help_name: str = "",
+        help_names: frozenset[str] = frozenset(),
         gives_help: bool = False,
     ) -> None:
         """Prepare to read.
@@ -56,8 +56,8 @@ class Attempt:
             held: The format of the answer, if the client asks for one.
             thinks: Whether the message may begin in the middle of reasoning.
             ends_at_quotation: Whether a quoted call ends the message.
-            help_name: The name of the help tool; empty if there is none.
-            gives_help: Whether a call of it is answered. Otherwise a message with nothing else is not acceptable.
+            help_names: The names of the tools that the gateway answers itself.
+            gives_help: Whether a call of them is answered. Otherwise a message with nothing else is not acceptable.
         """
         self.problem: str | None = None
         self.help_calls: tuple[ToolCall, ...] = ()
@@ -73,7 +73,7 @@ class Attempt:
             may_be_quoted=quotations.is_named,
             ends_at_quotation=ends_at_quotation,
             sent=sent if held is None else None,
-            help_name=help_name,
+            help_names=help_names,
         )
         self._format_gate = FormatGate(held, sent, hold_text=by_tool or thinks) if held is not None else None
         self._reader = TurnReader(

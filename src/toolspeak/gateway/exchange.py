@@ -94,46 +94,10 @@ async def answer_request(
         observer: Who sees the messages of the model.
     """
     model = served.model if observer is None else observer.watch(served.model)
-    passthrough = Passthrough(served.model, served.dialect, api)
-    extra = passthrough.forwarded_fields(request)
-    choice = request.choice if request.tools else AUTO
-    tools = _allowed_tools(request.tools, choice)
-    held = None
-    if request.answer_format is not None:
-        held = hold_format(request.answer_format, tools, choice, knows_field=passthrough.knows_format)
-        tools = (*tools, held.tool) if held.tool is not None else tools
-    listed = list_tools(request.tools, served.dialect, served.tool_budget)
-    tools = listed.add_help(tools, choice)
-    help_turns_left = MAX_HELP_TURNS
-    history = listed.add_descriptions(passthrough.to_model(request.messages))
-    history = history if held is None else add_instruction(held, history)
-    dialect = match_dialect(served.dialect, served.model) if tools else VERBATIM
-    quotations = QuotationFinder(tools, dialect)
-    quotations.follow(request.messages)
-    has_quoted = False
-    sent = SentText()
-    usage = Usage()
-    repairs_left = served.max_repairs
+    open_request = _OpenRequest(served, request, prefix, api)
     while True:
-        attempt = Attempt(
-            request,
-            choice,
-            tools,
-            dialect,
-            quotations,
-            sent=sent,
-            prefix=prefix,
-            held=held.loosen() if held is not None and repairs_left == 0 else held,
-            thinks=served.thinks,
-            ends_at_quotation=not has_quoted and repairs_left > 0,
-            help_name=listed.help_name,
-            gives_help=help_turns_left > 0,
-        )
-        shown = _show(
-            served.dialect, request, listed.shown, history, choice, held, can_constrain=passthrough.can_constrain
-        )
-        model_request = _build_model_request(served, request, shown, extra)
-        fitted = await served.context_check.fit(served.model, model_request)
+        attempt = open_request.start_attempt()
+        fitted = await served.context_check.fit(served.model, open_request.build_model_request())
         async with aclosing(_ask(model, fitted.request)) as answer:
             async for pieces in answer:
                 if passed := attempt.feed(pieces):
@@ -141,31 +105,97 @@ async def answer_request(
                 if attempt.is_over:
                     break
         passed = attempt.close(served.name)
-        usage += attempt.usage
         served.context_check.note_usage(served.model, fitted, attempt.usage)
         if observer is not None:
             observer.note_reading(attempt.original, attempt.problem)
-        has_quoted = has_quoted or attempt.has_quoted
-        if attempt.help_calls and attempt.original is not None:
-            if passed:
-                yield passed
-            history = (*history, *listed.answer_help(attempt.original, attempt.help_calls))
-            help_turns_left -= 1
-            sent.continue_message()
-            continue
-        if attempt.problem is None:
-            message = passthrough.to_client(attempt.build_message())
-            ended = TurnEnded(message=message, finish=attempt.finish, usage=usage, stop_text=attempt.stop_text)
+        if ended := open_request.end_attempt(attempt):
             yield [*passed, ended]
             return
         if passed:
             yield passed
-        if (attempt.has_sent_call and request.stream) or repairs_left == 0:
-            raise _make_failure(served.name, attempt.problem, held)
-        history = _add_problem(history, attempt.original, attempt.describe_problem())
-        repairs_left -= 1
-        sent = sent if request.stream else SentText()
-        sent.start_message()
+        open_request.add_to_history(attempt)
+
+
+class _OpenRequest:
+    """A request that is being answered: what the model is shown next, and how often it may be asked again."""
+
+    def __init__(self, served: ServedModel, request: ChatRequest, prefix: str, api: ServedApiName) -> None:
+        self._served, self._request, self._prefix = served, request, prefix
+        self._passthrough = Passthrough(served.model, served.dialect, api)
+        self._extra = self._passthrough.forwarded_fields(request)
+        self._choice = request.choice if request.tools else AUTO
+        tools = _allowed_tools(request.tools, self._choice)
+        self._held = None
+        if request.answer_format is not None:
+            knows_field = self._passthrough.knows_format
+            self._held = hold_format(request.answer_format, tools, self._choice, knows_field=knows_field)
+            tools = (*tools, self._held.tool) if self._held.tool is not None else tools
+        self._listed = list_tools(request.tools, served.dialect, served.tool_budget, request.messages, self._choice)
+        self._tools = self._listed.add_help(tools, self._choice)
+        history = self._passthrough.to_model(request.messages)
+        self._history = history if self._held is None else add_instruction(self._held, history)
+        self._dialect = match_dialect(served.dialect, served.model) if self._tools else VERBATIM
+        self._quotations = QuotationFinder(self._tools, self._dialect)
+        self._quotations.follow(request.messages)
+        self._has_quoted = False
+        self._sent = SentText()
+        self._usage = Usage()
+        self._repairs_left = served.max_repairs
+        self._help_turns_left = MAX_HELP_TURNS
+
+    def start_attempt(self) -> Attempt:
+        """Return the reader of the next message of the model."""
+        held, is_last = self._held, self._repairs_left == 0
+        return Attempt(
+            self._request,
+            self._choice,
+            self._tools,
+            self._dialect,
+            self._quotations,
+            sent=self._sent,
+            prefix=self._prefix,
+            held=held.loosen() if held is not None and is_last else held,
+            thinks=self._served.thinks,
+            ends_at_quotation=not self._has_quoted and not is_last,
+            help_names=self._listed.help_names,
+            gives_help=self._help_turns_left > 0,
+        )
+
+    def build_model_request(self) -> Request:
+        """Return what the model is asked: the tools of the client, and how it gives an answer in a format."""
+        request, held, choice = self._request, self._held, self._choice
+        view = self._listed.view(self._history)
+        if held is not None and held.tool is not None:
+            view, choice = replace(view, listed=(*view.listed, held.tool)), ToolChoice(mode="required")
+        elif held is not None and held.asking == "words" and view.dialect.in_text:
+            view = replace(view, listed=(), added=())  # else the model would be told that no tool may be called
+        shown = view.render(view.history, choice, parallel=request.parallel)
+        if held is not None and held.asking == "words" and self._passthrough.can_constrain:
+            shown = replace(shown, constraint=Constraint(json_schema=held.shown))
+        return _build_model_request(self._served, request, shown, self._extra)
+
+    def end_attempt(self, attempt: Attempt) -> TurnEnded | None:
+        """Return the end of the answer; None if the message is not acceptable, or asks for help."""
+        self._usage += attempt.usage
+        self._has_quoted = self._has_quoted or attempt.has_quoted
+        if attempt.problem is not None or (attempt.help_calls and attempt.original is not None):
+            return None
+        message = self._passthrough.to_client(attempt.build_message())
+        return TurnEnded(message=message, finish=attempt.finish, usage=self._usage, stop_text=attempt.stop_text)
+
+    def add_to_history(self, attempt: Attempt) -> None:
+        """Add a message and the help that it asked for, or its problem. Raises `CallNotRepaired` if it was the last."""
+        if attempt.problem is None and attempt.original is not None:
+            self._history = (*self._history, *self._listed.answer_help(attempt.original, attempt.help_calls))
+            self._help_turns_left -= 1
+            self._sent.continue_message()
+            return
+        if (attempt.has_sent_call and self._request.stream) or self._repairs_left == 0:
+            raise _make_failure(self._served.name, str(attempt.problem), self._held)
+        self._history = _add_problem(self._history, attempt.original, attempt.describe_problem())
+        self._repairs_left -= 1
+        self._sent = self._sent if self._request.stream else SentText()
+        self._sent.start_message()
 
 
 def _make_failure(name: str, problem: str, held: HeldFormat | None) -> CallNotRepaired:
@@ -174,7 +204,12 @@ def _make_failure(name: str, problem: str, held: HeldFormat | None) -> CallNotRe
     return CallNotRepaired(f"the model {name} did not manage a call: {problem}")
 
 
-async def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+    """Ask a model. A generator around its answer costs something for each token, so there is one only if needed."""
+    return model.ask(request) if request.shown.constraint is None else _ask_constrained(model, request)
+
+
+async def _ask_constrained(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]]:
     """Ask a model, and once more without the constraint if its server refuses the request: not every server has one."""
     has_begun = False
     try:
@@ -185,7 +220,7 @@ async def _ask(model: Model, request: Request) -> AsyncGenerator[Sequence[Piece]
         return
     except ProviderError as error:
         is_refused = error.status in REFUSING_STATUSES and not isinstance(error, ContextExceeded)
-        if has_begun or not is_refused or request.shown.constraint is None:
+        if has_begun or not is_refused:
             raise
     unconstrained = replace(request, shown=replace(request.shown, constraint=None))
     async with aclosing(model.ask(unconstrained)) as answer:
@@ -213,27 +248,6 @@ def _add_problem(history: tuple[Message, ...], message: Message | None, problem:
     text = message.raw.text if message and message.raw else message.text if message else ""
     faulty = (assistant(text),) if text.strip() else ()
     return (*history, *faulty, user(note))
-
-
-def _show(
-    dialect: Dialect,
-    request: ChatRequest,
-    tools: tuple[ToolSpec, ...],
-    history: tuple[Message, ...],
-    choice: ToolChoice,
-    held: HeldFormat | None,
-    *,
-    can_constrain: bool,
-) -> Shown:
-    """Return what the model is shown: the tools of the client, and how it gives an answer in a format."""
-    if held is not None and held.tool is not None:
-        tools, choice = (*tools, held.tool), ToolChoice(mode="required")
-    elif held is not None and held.asking == "words" and dialect.in_text:
-        tools = ()  # a text dialect would say that no tool may be called, and ask for plain words
-    shown = dialect.render(tools, history, choice=choice, parallel=request.parallel)
-    if held is None or held.asking != "words" or not can_constrain:
-        return shown
-    return replace(shown, constraint=Constraint(json_schema=held.shown))
 
 
 def _build_model_request(served: ServedModel, request: ChatRequest, shown: Shown, extra: dict[str, object]) -> Request:

@@ -10,7 +10,8 @@ If an earlier message to the same request was sent in part, its text is not sent
 compared: as long as they are equal, nothing is sent, and what goes on behind them is. If the words differ, they are
 held. A call ends the doubt: the client keeps the words that it has, and those of the new message, which say the same or
 excuse a fault that the client has not seen, are dropped. In a message without a call they are the answer, and follow as
-a paragraph of their own.
+a paragraph of their own. Reasoning is sent with each message: it is shown while it arrives, it is no part of the
+answer, and a signature of its vendor is valid for the reasoning of the last message only.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -57,7 +58,7 @@ class Gate:
         may_be_quoted: Callable[[str], bool] = lambda tool: False,
         ends_at_quotation: bool = True,
         sent: SentText | None = None,
-        help_name: str = "",
+        help_names: frozenset[str] = frozenset(),
     ) -> None:
         """Create a gate.
 
@@ -69,7 +70,7 @@ class Gate:
             may_be_quoted: Whether a call of a tool may be quoted, so that it is held until that is known.
             ends_at_quotation: Whether a quoted call before all others ends the message; if not, it is only dropped.
             sent: The text that was sent of earlier messages to the same request.
-            help_name: The name of the help tool, whose calls are not sent; empty if there is none.
+            help_names: The names of the tools that the gateway answers itself; their calls are not sent.
         """
         self.has_sent_call = False
         self.is_done = False
@@ -78,7 +79,7 @@ class Gate:
         self.malformed: CallMalformed | None = None
         self.quoted: CallQuoted | None = None
         self.ended: TurnEnded | None = None
-        self._help_name = help_name
+        self._help_names = help_names
         self._help_ids: set[str] = set()
         self._tools = tools
         self._single = single
@@ -253,11 +254,11 @@ class Gate:
     def _is_help(self, event: Event) -> bool:
         """Whether an event is part of a call of the help tool. A whole call is kept for the gateway."""
         if isinstance(event, CallReady):
-            is_help = event.call.name == self._help_name
+            is_help = event.call.name in self._help_names
             if is_help and event.call.id not in self._quoted_ids:
                 self.help_calls.append(event.call)
             return is_help
-        if isinstance(event, CallStarted) and event.name == self._help_name:
+        if isinstance(event, CallStarted) and event.name in self._help_names:
             self._help_ids.add(event.call_id)
         return isinstance(event, CallStarted | ArgsDelta) and event.call_id in self._help_ids
 

@@ -150,13 +150,7 @@ async def read_body(request: Request, read: Callable[[Any], ChatRequest]) -> Cha
         RequestRefused: The body is too large, too deep, too slow or no object.
         UsageError: `read` found a wrong field.
     """
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
-            data = await _read_bytes(request)
-    except TimeoutError:
-        raise RequestRefused(
-            "body_slow", f"the body did not come within {BODY_TIMEOUT_SECONDS:g} seconds", close=True
-        ) from None
+    data = await read_bytes(request)
     if len(data) <= LARGE_BODY_BYTES:
         return read(_parse(data))
     return await asyncio.to_thread(lambda: read(_parse(data)))
@@ -178,7 +172,18 @@ def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not a number")
 
 
-async def _read_bytes(request: Request) -> bytes:
+async def read_bytes(request: Request) -> bytes:
+    """Return the body. Raises `RequestRefused` if it is too large or too slow."""
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
+            return await _receive_bytes(request)
+    except TimeoutError:
+        raise RequestRefused(
+            "body_slow", f"the body did not come within {BODY_TIMEOUT_SECONDS:g} seconds", close=True
+        ) from None
+
+
+async def _receive_bytes(request: Request) -> bytes:
     too_large = RequestRefused("body_too_large", f"the body is larger than {MAX_BODY_BYTES:,} bytes", close=True)
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:

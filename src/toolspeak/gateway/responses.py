@@ -89,12 +89,12 @@ class StreamedAnswer(Response):
 
         with suppress(OSError):  # the client has disconnected
             try:
-                self._log_tokens(self._first)
-                await write(self._encoder.start() + self._encoder.feed(join_deltas(self._first)))
+                batch = self._first
+                await write(self._encoder.start() + self._encoder.feed(join_deltas(batch)))
                 async for batch in self._events:
-                    self._log_tokens(batch)
                     if data := self._encoder.feed(join_deltas(batch)):
                         await write(data)
+                self._log_tokens(batch)
             except Exception as error:
                 if is_expected(error):
                     log.warning("%s broke off with %s", self._request_id, type(error).__name__)

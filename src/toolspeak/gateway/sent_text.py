@@ -10,7 +10,8 @@ class SentText:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._unrepeated = ""  # what was sent of earlier messages and has not been repeated by this one
+        self._earlier = ""  # what was sent of earlier messages, if this one is expected to begin with it
+        self._repeated_chars = 0  # how much of it this message has repeated
         self._gap = ""  # what separates the next text from the one before it
 
     def __str__(self) -> str:
@@ -22,26 +23,28 @@ class SentText:
     @property
     def is_repeated(self) -> bool:
         """Whether the message has repeated all that was sent before it."""
-        return not self._unrepeated
+        return self._repeated_chars == len(self._earlier)
 
     def start_message(self) -> None:
         """Begin another message: it is expected to begin with the text that was sent."""
-        self._unrepeated = str(self)
+        self._earlier, self._repeated_chars = str(self), 0
 
     def continue_message(self) -> None:
         """Begin another message, which goes on after what was sent, in a paragraph of its own."""
-        self._unrepeated = ""
+        self.stop_comparing()
         self._gap = "\n\n" if self._pieces else ""
 
     def extend(self, text: str) -> str | None:
         """Return what is to be sent of the next text of the message; None if the message is not what was sent."""
-        if self._unrepeated:
-            if self._unrepeated.startswith(text):
-                self._unrepeated = self._unrepeated[len(text) :]
+        if not self.is_repeated:
+            if self._earlier.startswith(text, self._repeated_chars):
+                self._repeated_chars += len(text)
                 return ""
-            if not text.startswith(self._unrepeated):
+            unrepeated = self._earlier[self._repeated_chars :]
+            if not text.startswith(unrepeated):
                 return None
-            text, self._unrepeated = text[len(self._unrepeated) :], ""
+            text = text.removeprefix(unrepeated)
+            self.stop_comparing()
         if text and self._gap:
             text = text.lstrip()
         if text:
@@ -51,9 +54,9 @@ class SentText:
 
     def stop_comparing(self) -> None:
         """Send all further text of the message, whatever was sent before."""
-        self._unrepeated = ""
+        self._earlier, self._repeated_chars = "", 0
 
     def append(self, text: str) -> None:
         """Add text that is sent without a comparison."""
-        self._unrepeated = ""
+        self._earlier, self._repeated_chars = "", 0
         self._pieces.append(text)

@@ -31,9 +31,9 @@ async def count_request(
     model: Model, dialect: Dialect, request: ChatRequest, tool_budget: int | None = None
 ) -> TokenCount:
     """Return the tokens that a model reads for a request, with its tools cut to `tool_budget` tokens."""
-    listed = list_tools(request.tools, dialect, tool_budget)
-    messages = listed.add_descriptions(request.messages)
-    shown = dialect.render(listed.shown, messages, choice=request.choice, parallel=request.parallel)
+    listed = list_tools(request.tools, dialect, tool_budget, request.messages, request.choice)
+    view = listed.view(request.messages)
+    shown = view.render(view.history, request.choice, parallel=request.parallel)
     return await count_shown(model, shown)
 
 

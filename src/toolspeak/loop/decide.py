@@ -113,7 +113,7 @@ def _find_end(state: State, run: RunStarted) -> Finish | None:
     if limits.repeats is not None and state.repeat_count > limits.repeats:
         count = state.repeat_count
         return Finish(reason="loop", detail=f"the model made the same call {count} times with the same result")
-    if state.failed_turns > MAX_FAILED_TURNS:
+    if limits.repeats is not None and state.failed_turns > MAX_FAILED_TURNS:
         return Finish(reason="loop", detail=f"{state.failed_turns} turns in a row made no call that could be run")
     if state.unmet_demands > MAX_UNMET_DEMANDS:
         wanted, count = ", ".join(state.demand.names) or "a tool", state.unmet_demands

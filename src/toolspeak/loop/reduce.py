@@ -330,6 +330,7 @@ def _hand_over(state: State, fact: HandedOver) -> State:
         in_text=fact.in_text,
         has_approver=fact.has_approver,
         tools=fact.tools,
+        tool_budget=fact.tool_budget,
     )
     specs: Mapping[str, ToolSpec] = {spec.name: spec for spec in fact.tools}
     specs = specs if state.compacted is None else _offer_recall(specs)

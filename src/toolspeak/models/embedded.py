@@ -5,9 +5,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from toolspeak.dialects import Shown
 from toolspeak.events import Usage
 from toolspeak.messages import Media
+from toolspeak.models.adapters import Adapter
 from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
@@ -24,10 +27,11 @@ class EmbeddedModel:
     """A model from a GGUF file, in a child process that is started with the first request.
 
     With `warm`, the process is one that all programs of the user share, and it goes on after this program ends. The
-    temperature is 0 unless the request has another.
+    temperature is 0 unless the request has another. An adapter is used for requests that show tools, and for no others.
 
     Attributes:
         weights: The GGUF file.
+        adapter: The adapter for the weights; None for none.
     """
 
     def __init__(
@@ -39,10 +43,12 @@ class EmbeddedModel:
         threads: int | None = None,
         context: int = CONTEXT_TOKENS,
         slots: int = SLOTS,
+        adapter: Adapter | None = None,
         warm: WarmOptions | None = None,
         sender: Sender | None = None,
     ) -> None:
         self.weights = weights
+        self.adapter = adapter
         self._name = name or f"local:{weights.name}"
         if isinstance(dialect, str):
             dialect = DialectChoice(name=dialect, reason="given with the model object")
@@ -106,10 +112,16 @@ class EmbeddedModel:
                 threads=self._threads,
                 context=self._context,
                 slots=self._slots,
+                adapter=self.adapter,
                 on_progress=on_progress,
             )
         return get_shared_server(
-            self.weights, threads=self._threads, context=self._context, slots=self._slots, on_progress=on_progress
+            self.weights,
+            threads=self._threads,
+            context=self._context,
+            slots=self._slots,
+            adapter=self.adapter,
+            on_progress=on_progress,
         )
 
     def cost(self, usage: Usage) -> float:
@@ -124,11 +136,36 @@ class EmbeddedModel:
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=self._sender)
-        if request.sampling.temperature is None:  # small models call tools best without randomness
-            request = replace(request, sampling=replace(request.sampling, temperature=0.0))
-        async with aclosing(model.ask(request)) as answer:
+        async with aclosing(model.ask(self._prepare(request))) as answer:
             async for pieces in answer:
                 yield pieces
+
+    def _prepare(self, request: Request) -> Request:
+        sampling = request.sampling
+        if sampling.temperature is None:  # small models call tools best without randomness
+            sampling = replace(sampling, temperature=0.0)
+        if self.adapter is not None:
+            sampling = replace(sampling, extra={**choose_adapter_fields(request.shown), **(sampling.extra or {})})
+        return replace(request, sampling=sampling)
+
+
+def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:
+    """Return the name under which the best dialect of a model is saved. With an adapter, another one may be best."""
+    return weights.name if adapter is None else f"{weights.name} with {adapter.name}"
+
+
+def choose_adapter_fields(shown: Shown) -> dict[str, Any]:
+    """Return the fields of a request to a server with an adapter: whether it is used, and whether caches are.
+
+    llama.cpp keeps the states of earlier conversations, and does not distinguish those that were computed with the
+    adapter. So a conversation without tools whose system prompt another one may share is read anew when it begins.
+    Later, its own beginning is the longest match among the states.
+    """
+    if shown.has_tools:
+        return {"lora": [{"id": 0, "scale": 1.0}]}
+    roles = {message.role for message in shown.messages}
+    begins_like_others = "system" in roles and "assistant" not in roles
+    return {"lora": [{"id": 0, "scale": 0.0}]} | ({"cache_prompt": False} if begins_like_others else {})
 
 
 def make_endpoint(base_url: str, key: str | None) -> Endpoint:

@@ -17,6 +17,7 @@ from typing import Any
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
+from toolspeak.models.adapters import Adapter, check_adapter
 from toolspeak.models.child import Child
 from toolspeak.models.cores import choose_threads, count_usable_cores
 
@@ -37,6 +38,7 @@ class ServerOptions:
     threads: int
     context: int
     slots: int
+    adapter: Adapter | None = None
 
 
 class LocalServer:
@@ -85,6 +87,7 @@ def start_server(
     threads: int | None = None,
     context: int = CONTEXT_TOKENS,
     slots: int = SLOTS,
+    adapter: Adapter | None = None,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> LocalServer:
@@ -95,15 +98,17 @@ def start_server(
         threads: Threads that compute; by default about one for each usable core.
         context: The most tokens of one conversation.
         slots: The most conversations that are answered at the same time.
+        adapter: An adapter for the weights. A request uses it if it has the field `lora` with the scale 1.
         on_progress: Called a few times a second while weights load, with the seconds so far. An exception stops the
             server.
         command: Another program to start in place of the server, for tests.
 
     Raises:
-        UsageError: The file does not exist or is not GGUF, or the extra `local` is not installed.
+        UsageError: A file does not exist or is not GGUF, the adapter does not have its hash, or the extra `local` is
+            not installed.
         ModelError: The server did not start. The message has the last lines of its log.
     """
-    return _launch(build_options(weights, threads, context, slots), on_progress, command)
+    return _launch(build_options(weights, threads, context, slots, adapter), on_progress, command)
 
 
 def get_shared_server(
@@ -112,6 +117,7 @@ def get_shared_server(
     threads: int | None = None,
     context: int = CONTEXT_TOKENS,
     slots: int = SLOTS,
+    adapter: Adapter | None = None,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> LocalServer:
@@ -119,7 +125,7 @@ def get_shared_server(
 
     Arguments and errors are those of `start_server`.
     """
-    options = build_options(weights, threads, context, slots)
+    options = build_options(weights, threads, context, slots, adapter)
     with _registry.lock:
         shared = _registry.servers.setdefault((os.getpid(), options, tuple(command or ())), _SharedServer())
     with shared.lock:  # while one thread loads the weights, others wait here
@@ -160,7 +166,9 @@ _registry = _ServerRegistry()
 atexit.register(stop_all)
 
 
-def build_options(weights: Path, threads: int | None, context: int, slots: int) -> ServerOptions:
+def build_options(
+    weights: Path, threads: int | None, context: int, slots: int, adapter: Adapter | None = None
+) -> ServerOptions:
     """Return the options of a server, checked. Raises `UsageError`."""
     for name, value in (("threads", threads), ("context", context), ("slots", slots)):
         if value is not None and value < 1:
@@ -170,6 +178,7 @@ def build_options(weights: Path, threads: int | None, context: int, slots: int) 
         threads=threads or choose_threads(count_usable_cores()),
         context=context,
         slots=slots,
+        adapter=adapter,
     )
 
 
@@ -196,9 +205,12 @@ def _launch(
 
 
 def child_options(options: ServerOptions, key: str) -> dict[str, Any]:
-    """Return the options as the process of the server reads them."""
+    """Return the options as the process of the server reads them. Raises `UsageError` for a wrong adapter."""
+    if options.adapter is not None:
+        check_adapter(options.adapter)
     return {
         "weights": str(options.weights),
+        "adapter": None if options.adapter is None else str(options.adapter.path),
         "threads": options.threads,
         "context": options.context,
         "slots": options.slots,

@@ -149,6 +149,11 @@ def _start_llama(options: dict[str, Any]) -> Any:
     params.cpuparams.n_threads = options["threads"]
     params.cpuparams_batch.n_threads = options["threads"]
     params.cache_ram_mib = options["cache_mib"]
+    if options["adapter"] is not None:
+        adapter = xllamacpp.CommonAdapterLoraInfo()
+        adapter.path = options["adapter"]
+        adapter.scale = 0.0  # of requests that name no scale
+        params.lora_adapters = [adapter]
     params.verbosity = 2  # warnings and errors
     return xllamacpp.Server(params)
 

@@ -29,7 +29,8 @@ from typing import Any, Literal
 
 from toolspeak._frozen import frozen
 from toolspeak._version import __version__
-from toolspeak.errors import EndpointDown
+from toolspeak.errors import EndpointDown, UsageError
+from toolspeak.models.adapters import Adapter
 from toolspeak.models.local import (
     STARTUP_TIMEOUT_SECONDS,
     ServerOptions,
@@ -124,6 +125,7 @@ def get_warm_server(
     threads: int | None = None,
     context: int,
     slots: int,
+    adapter: Adapter | None = None,
     on_progress: Callable[[float], None] | None = None,
     command: Sequence[str] | None = None,
 ) -> WarmServer:
@@ -135,15 +137,17 @@ def get_warm_server(
         threads: Threads that compute; by default about one for each usable core.
         context: The most tokens of one conversation.
         slots: The most conversations that are answered at the same time.
+        adapter: An adapter for the weights. A request uses it if it has the field `lora` with the scale 1.
         on_progress: Called a few times a second while weights load, with the seconds so far. If it raises, the server
             goes on loading.
         command: Another program to start in place of the server, for tests.
 
     Raises:
-        UsageError: The file does not exist or is not GGUF, or the extra `local` is not installed.
+        UsageError: A file does not exist or is not GGUF, the adapter does not have its hash, or the extra `local` is
+            not installed.
         EndpointDown: The server did not start. The message has the last lines of its log.
     """
-    options = build_options(weights, threads, context, slots)
+    options = build_options(weights, threads, context, slots, adapter)
     files = _Files.create(warm.folder, options, command)
     started = time.monotonic()
 
@@ -191,7 +195,8 @@ class _Files:
         """Return the files of the server with these options. The lock files are created."""
         # Another version of toolspeak may serve in another way.
         identity = [str(options.weights), options.threads, options.context, options.slots, list(command or ())]
-        digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity]).encode()).hexdigest()
+        adapter = _identify(options.adapter)
+        digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity, adapter]).encode()).hexdigest()
         files = _Files(folder=folder, name=digest[:16])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in (files.running, files.use, files.start):
@@ -273,6 +278,17 @@ class _Files:
             ends_after=options["idle_seconds"],
             started=self.options.stat().st_mtime,
         )
+
+
+def _identify(adapter: Adapter | None) -> list[str | int] | None:
+    """Return what tells an adapter from others, and from itself after it was trained anew."""
+    if adapter is None:
+        return None
+    try:
+        status = adapter.path.stat()
+    except OSError as error:
+        raise UsageError(f"cannot read the adapter {adapter.path}: {error.strerror}") from None
+    return [str(adapter.path), status.st_size, status.st_mtime_ns]
 
 
 def _is_locked(path: Path) -> bool:

@@ -7,32 +7,33 @@ from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, Compacted, Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
+from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
 from toolspeak.models.request_size import TokenRates
 from toolspeak.outcome import Outcome
 from toolspeak.run.agent_models import AgentModels
+from toolspeak.run.agent_tools import Tools, ToolUser, collect_tools
 from toolspeak.run.approvals import Approver
 from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
+from toolspeak.run.code_mode import offer_tools
 from toolspeak.run.compaction import Compactor
 from toolspeak.run.deadline import find_limits, interrupt_late_run, refuse_late_start, wait_within
 from toolspeak.run.driver import Driver
-from toolspeak.run.graph import GraphStep, draw_flowchart
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
     AgentOptions,
     Choice,
     System,
     ToolChooser,
-    Tools,
     build_approvals,
     build_choice,
     build_conversation,
-    build_toolbox,
     check_callback,
     check_chooser,
+    check_code,
     check_compaction,
     check_deps,
     check_limits,
@@ -41,6 +42,7 @@ from toolspeak.run.inputs import (
     check_sampling,
     check_system,
     check_timeout,
+    check_tool_budget,
     choose_run_tools,
     find_start,
     set_system,
@@ -65,15 +67,14 @@ OWN_TOOLS = Toolbox([RECALL_TOOL])
 """Tools that a run may offer its model beside those of the agent."""
 
 
-class Agent(Runnable[T_co], Resumable[T_co]):
+class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
     """A model that can call your functions. `Agent[Answer]` gives an `Answer` as the output of its runs.
 
     An agent does not change: it may serve any number of runs, at once and from any thread. `run` and `arun` return the
     outcome of a run, `stream` and `astream` its events and then the same outcome.
 
     Attributes:
-        model: The model that is asked first.
-        models: All models, in the order in which they are asked.
+        model: The model that is asked first; `models` are all models, in the order in which they are asked.
         dialect: The dialect of the first model; `dialects` are those of all.
 
     Examples:
@@ -98,21 +99,11 @@ class Agent(Runnable[T_co], Resumable[T_co]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[T]",
-        model: Models = None,
-        tools: Tools = (),
-        *,
-        output: type[T],
-        **options: Unpack[AgentOptions],
+        self: "Agent[T]", model: Models = None, tools: Tools = (), *, output: type[T], **options: Unpack[AgentOptions]
     ) -> None: ...
     @overload
     def __init__(
-        self: "Agent[Any]",
-        model: Models = None,
-        tools: Tools = (),
-        *,
-        output: Any,
-        **options: Unpack[AgentOptions],
+        self: "Agent[Any]", model: Models = None, tools: Tools = (), *, output: Any, **options: Unpack[AgentOptions]
     ) -> None: ...
     def __init__(
         self,
@@ -131,6 +122,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         summarize: Summarizer | None = None,
         deps: Any = None,
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
+        tool_budget: int | None = None,
+        code: bool | SandboxLimits = False,
         settings: Settings | None = None,
     ) -> None:
         """Put an agent together.
@@ -138,7 +131,8 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         Args:
             model: The name of a model, such as `"local"` or `"openai:gpt-5.1"`, or a model object; the configured model
                 if left out. Of several, the next one is asked when one is down, cuts its answer or limits its rate.
-            tools: Functions, tools, or a module, package, file or folder to discover them in.
+            tools: Functions, tools, a module, package, file or folder to discover them in, or MCP servers, such as
+                `"mcp:npx some-server"`, `"mcp:https://host/mcp"`, `"mcp.json"` or `mcp.tools(…)`.
             output: The type that the answers of the agent have: a pydantic model, a dataclass, or another type that
                 pydantic validates. `run(output=…)` asks for another type.
             dialect: How the model writes calls: `"native"`, `"json"`, `"typescript"`, `"python"`, a dialect of your
@@ -158,6 +152,9 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 `Limits.context`. Without it, the model writes the summary.
             deps: What tools get in their `Context`.
             tool_timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
+            tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
+                many for it, the model is shown those that the prompt may be about, and finds the others.
+            code: Whether the model calls tools from programs that it writes, as functions, or what these may use.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
         """
@@ -167,25 +164,27 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
         self.models = find_models(model, settings)
         self.model = self.models[0]
-        self.toolbox = build_toolbox(tools)
+        self._tools = collect_tools(tools)
         self.output = output
         self._answer = None if output is None else Output(output)
         self.choose_tools = check_chooser(choose_tools)
         self._dialects = AgentModels(self.models, dialect)
         self.system = check_system(system)
-        self.tool_choice: Choice = tool_choice if choose_tools else build_choice(tool_choice, self.toolbox)
+        self.tool_choice: Choice = tool_choice
+        if (fixed := self._fixed_tools) is not None:
+            self.tool_choice = build_choice(tool_choice, fixed)
         self.parallel_tool_calls = parallel_tool_calls
         self.limits = check_limits(limits)
         self.sampling = check_sampling(sampling)
-        self.approve = approve
-        self.summarize = summarize
+        self.approve, self.summarize, self.deps = approve, summarize, deps
         self._token_rates = TokenRates()
-        self.deps = deps
         self.tool_timeout = check_timeout(tool_timeout)
+        self.tool_budget = check_tool_budget(tool_budget)
+        self.code = check_code(code)
 
     def __repr__(self) -> str:
         models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
-        return f"Agent({models}, tools: {', '.join(self.toolbox.names) or 'none'})"
+        return f"Agent({models}, tools: {', '.join((self._tools.loaded or self.own_tools).names) or 'none'})"
 
     @property
     def dialect(self) -> Dialect:
@@ -285,17 +284,12 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         answer = [driver.toolbox[run.output]] if run is not None and run.output else []
         deps = self.deps if context.deps is None else context.deps
         own_context = Context(deps=deps, run_id=context.run_id)
-        tools = await choose_run_tools(self.choose_tools, self.toolbox, own_context)
+        tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), own_context)
         dialect = await self._dialects.choose_first(handed)
-        toolbox = Toolbox([*tools, *answer])
+        toolbox = Toolbox([*offer_tools(self, tools, driver.state.history), *answer])
         successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
         successor.approve = successor.approve or driver.approve
         return successor
-
-    def graph(self) -> str:
-        """Draw the agent and its tools as a mermaid flowchart."""
-        label = ", else ".join(model.name for model in self.models)
-        return draw_flowchart([GraphStep(shape="model", label=label, tools=self.toolbox.names)])
 
     def prepare(
         self,
@@ -330,22 +324,24 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
         limits = check_limits(options.get("limits") or self.limits)
-        check_prices(limits, self.models, self.toolbox if self.choose_tools is None else ())
-        if self.choose_tools is None:
-            check_deps(self.toolbox, self._find_deps(options))
-            self._first_choice(options, self.toolbox, answer)
+        fixed = self._fixed_tools
+        check_prices(limits, self.models, () if self.choose_tools else self.own_tools)
+        if fixed is not None:
+            check_deps(fixed, self._find_deps(options))
+            self._first_choice(options, fixed, answer)
         run_id = make_run_id(self.model) if durability is None else durability.run_id
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)
-            toolbox = await choose_run_tools(self.choose_tools, self.toolbox, context)
+            toolbox = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             dialect = await self._dialects.choose_first(earlier)
             return toolbox, dialect, await set_system(self.system, messages, context)
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
-            unasked = self.toolbox, self.dialect, messages
+            unasked = fixed or self.own_tools, self.dialect, messages
             (toolbox, dialect, opening), is_late = await wait_within(limits, ask_before_start(), unasked)
-            has_tools = not is_late or self.choose_tools is None
+            has_tools = not is_late or fixed is not None
+            offered = add_answer(offer_tools(self, toolbox, opening), answer)
             started = RunStarted(
                 run_id=run_id,
                 model=self.model.name,
@@ -353,16 +349,15 @@ class Agent(Runnable[T_co], Resumable[T_co]):
                 in_text=dialect.in_text,
                 has_approver=self._find_approver(outer) is not None,
                 messages=opening,
-                choice=self._first_choice(options, toolbox, answer) if has_tools else AUTO,
+                choice=self._first_choice(options, offered if self.code else toolbox, answer) if has_tools else AUTO,
                 parallel=self.parallel_tool_calls,
                 limits=limits,
                 output=None if answer is None else answer.tool.name,
-                tools=add_answer(toolbox, answer).specs,
+                tools=offered.specs,
                 compacted=compacted,
+                tool_budget=None if self.code else self.tool_budget,
             )
-            driver = self._build_driver(
-                run_id, add_answer(toolbox, answer), dialect, options, watched, (), outer, durability
-            )
+            driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
             return driver, [started, interrupt_late_run(limits)] if is_late else [started]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
@@ -384,19 +379,19 @@ class Agent(Runnable[T_co], Resumable[T_co]):
         answer = self._find_answer(output)
         started = find_start(facts, has_output=answer is not None)
         limits = check_limits(options.get("limits") or find_limits(facts))
-        check_prices(limits, self.models, self.toolbox if self.choose_tools is None else ())
-        if self.choose_tools is None:
-            check_deps(self.toolbox, self._find_deps(options))
-        refuse_late_start(facts, asks=self.choose_tools is not None or callable(self.system))
+        check_prices(limits, self.models, () if self.choose_tools else self.own_tools)
+        if (fixed := self._fixed_tools) is not None:
+            check_deps(fixed, self._find_deps(options))
+        refuse_late_start(facts, asks=fixed is None or callable(self.system))
         first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
         def build(tools: Toolbox, dialect: Dialect) -> Driver:
-            toolbox = add_answer(tools, answer)
+            toolbox = add_answer(offer_tools(self, tools, started.messages, started.tool_budget), answer)
             return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
 
         async def ask_before_start() -> Driver | None:
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
-            tools = await choose_run_tools(self.choose_tools, self.toolbox, context)
+            tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             driver = build(tools, await self._dialects.choose_first(started))
             await restore_handoffs(driver, driver.toolbox, facts, context)
             return driver
@@ -405,7 +400,7 @@ class Agent(Runnable[T_co], Resumable[T_co]):
             driver, _ = await wait_within(limits, ask_before_start(), None)
             if driver is not None:
                 return driver, first
-            return build(self.toolbox, self.dialect), [*first, interrupt_late_run(limits)]
+            return build(fixed or self.own_tools, self.dialect), [*first, interrupt_late_run(limits)]
 
         return AgentRun(begin, answer, output_optional=output_optional, facts=facts, on_end=on_end)
 

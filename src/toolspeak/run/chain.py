@@ -16,11 +16,12 @@ from toolspeak.events import Limits
 from toolspeak.execution import Executor
 from toolspeak.models import Sampling
 from toolspeak.run.agent import TOOL_TIMEOUT_SECONDS, Agent
+from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver
 from toolspeak.run.chain_run import ChainRun, PlannedStep
 from toolspeak.run.chain_steps import ChainOutcome, LlmStep, PromptStep, Step, ToolStep, TransformStep
 from toolspeak.run.graph import GraphStep, draw_flowchart
-from toolspeak.run.inputs import Choice, Tools, build_choice, build_toolbox, check_deps, check_limits
+from toolspeak.run.inputs import Choice, build_choice, check_deps, check_limits
 from toolspeak.run.model_lookup import Models
 from toolspeak.run.streams import AsyncStream, Stream
 from toolspeak.tools import Toolbox
@@ -66,7 +67,7 @@ class Chain:
 
     def with_tools(self, tools: Tools) -> "Chain":
         """Add tools, for models and for the chain's own calls."""
-        return self._copy(_toolbox=Toolbox([*self._toolbox, *build_toolbox(tools)]))
+        return self._copy(_toolbox=Toolbox([*self._toolbox, *collect_tools(tools).load()]))
 
     def with_model(self, model: Models) -> "Chain":
         """Set the model of all `llm` steps that name no model."""

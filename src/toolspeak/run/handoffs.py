@@ -60,6 +60,7 @@ class Handoff:
             in_text=successor.dialect.in_text,
             has_approver=successor.approve is not None,
             tools=toolbox.specs,
+            tool_budget=None if agent.code else agent.tool_budget,
         )
 
 

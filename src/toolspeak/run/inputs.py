@@ -2,8 +2,6 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeAlias, TypedDict, cast, get_args
 
 from toolspeak.dialects import Dialect, dialect
@@ -21,19 +19,18 @@ from toolspeak.events import (
     Usage,
     join_ids,
 )
+from toolspeak.execution.sandbox import SandboxLimits, has_monty
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.prices import is_price_list_installed
+from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.conversation import replace_system
 from toolspeak.run.summary import Summarizer
 from toolspeak.settings import Settings
-from toolspeak.tools import Context, Tool, Toolbox, discover
+from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.toolbox import explain_unknown_tool
-
-Tools: TypeAlias = Toolbox | ModuleType | Path | str | Iterable[Callable[..., Any] | Tool[..., Any]]
-"""Functions, tools, or a module, package, file or folder to discover them in."""
 
 Choice: TypeAlias = str | Sequence[str] | ToolChoice
 """`"auto"`, `"none"`, `"required"`, the name of a tool, or names of tools that must all be called."""
@@ -60,20 +57,9 @@ class AgentOptions(TypedDict, total=False):
     summarize: Summarizer | None
     deps: Any
     tool_timeout: float | None
+    tool_budget: int | None
+    code: bool | SandboxLimits
     settings: Settings | None
-
-
-def build_toolbox(tools: Tools) -> Toolbox:
-    """Collect the tools in a toolbox; discover them first if a place was given."""
-    if isinstance(tools, Toolbox):
-        return tools
-    if isinstance(tools, ModuleType | Path | str):
-        return discover(tools)
-    if callable(tools):
-        raise UsageError("tools is a list of functions; write tools=[…] around the one function")
-    if not isinstance(cast("object", tools), Iterable):
-        raise UsageError(f"tools is a list of functions, or a module, file or folder, not {_describe(tools)}")
-    return Toolbox(tools)
 
 
 def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
@@ -152,7 +138,7 @@ def _list_models(tools: Iterable[Tool[..., Any]], seen: set[int]) -> Iterator[Mo
         seen.add(id(agent))
         yield from agent.models
         if agent.choose_tools is None:
-            yield from _list_models(agent.toolbox, seen)
+            yield from _list_models(agent.own_tools, seen)
 
 
 def check_deps(tools: Iterable[Tool[..., Any]], deps: Any) -> None:
@@ -199,7 +185,7 @@ async def set_system(value: System | None, messages: tuple[Message, ...], contex
 
 async def choose_run_tools(chooser: ToolChooser | None, toolbox: Toolbox, context: Context[Any]) -> Toolbox:
     """Return the tools of a run: those of the agent, or what its `choose_tools` function returns."""
-    chosen = toolbox if chooser is None else build_toolbox(await call_function(chooser, context, toolbox))
+    chosen = toolbox if chooser is None else await collect_tools(await call_function(chooser, context, toolbox)).aload()
     check_deps(chosen, context.deps)
     return chosen
 
@@ -252,6 +238,22 @@ def check_timeout(seconds: Any) -> float | None:
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
         raise UsageError(f"tool_timeout is a number of seconds above 0, or None for no timeout, not {seconds!r}")
     return seconds
+
+
+def check_tool_budget(tokens: Any) -> int | None:
+    """Return the budget of tools if it is a number of tokens, or None for no budget."""
+    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens <= 0):
+        raise UsageError(f"tool_budget is a whole number of tokens above 0, or None for no budget, not {tokens!r}")
+    return tokens
+
+
+def check_code(code: Any) -> bool | SandboxLimits:
+    """Return whether a model writes programs, and what a program may use, if programs can be run here."""
+    if not isinstance(code, bool | SandboxLimits):
+        raise UsageError(f"code is True, False, or SandboxLimits(seconds=…, …) for its programs, not {_describe(code)}")
+    if code is not False and not has_monty():
+        raise UsageError("code=True runs programs in monty, which is not installed: pip install toolspeak[sandbox]")
+    return code
 
 
 def check_callback(function: Any, name: str, use: str) -> None:

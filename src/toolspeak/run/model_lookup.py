@@ -7,7 +7,9 @@ from typing import TypeAlias
 from toolspeak import settings
 from toolspeak.errors import ToolspeakError, UsageError
 from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
+from toolspeak.models.adapters import find_adapter
 from toolspeak.models.dialect_choice import DialectChoice
+from toolspeak.models.embedded import name_for_calibration
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
 from toolspeak.models.warm import WarmOptions, is_supported
 from toolspeak.models.weights import QWEN_CODER, find_weights
@@ -87,10 +89,11 @@ def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> Embe
         if downloaded is None:
             raise UsageError("the weights of the embedded model are not on this machine; get them: toolspeak pull")
         weights, name = downloaded, "local"
-    calibrated = load_calibrated_dialect("local", weights.name)
     warm: WarmOptions | None = None
     if keep_warm and is_supported and local.keep_minutes is not None:
         warm = WarmOptions(folder=warm_folder(), idle_seconds=60 * local.keep_minutes)
+    adapter = find_adapter(local.adapter, weights)
+    calibrated = load_calibrated_dialect("local", name_for_calibration(weights, adapter))
     return EmbeddedModel(
         weights,
         name=name,
@@ -98,6 +101,7 @@ def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> Embe
         threads=local.threads,
         context=local.context,
         slots=local.slots,
+        adapter=adapter,
         warm=warm,
     )
 

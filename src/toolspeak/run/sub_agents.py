@@ -18,6 +18,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 from toolspeak.errors import RunPaused, ToolError, UsageError
@@ -172,7 +173,9 @@ def _take_prompt(prompt: str) -> str:
 
 def _find_context_type(agent: "Agent[Any]") -> Any:
     """Return the type of the `Context` that the tool of an agent takes, with the deps that the agent's tools need."""
-    needed = [] if agent.deps is not None else [tool.deps_type for tool in agent.toolbox if tool.deps_type is not None]
+    needed = (
+        [] if agent.deps is not None else [tool.deps_type for tool in agent.own_tools if tool.deps_type is not None]
+    )
     return Context[needed[0]] if needed else Context
 
 
@@ -197,14 +200,28 @@ async def _run_agent(
     function: Callable[..., Any],
 ) -> Any:
     """Run an agent as a part of the run that made the call, or on its own if the tool was called from Python."""
+    outer = find_outer_call(context, function)
+    if context is None or outer is None:
+        return _read_answer(name, await agent.arun(prompt, output_optional=True))
+    prepare = partial(_prepare_inner_run, agent, name, prompt, context, outer)
+    return _read_answer(name, await finish_inner_run(outer, name, prepare))
+
+
+def find_outer_call(context: Context[Any] | None, function: Callable[..., Any]) -> OuterCall | None:
+    """Return the call that runs this function now, and its run; None if the function was called from Python."""
     driver = CALLING_RUN.get()
     if context is None or driver is None or not is_call_of(driver, context.call_id, function):
-        return _read_answer(name, await agent.arun(prompt, output_optional=True))
-    outer = OuterCall(driver, context.call_id)
+        return None
+    return OuterCall(driver, context.call_id)
+
+
+async def finish_inner_run(outer: OuterCall, name: str, prepare: Callable[[], "AgentRun[Any]"]) -> Outcome[Any]:
+    """Drive an inner run to its end. If it pauses, or the program is at fault, the outer run does the same."""
+    driver = outer.driver
     run: AgentRun[Any] | None = None
     try:
-        run = _prepare_inner_run(agent, name, prompt, context, outer)
-        return _read_answer(name, await run.finish())
+        run = prepare()
+        return await run.finish()
     except RunPaused as paused:
         driver.pause_inside(outer.call_id, tuple(outer.rename(call) for call in paused.calls))
     except BaseException as error:  # a function of the user's may exit the program

@@ -5,15 +5,16 @@ from collections.abc import MutableMapping, Set
 from toolspeak.dialects import Dialect, Shown
 from toolspeak.loop import AskModel, State
 from toolspeak.run.conversation import build_id_prefix, replace_system
+from toolspeak.run.shown_tools import view_run_tools
 from toolspeak.turns import QuotationFinder, TurnReader
 
 
 def render_request(state: State, dialect: Dialect, action: AskModel) -> Shown:
     """Return what a model is shown in its next turn."""
-    history, speaker = state.shown_history, state.speaker
-    if speaker is not None:
-        history = replace_system(history, speaker.system)
-    return dialect.render(tuple(state.specs.values()), history, choice=action.choice, parallel=action.parallel)
+    view, history = view_run_tools(state, dialect)
+    if state.speaker is not None:
+        history = replace_system(history, state.speaker.system)
+    return view.render(history, action.choice, parallel=action.parallel)
 
 
 def build_reader(

@@ -202,6 +202,8 @@ def read_settings(table: Mapping[str, Any], path: Path, where: str, environ: Env
         values["tools"] = tuple(resolve_target(target, path.parent, environ) for target in values["tools"])
     if str(values.get("model", "")).startswith("local:"):
         values["model"] = f"local:{path.parent / expand_home(values['model'].removeprefix('local:'), environ)}"
+    if values.get("local.adapter") not in (None, "built-in"):
+        values["local.adapter"] = str(path.parent / expand_home(values["local.adapter"], environ))
     return values
 
 

@@ -120,6 +120,7 @@ BASE_URL = SettingType(
     takes='an address such as "http://127.0.0.1:8000/v1", without user, password or query', check=_check_base_url
 )
 THINKING = SettingType(takes='true, false, "low", "medium" or "high"', check=_check_thinking)
+ADAPTER = SettingType(takes='"built-in", "none" or the path of a GGUF file', check=_or_none(_check_text))
 VARIABLE_NAME = SettingType(
     takes="the name of an environment variable that holds the key, never the key itself", check=_check_variable_name
 )
@@ -142,6 +143,7 @@ SETTINGS: Mapping[str, SettingType] = {
     "local.context": COUNT,
     "local.slots": COUNT,
     "local.keep_minutes": NUMBER_OR_NONE,
+    "local.adapter": ADAPTER,
 }
 """Every setting but those of endpoints, whose names the user chooses."""
 

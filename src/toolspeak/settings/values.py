@@ -87,12 +87,15 @@ class LocalSettings:
         context: The most tokens in one conversation.
         slots: How many conversations are answered at the same time.
         keep_minutes: How long commands keep the model loaded after its last use; None to load it for each command.
+        adapter: The adapter for requests that show tools: `built-in`, which only the model of `toolspeak pull` has, the
+            path of a GGUF file, or None for none.
     """
 
     threads: int | None = None
     context: int = 8192
     slots: int = 1
     keep_minutes: float | None = 5.0
+    adapter: str | None = None
 
 
 @frozen

@@ -54,19 +54,13 @@ class Checker:
         """Return the Python values by key, or raise `InvalidArguments`."""
         try:
             if isinstance(arguments, dict):
-                self._refuse_odd_keys(cast("dict[Any, Any]", arguments))
+                refuse_odd_keys(self.tool, cast("dict[Any, Any]", arguments))
                 values, faults = self._validate_each(cast("dict[str, Any]", arguments))
                 if not faults:
                     return values
             return self._validate_coerced(arguments)
         except RecursionError:
             raise InvalidArguments(self.tool, ("the arguments are nested too deeply",)) from None
-
-    def _refuse_odd_keys(self, arguments: dict[Any, Any]) -> None:
-        """Refuse keys that are not strings: a Python dict may have them, JSON has not."""
-        if odd := [key for key in arguments if not isinstance(key, str)]:
-            lines = tuple(f"{format_value(key)}: a key must be a text" for key in odd[:MAX_ERROR_LINES])
-            raise InvalidArguments(self.tool, lines)
 
     def _validate_coerced(self, arguments: Any) -> dict[str, Any]:
         arguments = coerce_arguments(arguments, self.schema)
@@ -117,6 +111,13 @@ class Checker:
             found = find_problems(arguments[key], properties[key], self.schema, key)
             first = next(found, None)
             yield from _explain_fault(key, fault) if first is None else chain((first,), found)
+
+
+def refuse_odd_keys(tool: str, arguments: dict[Any, Any]) -> None:
+    """Refuse keys that are not strings: a Python dict may have them, JSON has not."""
+    if odd := [key for key in arguments if not isinstance(key, str)]:
+        lines = tuple(f"{format_value(key)}: a key must be a text" for key in odd[:MAX_ERROR_LINES])
+        raise InvalidArguments(tool, lines)
 
 
 def _run_validator(validator: SchemaValidator, value: Any) -> Any:

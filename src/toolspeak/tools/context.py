@@ -1,9 +1,28 @@
 """`Context`: data of the run, for a tool that has a parameter for it."""
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
 
 Deps = TypeVar("Deps")
+
+ProgressCallback: TypeAlias = Callable[[float, float | None, str], None]
+"""Gets what a function reports: how much is done, of how much (None: unknown), and a text.
+
+It is called in the thread of the function.
+"""
+
+
+class ProgressPause:
+    """Awaiting it lets other tasks work, once."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None]:
+        yield
+
+
+_PAUSE = ProgressPause()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +34,7 @@ class Context(Generic[Deps]):
         run_id: The id of the run.
         call_id: The id of this call.
         turn: The number of the turn in which the model made the call, from 1.
+        on_progress: Gets what `report_progress` reports; None if nobody wants to know.
 
     Examples:
         >>> def forget(key: str, context: Context[dict[str, str]]) -> bool:
@@ -26,3 +46,30 @@ class Context(Generic[Deps]):
     run_id: str = ""
     call_id: str = ""
     turn: int = 0
+    on_progress: ProgressCallback | None = field(default=None, repr=False, compare=False)
+
+    def report_progress(self, done: float, total: float | None = None, text: str = "") -> ProgressPause:
+        """Report how far the call is, to whoever follows it: the client of an MCP server, for example.
+
+        A plain function calls it and goes on. A coroutine may await it, which lets other tasks work. Either way
+        nothing waits for the receiver, and a receiver that is slow gets the latest report only.
+
+        Args:
+            done: How much is done. It should grow from report to report.
+            total: How much there is to do; None if that is unknown.
+            text: What is done now, for a person.
+
+        Examples:
+            >>> def convert(pages: int, context: Context[None]) -> str:
+            ...     "Convert a number of pages."
+            ...     for page in range(pages):
+            ...         context.report_progress(page + 1, pages, f"page {page + 1}")
+            ...     return "done"
+            >>> convert(2, Context(deps=None, on_progress=print))
+            1 2 page 1
+            2 2 page 2
+            'done'
+        """
+        if self.on_progress is not None:
+            self.on_progress(done, total, text)
+        return _PAUSE

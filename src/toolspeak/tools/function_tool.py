@@ -23,6 +23,7 @@ from toolspeak.tools.schema import (
     read_return_schema,
     read_type,
 )
+from toolspeak.tools.schema_function import SchemaChecker, build_signature, find_spec
 from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
 
 P = ParamSpec("P")
@@ -93,6 +94,8 @@ class Tool(Generic[P, R]):
         if isinstance(function, Tool):
             inner = cast("Tool[P, R]", function)
             function, base = inner.function, inner.spec
+        given = find_spec(function) if callable(function) else None
+        base = base or given
         name = _choose(name, base.name if base else None)
         description = _choose(description, base.description if base else None)
         effect = _choose(effect, base.effect if base else "once")
@@ -108,29 +111,28 @@ class Tool(Generic[P, R]):
             raise UsageError(f"timeout is a number of seconds above 0, not {timeout!r}")
         if max_output is not None and not max_output > 0:
             raise UsageError(f"max_output is a number of characters above 0, not {max_output!r}")
-        signature = read_signature(function, name)
+        signature = read_signature(function, name) if given is None else build_signature(function, name or given.name)
         if not isinstance(raw, Unset):
             # `raw` is the name in the function, and `spec.raw` the name that the model is shown.
             raw = next((each.key for each in signature.parameters if each.name == raw), raw)
         raw = _choose(raw, base.raw if base else None)
         documented = read_docstring(signature.docstring)
-        full, validators = _build_parameters(signature, documented.parameters)
         self.function = function
         self.is_async = signature.is_async
         self._signature = signature
-        self._checker = Checker(
-            tool=signature.name,
-            validators=validators,
-            required=tuple(full.get("required", ())),
-            schema=full,
-            is_recursive=is_recursive(full.get("$defs", {})),
-        )
+        self._checker: Checker | SchemaChecker
+        if given is None:
+            self._checker = _build_checker(signature, documented.parameters)
+            returns = _build_return_schema(signature.returns, documented.returns)
+        else:
+            self._checker = SchemaChecker(tool=signature.name, schema=given.parameters)
+            returns = given.returns
         try:
             self.spec = ToolSpec(
                 name=signature.name,
                 description=documented.description if description is None else description,
-                parameters=drop_enum_names(full),
-                returns=_build_return_schema(signature.returns, documented.returns),
+                parameters=self._checker.schema if given else drop_enum_names(self._checker.schema),
+                returns=returns,
                 effect=effect,
                 approve=approve,
                 sequential=sequential,
@@ -140,7 +142,7 @@ class Tool(Generic[P, R]):
             )
         except ValueError as error:  # `raw` names a parameter that cannot take a raw text
             raise UsageError(str(error)) from None
-        if inspect.isroutine(function):
+        if inspect.isroutine(function) and given is None:
             update_wrapper(self, function)
 
     @property
@@ -161,7 +163,7 @@ class Tool(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"Tool({self.name}({', '.join(parameter.key for parameter in self._signature.parameters)}))"
+        return f"Tool({self.name}({', '.join(self.spec.parameters['properties'])}))"
 
     def validate(self, arguments: Any) -> dict[str, Any]:
         """Validate the JSON arguments of a call: return the Python values by key, or raise `InvalidArguments`."""
@@ -170,6 +172,8 @@ class Tool(Generic[P, R]):
     def bind(self, arguments: Any, context: Context[Any] | None = None) -> Bound:
         """Validate the JSON arguments of a call and arrange them for the function."""
         values = self.validate(arguments)
+        if isinstance(self._checker, SchemaChecker):
+            return Bound((), values)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter in self._signature.parameters:
@@ -193,6 +197,17 @@ class Tool(Generic[P, R]):
 
 def _choose(given: T | Unset, inherited: T) -> T:
     return inherited if isinstance(given, Unset) else given
+
+
+def _build_checker(signature: Signature, documented: Mapping[str, str]) -> Checker:
+    full, validators = _build_parameters(signature, documented)
+    return Checker(
+        tool=signature.name,
+        validators=validators,
+        required=tuple(full.get("required", ())),
+        schema=full,
+        is_recursive=is_recursive(full.get("$defs", {})),
+    )
 
 
 def _build_parameters(signature: Signature, documented: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -34,16 +34,15 @@ def run_monty(code: str, limits: SandboxLimits) -> CodeResult:
     Raises:
         UsageError: Monty is not installed.
     """
-    monty = _import_monty()
-    printed = _PrintBuffer(limits.output)
+    monty = import_monty()
+    printed = PrintBuffer(limits.output)
     try:
         value = _feed(monty, code, limits, printed)
         text = None if value is None else format_value(value, limits.output)
     except monty.MontyCrashedError as error:
-        late = f"it took longer than {limits.seconds:g} seconds" if error.timed_out else "the interpreter ended"
-        return CodeResult(mode="monty", stdout=printed.text, error=f"stopped: {late}", stopped=True)
+        return describe_crash(error, printed, limits)
     except monty.MontyError as error:
-        return _error_result(error, printed, limits)
+        return describe_error(error, printed, limits)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         # A value that CPython cannot convert or print, such as a number of ten thousand digits.
         return CodeResult(mode="monty", stdout=printed.text, error=f"{type(error).__name__}: {error}")
@@ -52,14 +51,15 @@ def run_monty(code: str, limits: SandboxLimits) -> CodeResult:
     return CodeResult(mode="monty", value=text, stdout=printed.text)
 
 
-def _import_monty() -> Any:
+def import_monty() -> Any:
+    """Return the module pydantic_monty."""
     try:
         return importlib.import_module("pydantic_monty")
     except ImportError:
         raise UsageError("running Python in monty needs pydantic-monty: pip install toolspeak[sandbox]") from None
 
 
-def _feed(monty: Any, code: str, limits: SandboxLimits, printed: "_PrintBuffer") -> Any:
+def _feed(monty: Any, code: str, limits: SandboxLimits, printed: "PrintBuffer") -> Any:
     session_limits = {
         "max_feed_duration_secs": limits.seconds,
         "max_total_sleep_secs": limits.seconds,
@@ -77,7 +77,14 @@ def _feed(monty: Any, code: str, limits: SandboxLimits, printed: "_PrintBuffer")
         return session.feed_run(code, print_callback=printed)
 
 
-def _error_result(error: Any, printed: "_PrintBuffer", limits: SandboxLimits) -> CodeResult:
+def describe_crash(error: Any, printed: "PrintBuffer", limits: SandboxLimits) -> CodeResult:
+    """Return the result of code whose interpreter was killed or ended."""
+    late = f"it took longer than {limits.seconds:g} seconds" if error.timed_out else "the interpreter ended"
+    return CodeResult(mode="monty", stdout=printed.text, error=f"stopped: {late}", stopped=True)
+
+
+def describe_error(error: Any, printed: "PrintBuffer", limits: SandboxLimits) -> CodeResult:
+    """Return the result of code that failed, or that reached a limit."""
     if printed.is_full:
         error_text = f"stopped: it printed more than {limits.output} characters"
         return CodeResult(mode="monty", stdout=printed.text, error=error_text, stopped=True)
@@ -87,7 +94,7 @@ def _error_result(error: Any, printed: "_PrintBuffer", limits: SandboxLimits) ->
     return CodeResult(mode="monty", stdout=printed.text, error=text[-limits.output :].strip(), stopped=stopped)
 
 
-class _PrintBuffer:
+class PrintBuffer:
     """Collects what is printed up to a limit, and ends the run beyond it."""
 
     def __init__(self, max_chars: int) -> None:
@@ -103,8 +110,10 @@ class _PrintBuffer:
 
     @property
     def is_full(self) -> bool:
+        """Whether more was printed than may be."""
         return self._size > self._max_chars
 
     @property
     def text(self) -> str:
+        """What was printed, up to the limit."""
         return "".join(self._pieces)

@@ -3,7 +3,8 @@
 1. Ids of calls and messages, and UUIDs in texts, are numbered in the order in which they first stand in the request.
 2. A date of today (at the time of the request), in the usual forms and with a time of day, is `<today>`. Other dates
    are a part of the question.
-3. Fields about caches and accounts are left out.
+3. Fields about caches and accounts are left out, and the adapter of an embedded model, which belongs to it as its
+   weights do.
 """
 
 import difflib
@@ -21,9 +22,12 @@ ARGUMENT_KEYS = frozenset({"input", "args", "arguments", "parameters", "input_sc
 """Fields that hold the user's own objects, in which an `id` is no id of the API."""
 
 VOLATILE_FIELDS = frozenset(
-    {"prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "safety_identifier", "user", "metadata"}
+    {
+        *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "cache_prompt"),
+        *("safety_identifier", "user", "metadata", "lora"),
+    }
 )
-"""Fields of a request that have no effect on its answer."""
+"""Fields of a request that are no part of the question."""
 
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE)
 

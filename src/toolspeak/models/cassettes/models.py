@@ -43,6 +43,7 @@ class RecordingEmbeddedModel(EmbeddedModel):
             name=model.name,
             dialect=model.dialect_choice,
             context=model.context_tokens,
+            adapter=model.adapter,
             sender=RecordingSender(writer, secrets),
         )
         self._recorded = model

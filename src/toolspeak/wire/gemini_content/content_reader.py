@@ -1,6 +1,7 @@
 """`ContentReader`: reads the conversation of a request.
 
 Calls and results need not have ids: a call gets one, and a result belongs to the first call of its tool that has none.
+Contents of the model that follow each other are one message: clients send an answer that was streamed as its chunks.
 """
 
 from typing import Any
@@ -36,6 +37,8 @@ class ContentReader:
             if results:
                 messages.append(self._build_tool_message(results))
                 results = []
+            if message.role == "assistant" and messages and messages[-1].role == "assistant":
+                message = Message(role="assistant", parts=_join_parts(messages.pop().parts, message.parts))
             messages.append(message)
         if results:
             messages.append(self._build_tool_message(results))
@@ -110,6 +113,15 @@ class ContentReader:
         media = [each for inner in given.objects("parts") if (each := _read_media(inner)) is not None]
         texts = (Text(text=text),) if text or not media else ()
         return Result(call_id=call_id, content=(*texts, *media), is_error=is_error, extra=_build_extra(data))
+
+
+def _join_parts(before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts of two chunks of an answer. A text that was split between them is one again."""
+    match (*before[-1:], *after[:1]):
+        case (Text(text=head, extra=None), Text(text=rest, extra=None)):
+            return (*before[:-1], Text(text=head + rest), *after[1:])
+        case _:
+            return (*before, *after)
 
 
 def _read_response(given: Fields) -> tuple[str, bool, bool]:

@@ -1,0 +1,247 @@
+"""`ServerConfig`: how an MCP server is reached, read from a target such as `mcp:npx some-server` or from an `mcp.json`.
+
+`${NAME}` in a value stands for the environment variable `NAME`, so that keys need not stand in files. A variable is
+read when the server starts; the configuration, and what is derived from it, hold the name only.
+"""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+from urllib.parse import urlsplit
+
+from toolspeak._frozen import frozen
+from toolspeak.errors import UsageError
+from toolspeak.validation import format_value
+
+PREFIX = "mcp:"
+"""What a target begins with that names a server."""
+
+START_TIMEOUT_SECONDS = 30.0
+"""How long a server may take to start and to list its tools; `npx` may have to download it first."""
+
+Transport: TypeAlias = Literal["stdio", "http", "sse"]
+
+ProgressCallback: TypeAlias = Callable[[str, float, float | None, str | None], None]
+"""Called with the name of a tool, how far its call is, how far it will get if that is known, and a text."""
+
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+_TRANSPORTS: Mapping[str, Transport] = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamableHttp": "http",
+    "streamable_http": "http",
+    "sse": "sse",
+}
+
+_RUNNERS = frozenset("npx bunx pnpm yarn bun node deno uvx uv pipx python python3 py docker podman".split())
+"""Programs that run another program, which their first plain argument names."""
+
+_RUNNER_COMMANDS = frozenset({"run", "dlx", "exec", "x", "tool"})
+
+
+@frozen
+class ServerConfig:
+    """How an MCP server is reached, and how its tools are used.
+
+    Attributes:
+        name: The name of the server, for messages and for the names of its tools.
+        transport: How messages are sent: to a child process, or over HTTP (`sse` is the form before 2025).
+        command: The program and its arguments, for a child process.
+        url: The address, for HTTP.
+        env: Further environment variables of the child process.
+        cwd: The folder in which the child process starts.
+        headers: Headers of all requests, for HTTP.
+        approve: Whether each call needs an approval.
+        trust_hints: Whether the server is believed when it says that a tool only reads, or may be repeated.
+        start_timeout: Seconds that the server has to start and to list its tools.
+        call_timeout: Seconds after which a call is given up; None for the timeout of the agent.
+        on_progress: Called when a call reports how far it is.
+    """
+
+    name: str
+    transport: Transport = "stdio"
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    approve: bool = False
+    trust_hints: bool = False
+    start_timeout: float = START_TIMEOUT_SECONDS
+    call_timeout: float | None = None
+    on_progress: ProgressCallback | None = None
+
+    @property
+    def identity(self) -> str:
+        """A hash that is the same for the same program and arguments or the same address, and tells nothing of them."""
+        address = self.url.partition("?")[0]
+        return sha256(json.dumps([self.transport, list(self.command), address]).encode()).hexdigest()[:32]
+
+    @property
+    def place(self) -> str:
+        """Where the server is, without arguments and queries, which may hold keys."""
+        if self.transport == "stdio":
+            return self.command[0]
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    def expand(self, environ: Mapping[str, str] | None = None) -> "ServerConfig":
+        """Return the configuration with the values of the variables that it names.
+
+        Raises:
+            UsageError: A variable is not set.
+        """
+        variables = os.environ if environ is None else environ
+
+        def expand(text: str) -> str:
+            return _VARIABLE.sub(lambda found: self._read_variable(found[1], found[2], variables), text)
+
+        return replace(
+            self,
+            command=tuple(map(expand, self.command)),
+            url=expand(self.url),
+            env={name: expand(value) for name, value in self.env.items()},
+            cwd=expand(self.cwd) if self.cwd else None,
+            headers={name: expand(value) for name, value in self.headers.items()},
+        )
+
+    def _read_variable(self, name: str, default: str | None, variables: Mapping[str, str]) -> str:
+        if value := variables.get(name):
+            return value
+        if default is None:
+            raise UsageError(f"the MCP server {self.name} needs the environment variable {name}, which is not set")
+        return default
+
+
+def is_server_target(target: object) -> bool:
+    """Whether a target names MCP servers: `mcp:…`, or a JSON file."""
+    if isinstance(target, Path):
+        return target.suffix == ".json"
+    return isinstance(target, str) and (target.startswith(PREFIX) or target.endswith(".json"))
+
+
+def read_target(target: str | Path) -> list[ServerConfig]:
+    """Return the servers that a target names.
+
+    Raises:
+        UsageError: The target names no server, or a file cannot be read.
+
+    Examples:
+        >>> [server.name for server in read_target("mcp:npx -y @modelcontextprotocol/server-filesystem /tmp")]
+        ['filesystem']
+    """
+    text = str(target)
+    if not text.startswith(PREFIX):
+        return read_servers_file(Path(text))
+    rest = text.removeprefix(PREFIX).strip()
+    if rest.endswith(".json") and Path(rest).is_file():
+        return read_servers_file(Path(rest))
+    if rest.startswith(("http://", "https://")):
+        return [_check_url(ServerConfig(name=_name_address(rest), transport="http", url=rest))]
+    try:
+        command = tuple(shlex.split(rest))
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no command line: {error}") from None
+    if not command:
+        raise UsageError(f"{text!r} names no server; write mcp: and a command line or an address")
+    return [ServerConfig(name=_name_command(command), command=command)]
+
+
+def read_servers_file(path: Path) -> list[ServerConfig]:
+    """Return the servers in a file of the form `{"mcpServers": {"name": {…}}}`, as desktop clients write it.
+
+    Raises:
+        UsageError: The file is missing, or is not of that form.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}") from None
+    table: Any = cast("dict[str, Any]", content).get("mcpServers") if isinstance(content, dict) else None
+    if not isinstance(table, dict):
+        raise UsageError(f'{path} has no servers; the form is {{"mcpServers": {{"name": {{"command": …}}}}}}')
+    servers = cast("dict[str, Any]", table)
+    read = [_read_server(name, value, f"{path}: the server {name}") for name, value in servers.items()]
+    return [server for server in read if server is not None]
+
+
+def _read_server(name: str, value: Any, where: str) -> ServerConfig | None:
+    """Read one server of a file; None if the file says that it is switched off."""
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} is an object with a command or a url, not {format_value(value)}")
+    table = cast("dict[str, Any]", value)
+    if table.get("disabled") is True or table.get("enabled") is False:
+        return None
+    url = table.get("url") or table.get("httpUrl") or table.get("serverUrl")
+    kind = table.get("type") or table.get("transport") or ("http" if url else "stdio")
+    if kind not in _TRANSPORTS:
+        raise UsageError(f"{where}: type is one of {', '.join(_TRANSPORTS)}, not {format_value(kind)}")
+    transport = _TRANSPORTS[kind]
+    if transport != "stdio":
+        if not isinstance(url, str):
+            raise UsageError(f"{where} has no url")
+        headers = _read_texts(table, "headers", where)
+        config = ServerConfig(name=name, transport=transport, url=url, headers=headers)
+        return _check_url(_read_options(config, table, where))
+    command, args = table.get("command"), table.get("args", [])
+    if not isinstance(command, str) or not command:
+        raise UsageError(f"{where} has neither a command nor a url")
+    if not isinstance(args, list) or not all(isinstance(each, str) for each in cast("list[Any]", args)):
+        raise UsageError(f"{where}: args is a list of texts")
+    cwd = table.get("cwd")
+    if cwd is not None and not isinstance(cwd, str):
+        raise UsageError(f"{where}: cwd is the path of a folder")
+    words = (command, *cast("list[str]", args))
+    env = _read_texts(table, "env", where)
+    return _read_options(ServerConfig(name=name, command=words, env=env, cwd=cwd), table, where)
+
+
+def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) -> ServerConfig:
+    switches: dict[str, bool] = {}
+    for key, name in (("approve", "approve"), ("trustHints", "trust_hints")):
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            raise UsageError(f"{where}: {key} is true or false, not {format_value(value)}")
+        switches[name] = value
+    return replace(config, approve=switches["approve"], trust_hints=switches["trust_hints"])
+
+
+def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    value: Any = table.get(key, {})
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in cast("dict[str, Any]", value).values()):
+        raise UsageError(f"{where}: {key} is an object of texts")
+    return cast("dict[str, str]", value)
+
+
+def _check_url(config: ServerConfig) -> ServerConfig:
+    parts = urlsplit(config.url)
+    if not config.url.startswith("${") and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise UsageError(f"the MCP server {config.name}: {config.url!r} is no address that begins with http or https")
+    return config
+
+
+def _name_command(command: tuple[str, ...]) -> str:
+    """Return a name for the server that a command line starts."""
+    program = Path(command[0]).name.removesuffix(".exe").removesuffix(".cmd")
+    named = program
+    if re.sub(r"[\d.]+$", "", program) in _RUNNERS:
+        plain = [word for word in command[1:] if not word.startswith("-") and word not in _RUNNER_COMMANDS]
+        named = plain[0] if plain else program
+    name = re.sub(r"(?<=.)@[^/]*$", "", named).rstrip("/").rpartition("/")[2]
+    name = re.sub(r"\.(?:py|js|mjs|cjs|ts)$", "", name)
+    short = re.sub(r"^(?:mcp[-_])?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?$", "", name)
+    return short or name or "server"
+
+
+def _name_address(url: str) -> str:
+    return re.sub(r"^(?:mcp|www|api)\.", "", urlsplit(url).hostname or "server")

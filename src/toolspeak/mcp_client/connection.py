@@ -1,0 +1,193 @@
+"""`Connection`: one life of an MCP server, from its start to its end.
+
+One task, the owner, opens the connection, keeps it open and closes it: the SDK refuses to close a connection in another
+task than the one that opened it. Calls run in tasks of their own, in the same event loop (`loop_thread.py`).
+"""
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from toolspeak.errors import ServerFailed, ToolspeakError
+from toolspeak.mcp_client.config import ServerConfig
+from toolspeak.mcp_client.failure import ServerFailure, find_reason
+from toolspeak.mcp_client.loop_thread import acquire_loop, release_loop
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult
+
+Definition: TypeAlias = dict[str, Any]
+"""The definition of a tool, as the server sent it."""
+
+MAX_LIST_PAGES = 100
+MAX_TOOLS = 2_000
+"""Tools of one server; more are refused, since nobody could look at them."""
+
+FORGOTTEN_SESSION = "Session terminated"
+"""What the SDK says when an HTTP server does not know the session any more, since it was started anew."""
+
+CLOSE_TIMEOUT_SECONDS = 10.0
+"""How long `close` waits for a server to end; the transports take less."""
+
+_live: set["Connection"] = set()
+_live_lock = threading.RLock()
+
+
+class Connection:
+    """A server that was started. It ends once, by itself or by `close`.
+
+    Attributes:
+        config: How the server is reached.
+        started: The definitions of the tools, or the error with which the start failed.
+        failure: Why the connection ended.
+        pid: The process that started the server.
+    """
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
+        self.started: Future[Sequence[Definition]] = Future()
+        self.failure = ServerFailure()
+        self.pid = os.getpid()
+        self._client: Client | None = None
+        self._is_broken = False
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+        self._ended = threading.Event()
+        with _live_lock:
+            if not _live:
+                atexit.unregister(close_all)
+                atexit.register(close_all)
+            _live.add(self)
+        self._thread = acquire_loop()
+        self._owner = self._thread.submit(self._own())
+        self._owner.add_done_callback(self._finish)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether calls can be sent, as far as is known. A fork has no connection of its parent's."""
+        is_over = self._is_broken or self.failure.is_over or self._owner.done()
+        return not is_over and self.pid == os.getpid()
+
+    async def _own(self) -> None:
+        self._task = asyncio.current_task()
+        error: BaseException | None = None
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(self.config.start_timeout):
+                    client = await stack.enter_async_context(_build_client(self.config.expand(), self.failure))
+                    definitions = await _list_tools(client)
+                self._client = client
+                self.started.set_result(definitions)
+                await self._stopping.wait()
+        except BaseException as raised:  # whatever ended the connection is the answer to whoever waits for it
+            error = raised
+        self._client = None
+        if not self.started.done():
+            self.started.set_exception(self._explain_failed_start(error))
+
+    def _explain_failed_start(self, error: BaseException | None) -> BaseException:
+        if isinstance(error, ToolspeakError):
+            return error
+        if isinstance(error, TimeoutError):
+            self.failure.reason = f"it was not ready within {self.config.start_timeout:g} seconds"
+        return ServerFailed(f"the MCP server {self.config.name} did not start: {self.failure.describe(error)}")
+
+    def _finish(self, owner: Future[None]) -> None:
+        with _live_lock:
+            _live.discard(self)
+        release_loop(self._thread)
+        self._ended.set()
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> "Future[CallToolResult]":
+        """Send a call. Cancelling the future cancels the call, and tells the server so."""
+        return self._thread.submit(self._call(tool, arguments))
+
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> "CallToolResult":
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        client, report = self._client, self.config.on_progress
+        if client is None:
+            raise ServerFailed(self._explain_end())
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            if report is not None:
+                report(tool, progress, total, message)
+
+        try:
+            return await client.call_tool(tool, arguments, progress_callback=None if report is None else on_progress)
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED or error.message == FORGOTTEN_SESSION:
+                self._is_broken = True
+                raise ServerFailed(self._explain_end(error)) from error
+            raise ServerFailed(f"the MCP server {self.config.name} refused the call: {find_reason(error)}") from error
+        except RuntimeError as error:  # what it returned does not fit the schema that it declared
+            raise ServerFailed(f"{find_reason(error)}; the call may have taken effect") from error
+
+    def _explain_end(self, error: BaseException | None = None) -> str:
+        reason = self.failure.reason or "it has ended"
+        detail = f": {find_reason(error)}" if error is not None and self.config.transport != "stdio" else ""
+        return f"the MCP server {self.config.name} gave no answer ({reason}{detail}); the call may have taken effect"
+
+    def close(self, *, wait: bool = True) -> None:
+        """End the server, and wait until it has ended."""
+        if self.pid != os.getpid():  # in a fork: the server belongs to the parent
+            return
+        self._is_broken = True
+        with suppress(RuntimeError):  # the loop has stopped already
+            self._thread.call_soon(self._stop)
+        if wait and not self._thread.is_current_thread():
+            self._ended.wait(CLOSE_TIMEOUT_SECONDS)
+            if not self._thread.users:
+                self._thread.join()
+
+    def _stop(self) -> None:
+        self._stopping.set()
+        if self._task is not None and not self.started.done():
+            self._task.cancel()
+
+
+def close_all() -> None:
+    """End all servers of this program; called at its end."""
+    with _live_lock:
+        connections = list(_live)
+    for connection in connections:
+        connection.close(wait=False)
+    for connection in connections:
+        connection.close()
+
+
+def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
+    try:
+        from mcp import Client
+        from mcp_types import Implementation
+    except ImportError as error:
+        raise ServerFailed(f"MCP servers need the package mcp: pip install 'toolspeak[mcp]' ({error})") from None
+    from toolspeak._version import __version__
+
+    if config.transport == "stdio":
+        from toolspeak.mcp_client.stdio_transport import open_stdio as open_transport
+    else:
+        from toolspeak.mcp_client.http_transport import open_http as open_transport
+    transport: Any = open_transport(config, failure)
+    return Client(transport, client_info=Implementation(name="toolspeak", version=__version__), cache=None)
+
+
+async def _list_tools(client: "Client") -> Sequence[Definition]:
+    definitions: list[Definition] = []
+    cursor: str | None = None
+    for _ in range(MAX_LIST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        definitions += [tool.model_dump(by_alias=True, exclude_unset=True, mode="json") for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None or len(definitions) > MAX_TOOLS:
+            break
+    if cursor is not None or len(definitions) > MAX_TOOLS:
+        raise ServerFailed(f"it lists more than {MAX_TOOLS} tools")
+    return definitions

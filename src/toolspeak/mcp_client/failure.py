@@ -1,0 +1,37 @@
+"""`ServerFailure`: why a connection to an MCP server ended, in words for a person."""
+
+from dataclasses import dataclass
+from typing import cast
+
+MAX_REASON_CHARS = 500
+
+
+@dataclass(slots=True)
+class ServerFailure:
+    """What is known of the end of a connection.
+
+    Attributes:
+        reason: Why toolspeak ended the connection; empty if the server did.
+        is_over: Whether nothing more can be sent to the server.
+        log: The last bytes that the server wrote to its standard error.
+    """
+
+    reason: str = ""
+    is_over: bool = False
+    log: bytes = b""
+
+    def describe(self, error: BaseException | None = None) -> str:
+        """Return the reason and the end of the log."""
+        reason = self.reason or (find_reason(error) if error is not None else "") or "it ended"
+        log = self.log.decode(errors="replace").strip()
+        return f"{reason}; the end of its log:\n{log}" if log else reason
+
+
+def find_reason(error: BaseException) -> str:
+    """Return the text of the first error inside groups of errors, which the SDK raises."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    if isinstance(error, TimeoutError):
+        return "it did not answer in time"
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= MAX_REASON_CHARS else f"{text[:MAX_REASON_CHARS]}…"

@@ -1,0 +1,204 @@
+"""Messages to and from a server that is a child process: one line of JSON each.
+
+The transport of the SDK reads lines of any length, and prints what the server writes to its standard error. Here a
+message has a limit, lines that are no messages are dropped, and the end of the log is kept for error messages.
+
+A server ends in three steps: its standard input is closed, it is terminated, it is killed; each with its process group,
+so that a launcher such as `npx` leaves nothing behind.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from toolspeak.errors import UsageError
+from toolspeak.log import LOG
+from toolspeak.mcp_client.config import ServerConfig
+from toolspeak.mcp_client.failure import ServerFailure
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+
+MAX_MESSAGE_BYTES = 16_000_000
+"""The largest message that is read; a server that sends more is ended."""
+
+GRACE_SECONDS = 1.0
+"""How long a server has to end after its input is closed, and again after it is terminated."""
+
+MAX_LOG_BYTES = 2_000
+"""How much of the end of a server's log is kept."""
+
+_READ_BYTES = 65_536
+_POLL_SECONDS = 0.01
+_NEWLINE = b"\n"
+
+
+@asynccontextmanager
+async def open_stdio(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[tuple[object, object]]:
+    """Run a server, and yield the streams that the SDK reads messages from and writes messages to.
+
+    Args:
+        config: How the server is started, without names of variables.
+        failure: Is told why the connection ended, if the server is the cause.
+    """
+    import anyio
+    from mcp.shared.message import SessionMessage
+
+    process = await _start(config)
+    to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+    tasks = [
+        asyncio.create_task(_read_messages(process, to_session, failure)),
+        asyncio.create_task(_write_messages(process, from_session, to_session)),
+        asyncio.create_task(_read_log(process, failure)),
+    ]
+    try:
+        yield incoming, outgoing
+    finally:
+        # Nothing may cancel the ending: it is bounded, and what it does not do is left behind.
+        ending = asyncio.ensure_future(_end(process, tasks))
+        while not ending.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(ending)
+        for stream in (to_session, incoming, outgoing, from_session):
+            stream.close()
+
+
+async def _start(config: ServerConfig) -> asyncio.subprocess.Process:
+    from mcp.client.stdio import get_default_environment
+
+    env = get_default_environment() | dict(config.env)
+    program = shutil.which(config.command[0], path=env.get("PATH"))
+    if program is None:
+        raise UsageError(f"the MCP server {config.name}: there is no program {config.command[0]!r} on the PATH")
+    try:
+        return await asyncio.create_subprocess_exec(
+            program,
+            *config.command[1:],
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=env,
+            cwd=config.cwd,
+            start_new_session=True,  # Ctrl-C in the terminal does not reach it, and its whole group can be ended
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"the MCP server {config.name} cannot be started: {reason}") from None
+
+
+async def _read_messages(
+    process: asyncio.subprocess.Process,
+    to_session: "MemoryObjectSendStream[SessionMessage | Exception]",
+    failure: ServerFailure,
+) -> None:
+    import anyio
+    import mcp_types
+    from mcp.shared.message import SessionMessage
+
+    dropped = 0
+    try:
+        async for line in _read_lines(process, failure):
+            try:
+                message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:
+                dropped += 1  # servers print greetings
+                continue
+            await to_session.send(SessionMessage(message))
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session has ended
+        pass
+    finally:
+        if dropped:
+            LOG.debug("an MCP server wrote %d lines that are no messages", dropped)
+        failure.is_over = True
+        to_session.close()  # the session learns that nothing more comes
+        await _drain(process)
+
+
+async def _read_lines(process: asyncio.subprocess.Process, failure: ServerFailure) -> AsyncIterator[bytes]:
+    assert process.stdout is not None  # noqa: S101 (it is a pipe)
+    buffer = bytearray()
+    while chunk := await process.stdout.read(_READ_BYTES):
+        first, *others = chunk.split(_NEWLINE)
+        buffer += first
+        for other in others:
+            if buffer.strip():
+                yield bytes(buffer)
+            buffer = bytearray(other)
+        if len(buffer) > MAX_MESSAGE_BYTES:
+            failure.reason = f"it sent a message of more than {MAX_MESSAGE_BYTES // 1_000_000} MB"
+            _signal(process, "SIGKILL")
+            return
+
+
+async def _drain(process: asyncio.subprocess.Process) -> None:
+    """Read and drop what the server still writes: a full pipe would keep it from ending."""
+    assert process.stdout is not None  # noqa: S101 (it is a pipe)
+    with suppress(OSError, ValueError):
+        while await process.stdout.read(_READ_BYTES):
+            pass
+
+
+async def _write_messages(
+    process: asyncio.subprocess.Process,
+    from_session: "MemoryObjectReceiveStream[SessionMessage]",
+    to_session: "MemoryObjectSendStream[SessionMessage | Exception]",
+) -> None:
+    assert process.stdin is not None  # noqa: S101 (it is a pipe)
+    try:
+        async for each in from_session:
+            line = each.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(line.encode() + _NEWLINE)
+            await process.stdin.drain()
+    except OSError:  # the server has closed its input
+        to_session.close()
+
+
+async def _read_log(process: asyncio.subprocess.Process, failure: ServerFailure) -> None:
+    assert process.stderr is not None  # noqa: S101 (it is a pipe)
+    while chunk := await process.stderr.read(_READ_BYTES):
+        failure.log = (failure.log + chunk)[-MAX_LOG_BYTES:]
+
+
+async def _end(process: asyncio.subprocess.Process, tasks: list[asyncio.Task[None]]) -> None:
+    assert process.stdin is not None  # noqa: S101 (it is a pipe)
+    with suppress(OSError, RuntimeError):
+        process.stdin.close()
+    for name in ("SIGTERM", "SIGKILL"):
+        if await _wait_for_exit(process):
+            break
+        _signal(process, name)
+    else:
+        await _wait_for_exit(process)
+    _signal(process, "SIGKILL")  # what is left of its group
+    await asyncio.wait(tasks, timeout=_POLL_SECONDS)  # the end of the log
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    # A process that left the group may hold the pipes open; nothing public closes our ends of them.
+    transport = getattr(process, "_transport", None)
+    if transport is not None:
+        transport.close()
+
+
+async def _wait_for_exit(process: asyncio.subprocess.Process) -> bool:
+    """Whether the server ends in time. Its pipes may stay open: a process that it started may have them."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + GRACE_SECONDS
+    while process.returncode is None and loop.time() < deadline:
+        await asyncio.sleep(_POLL_SECONDS)
+    return process.returncode is not None
+
+
+def _signal(process: asyncio.subprocess.Process, name: str) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, getattr(signal, name))

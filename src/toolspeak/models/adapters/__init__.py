@@ -1,0 +1,86 @@
+"""Adapters (LoRA): small files that llama.cpp adds to the weights of a model while it computes.
+
+The adapter in this folder was trained for the weights that `toolspeak pull` downloads (`training/`). It teaches when to
+call, when not to, and with which values. It is used only for requests that show tools, so that the model talks as
+before where there are none.
+"""
+
+import hashlib
+from pathlib import Path
+
+from toolspeak._frozen import frozen
+from toolspeak.errors import UsageError
+from toolspeak.models.weights import QWEN_CODER
+
+BUILT_IN = "built-in"
+"""The value of the setting `local.adapter` that stands for the adapter in this folder."""
+
+
+@frozen
+class Adapter:
+    """An adapter for weights.
+
+    Attributes:
+        path: The GGUF file.
+        sha256: The hash that the file must have; None for a file of the user, which may have any.
+    """
+
+    path: Path
+    sha256: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in what commands print."""
+        return BUILT_IN if self == QWEN_CODER_CALLS else str(self.path)
+
+
+QWEN_CODER_CALLS = Adapter(
+    path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
+    sha256="1c2ac818c81518a6115c0b57d8255767c603df3fe8e89fe6593420ab39d4b9d9",
+)
+"""The adapter for `QWEN_CODER`."""
+
+
+def find_adapter(setting: str | None, weights: Path) -> Adapter | None:
+    """Return the adapter that a setting names.
+
+    Args:
+        setting: `built-in`, the path of a GGUF file, or None for no adapter. The built-in adapter fits one model: for
+            other weights, there is none.
+        weights: The file of weights that the adapter is for.
+
+    Raises:
+        UsageError: The setting names a file that does not exist.
+    """
+    if setting is None:
+        return None
+    if setting == BUILT_IN:
+        return QWEN_CODER_CALLS if weights.name == QWEN_CODER.filename else None
+    path = Path(setting).expanduser()
+    if not path.is_file():
+        raise UsageError(
+            f"local.adapter: there is no file {setting}; give the path of a GGUF file, {BUILT_IN!r} or 'none'"
+        )
+    return Adapter(path=path.resolve())
+
+
+def check_adapter(adapter: Adapter) -> None:
+    """Check that the file of an adapter is what it should be, before it is loaded.
+
+    Raises:
+        UsageError: The file cannot be read, is not GGUF, or does not have the hash that it should have.
+    """
+    try:
+        with adapter.path.open("rb") as file:
+            magic = file.read(4)
+            file.seek(0)
+            digest = None if adapter.sha256 is None else hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"cannot read the adapter {adapter.path}: {error.strerror}") from None
+    if digest != adapter.sha256:
+        raise UsageError(
+            f"the adapter {adapter.path} is not the file that was published: its SHA-256 is {digest}, not "
+            f'{adapter.sha256}; install toolspeak anew, or go without it: --adapter none, or local.adapter = "none"'
+        )
+    if magic != b"GGUF":
+        raise UsageError(f"the adapter {adapter.path} is not a GGUF file, the one format that llama.cpp reads")

@@ -1,0 +1,113 @@
+"""The tools of an agent: functions, and the tools of MCP servers, which start when the tools are first needed."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias, cast
+
+from toolspeak.errors import UsageError
+from toolspeak.mcp_client import ServerTools, is_server_target, join_tools, read_target
+from toolspeak.models import Model
+from toolspeak.run.graph import GraphStep, draw_flowchart
+from toolspeak.run.server_tools import build_server_tools
+from toolspeak.tools import Tool, Toolbox, as_tool, discover
+
+ToolSource: TypeAlias = ServerTools | ModuleType | Path | str
+"""Where tools are: a module, package, file or folder, or MCP servers (`"mcp:npx some-server"`, `"mcp.json"`)."""
+
+Tools: TypeAlias = Toolbox | ToolSource | Iterable[Callable[..., Any] | Tool[..., Any] | ToolSource]
+"""Functions, tools, and places where tools are."""
+
+
+class AgentTools:
+    """Tools that an agent was given.
+
+    Attributes:
+        own: The tools that are not those of MCP servers.
+    """
+
+    def __init__(self, own: Toolbox, servers: Sequence[ServerTools] = ()) -> None:
+        self.own = own
+        self._servers = servers
+        self._joined = None if servers else own
+
+    @property
+    def loaded(self) -> Toolbox | None:
+        """All tools, or None if a server has not started."""
+        return self.load() if all(source.is_loaded for source in self._servers) else None
+
+    def load(self) -> Toolbox:
+        """Return all tools. Servers that have not started are started, which blocks until all have started."""
+        if self._joined is None:
+            self._joined = join_tools(self.own, self._servers)
+        return self._joined
+
+    async def aload(self) -> Toolbox:
+        """Return all tools as `load` does, without blocking the event loop."""
+        if self._joined is None:
+            await asyncio.gather(*[source.astart() for source in self._servers])
+        return self.load()
+
+
+class ToolUser:
+    """What has tools: an agent.
+
+    Attributes:
+        models: The models that are shown the tools, in the order in which they are asked.
+        choose_tools: Chooses the tools of each run, if it is not None.
+    """
+
+    models: Sequence[Model]
+    choose_tools: Any
+    _tools: AgentTools
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """All tools. MCP servers among them that have not started are started, and this waits until they have."""
+        return self._tools.load()
+
+    @property
+    def own_tools(self) -> Toolbox:
+        """The tools that are not those of MCP servers."""
+        return self._tools.own
+
+    @property
+    def _fixed_tools(self) -> Toolbox | None:
+        """The tools of every run; None if only a run can tell them."""
+        return None if self.choose_tools else self._tools.loaded
+
+    def graph(self) -> str:
+        """Draw the models and the tools as a mermaid flowchart."""
+        label = ", else ".join(model.name for model in self.models)
+        return draw_flowchart([GraphStep(shape="model", label=label, tools=self.toolbox.names)])
+
+
+def collect_tools(tools: Tools) -> AgentTools:
+    """Collect tools from what an agent was given. Places are searched, and no server is started."""
+    if isinstance(tools, Toolbox):
+        return AgentTools(tools)
+    if isinstance(tools, ModuleType | Path | str | ServerTools):
+        tools = [tools]
+    if callable(tools):
+        raise UsageError("tools is a list of functions; write tools=[…] around the one function")
+    if not isinstance(cast("object", tools), Iterable):
+        text = repr(tools)
+        shown = text if len(text) <= 40 else f"a {type(tools).__name__}"
+        raise UsageError(f"tools is a list of functions, or a module, file or folder, not {shown}")
+    found: list[Tool[..., Any]] = []
+    servers: list[ServerTools] = []
+    boxes: list[Toolbox] = []
+    for each in tools:
+        if isinstance(each, ServerTools):
+            servers.append(each)
+        elif isinstance(each, Path | str) and is_server_target(each):
+            servers.append(build_server_tools(read_target(each)))
+        elif isinstance(each, ModuleType | Path | str):
+            boxes.append(discover(each))
+            found += boxes[-1]
+        else:
+            found.append(as_tool(each))
+    if len(boxes) == 1 and not servers and len(found) == len(boxes[0]):
+        return AgentTools(boxes[0])
+    return AgentTools(Toolbox(found, skipped=[each for box in boxes for each in box.skipped]), servers)

@@ -1,0 +1,174 @@
+"""Code mode: one tool runs a program in which all other tools are functions (`Agent(code=True)`).
+
+A program is an inner run, as that of an agent that is a tool (`sub_agents.py`), with the program in the place of the
+model (`program_model.py`). So its calls are facts of the outer run, in `NestedFact`; they are approved and limited as
+any call is; and when a run is resumed, the program goes on behind the last call that has a result.
+
+Calls of a program count for `Limits.calls` of the run. Tools that hand the conversation over stay outside: a program
+cannot hand over.
+"""
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from toolspeak.dialects import PYTHON
+from toolspeak.dialects.notation import identifier
+from toolspeak.dialects.python_notation import format_tools
+from toolspeak.dialects.slim_tools import HELP_DESCRIPTION, find_free_name
+from toolspeak.dialects.tool_selection import select_tools
+from toolspeak.errors import ToolError
+from toolspeak.events import Fact, Limits, NestedFact, ToolStarted
+from toolspeak.execution.sandbox import SandboxLimits
+from toolspeak.messages import Message
+from toolspeak.outcome import Outcome
+from toolspeak.run.handoffs import Handoff
+from toolspeak.run.program_model import ProgramModel, format_result
+from toolspeak.run.search_tools import add_search_tools
+from toolspeak.run.shown_tools import is_search_tool
+from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, find_outer_call, finish_inner_run
+from toolspeak.spec import ToolSpec
+from toolspeak.tools import Context, Tool, Toolbox
+
+if TYPE_CHECKING:
+    from toolspeak.run.agent import Agent
+    from toolspeak.run.run import AgentRun
+
+AgentMaker: TypeAlias = "Callable[[ProgramModel, Toolbox], Agent[Any]]"
+
+RUN_PROGRAM = "run_program"
+
+DESCRIPTION = """\
+Run a Python program that calls functions, in loops and conditions if that is needed. The result is what the program \
+prints and the value of its last expression; what it does not print is lost. Results of functions are plain values: \
+objects are dicts, such as order["total"]. A function that fails raises RuntimeError. Functions need no import and no \
+await. Not available: packages, files, network. Each program starts fresh. The functions are:
+
+{functions}"""
+
+
+def offer_tools(
+    agent: "Agent[Any]", toolbox: Toolbox, messages: Sequence[Message], recorded_budget: int | None = None
+) -> Toolbox:
+    """Return the tools of a run as its model can call them: one by one, or from programs.
+
+    Args:
+        agent: The agent.
+        toolbox: The tools.
+        messages: The conversation, which says what tools are described if there is a budget for them.
+        recorded_budget: The budget of a run that is resumed.
+    """
+    if not agent.code:
+        return add_search_tools(toolbox, recorded_budget or agent.tool_budget)
+    inner = Toolbox([each for each in toolbox if not isinstance(each.function, Handoff)])
+    outside = [each for each in toolbox if isinstance(each.function, Handoff)]
+    if not len(inner):
+        return toolbox
+    name = find_free_name([each.spec for each in outside], RUN_PROGRAM)
+    make_agent = partial(type(agent), tool_timeout=agent.tool_timeout)
+    searched = add_search_tools(inner, agent.tool_budget)
+    limits = agent.code if isinstance(agent.code, SandboxLimits) else SandboxLimits()
+    described = _describe(name_functions(searched.specs), agent.tool_budget, messages)
+    return Toolbox([*outside, _build_tool(name, searched, described, limits, make_agent)])
+
+
+def _build_tool(
+    name: str, inner: Toolbox, described: Sequence[ToolSpec], limits: SandboxLimits, make_agent: AgentMaker
+) -> Tool[..., Any]:
+    names = name_functions(inner.specs)
+
+    async def run_program(code: str, run_context: Context[Any]) -> Any:
+        outer = find_outer_call(run_context, run_program)
+        if outer is None:
+            raise ToolError(f"only the model of a run can call {name}")
+        facts = outer.collect_facts()
+        program = ProgramModel(names, limits, facts)
+        try:
+            prepare = partial(_prepare, make_agent(program, inner), code, run_context, outer, facts, program)
+            return _read_outcome(name, program, await finish_inner_run(outer, name, prepare))
+        finally:
+            program.close()
+
+    return Tool(
+        run_program,
+        name=name,
+        description=DESCRIPTION.format(functions=format_tools(described)),
+        effect="idempotent",  # a program that is run again does not repeat its calls
+        sequential=True,  # so that two programs do not both use what is left of the limits
+        timeout=SUB_AGENT_TIMEOUT_SECONDS,
+        raw="code",
+    )
+
+
+def name_functions(specs: Sequence[ToolSpec]) -> dict[str, ToolSpec]:
+    """Return tools by the names that they have in a program: no name of Python's own, and each its own."""
+    named: dict[str, ToolSpec] = {}
+    for spec in specs:
+        name = identifier(spec.name).replace(".", "_")
+        name = f"{name}_tool" if name in vars(builtins) or iskeyword(name) else name
+        while name in named:
+            name += "_"
+        named[name] = spec
+    return named
+
+
+def _describe(
+    names: Mapping[str, ToolSpec], tool_budget: int | None, messages: Sequence[Message]
+) -> tuple[ToolSpec, ...]:
+    """Return the tools as the description of a program shows them, with the names that they have there."""
+    renamed = [replace(spec, name=name) for name, spec in names.items()]
+    tools = [spec for spec in renamed if not is_search_tool(spec)]
+    own = {spec.name: spec for spec in renamed if is_search_tool(spec)}
+    find = next((spec for spec in own.values() if spec.description != HELP_DESCRIPTION), None)
+    help_tool = next((spec for spec in own.values() if spec is not find), None)
+    selection = select_tools(tools, PYTHON, tool_budget, messages, help_tool=help_tool, find_tool=find)
+    return (*selection.listed, *selection.own_tools)
+
+
+def _prepare(
+    agent: "Agent[Any]",
+    code: str,
+    context: Context[Any],
+    outer: OuterCall,
+    facts: Sequence[Fact],
+    program: ProgramModel,
+) -> "AgentRun[Any]":
+    """Build the run of a program, from its facts if there are some."""
+    record = program.note
+    if facts:
+        return agent.prepare_resume(facts, {"deps": context.deps, "record": record}, watched=False, outer=outer)
+    state = outer.driver.state
+    given = state.run.limits if state.run is not None else Limits()
+    limits = replace(
+        outer.restrict(Limits(turns=None, repeats=None)),
+        calls=_count_calls_left(outer, given),
+        concurrent=given.concurrent,
+        depth=given.depth,
+    )
+    return agent.prepare(code, {"deps": context.deps, "limits": limits, "record": record}, watched=False, outer=outer)
+
+
+def _count_calls_left(outer: OuterCall, limits: Limits) -> int | None:
+    """Return the calls that a run may still make; those of its programs count."""
+    if limits.calls is None:
+        return None
+    inner = sum(
+        isinstance(fact, NestedFact) and len(fact.path) == 1 and isinstance(fact.event, ToolStarted)
+        for fact in outer.driver.facts
+    )
+    return max(limits.calls - outer.driver.state.started_calls - inner, 0)
+
+
+def _read_outcome(name: str, program: ProgramModel, outcome: Outcome[Any]) -> Any:
+    """Return what a program resulted in, or raise the error that tells the model why it failed."""
+    result = program.result
+    if outcome.stop_reason != "answered":
+        printed = f" {outcome.detail}" if outcome.detail else ""
+        raise ToolError(f"{name} was stopped ({outcome.stop_reason}):{printed}")
+    text = outcome.text if result is None else format_result(result)
+    if result is not None and result.error is not None:
+        raise ToolError(text)
+    return [text, *program.media] if program.media else text

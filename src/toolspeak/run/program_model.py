@@ -1,0 +1,177 @@
+"""`ProgramModel`: a program in the place of a model. Each message that it writes is the next call of the program.
+
+So a program has all that a run has: its calls are validated, approved, limited, recorded, cancelled and resumed as the
+calls of a model are. A program whose run is resumed is run again from its start, with the recorded results; it must
+make the same calls as before.
+"""
+
+import json
+import threading
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from toolspeak.coercion import coerce_arguments
+from toolspeak.events import Fact, ToolFinished, Usage
+from toolspeak.execution.sandbox import CodeResult, SandboxLimits
+from toolspeak.execution.sandbox.monty_program import MontyProgram, ProgramCall
+from toolspeak.messages import Media, Message, Part, Result, Text, ToolCall, ToolResult
+from toolspeak.models import Request
+from toolspeak.pieces import Answer, ApiCall, Piece
+from toolspeak.run.callbacks import call_function
+from toolspeak.spec import ToolSpec
+
+NO_OUTPUT = "(nothing was printed, and the last line has no value: use print)"
+
+MAX_PRINTED_BEFORE_ERROR = 1_500
+"""Characters of what a program printed that are shown before its error, so that the error is not cut off."""
+
+CHANGED_COURSE = (
+    "stopped: the program was interrupted, and run again it took another course than before; look at what its calls "
+    "have done, and write another program for the rest"
+)
+
+
+class ProgramModel:
+    """A program that a model wrote, as a model whose messages are its calls.
+
+    Attributes:
+        result: How the program ended; None if it has not.
+        media: The images and files that its calls returned.
+    """
+
+    name = "program"
+    dialect = "native"
+    leaks_calls = False
+
+    def __init__(self, specs: Mapping[str, ToolSpec], limits: SandboxLimits, facts: Sequence[Fact] = ()) -> None:
+        """Prepare to run a program, which is the first message of the conversation.
+
+        Args:
+            specs: The tools, by the names that they have in the program.
+            limits: What the program may use.
+            facts: The facts of the run so far.
+        """
+        self.result: CodeResult | None = None
+        self.media: list[Media] = []
+        self._specs = specs
+        self._limits = limits
+        self._results: dict[str, ToolResult] = {}
+        self._program: MontyProgram | None = None
+        self._pending: ProgramCall | CodeResult | None = None
+        self._answered = 0
+        self._lock = threading.Lock()
+        self._is_closed = False
+        for fact in facts:
+            self.note(fact)
+
+    def cost(self, usage: Usage) -> float:
+        """Return what tokens cost: a program has none."""
+        return 0.0
+
+    def note(self, fact: Fact) -> None:
+        """Keep the result of a call, whose value the conversation holds only as text."""
+        if isinstance(fact, ToolFinished):
+            self._results[fact.result.call_id] = fact.result
+            self.media += fact.result.media
+
+    def close(self) -> None:
+        """End the program if it has not ended: at once, or when the thread that runs it comes back."""
+        self._is_closed = True
+        if self._lock.acquire(blocking=False):
+            try:
+                self._end_program()
+            finally:
+                self._lock.release()
+
+    def _end_program(self) -> None:
+        if self._program is not None:
+            self._program.close()
+
+    async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+        """Run the program to its next call or to its end."""
+        steps = list(_list_steps(request.shown.messages))
+        pending = await call_function(self._run_on, _find_code(request.shown.messages), steps)
+        if isinstance(pending, CodeResult):
+            self.result = pending
+            part: Part | ApiCall = Text(text=format_result(pending))
+        else:
+            spec = self._specs[pending.name]
+            arguments = json.dumps(name_arguments(spec, pending), ensure_ascii=False)
+            part = ApiCall(index=0, id=f"step_{len(steps) + 1}", name=spec.name, arguments=arguments)
+        yield [Answer(parts=(part,), finish="stop" if isinstance(part, Text) else "tool_calls", usage=Usage())]
+
+    def _run_on(self, code: str, steps: Sequence[tuple[ToolCall, Result]]) -> ProgramCall | CodeResult:
+        """Run the program in this thread. If nobody waits for it any more, it ends here."""
+        with self._lock:
+            try:
+                return self._advance(code, steps)
+            finally:
+                if self._is_closed or isinstance(self._pending, CodeResult):
+                    self._end_program()
+
+    def _advance(self, code: str, steps: Sequence[tuple[ToolCall, Result]]) -> ProgramCall | CodeResult:
+        """Give the program the results that it has not got, and return what it does next."""
+        if self._program is None:
+            self._program = MontyProgram(code, self._specs, self._limits)
+            self._pending = self._refuse_bad_calls(self._program, self._program.start())
+        for call, result in steps[self._answered :]:
+            self._answered += 1
+            if isinstance(self._pending, CodeResult) or self._pending is None or not self._is_same(self._pending, call):
+                self._pending = CodeResult(mode="monty", error=CHANGED_COURSE, stopped=True)
+                break
+            known = self._results.get(call.id)
+            if known is not None and known.error is None:
+                following = self._program.resume(known.output)
+            else:
+                following = self._program.fail(RuntimeError(_read_text(result) if known is None else known.error))
+            self._pending = self._refuse_bad_calls(self._program, following)
+        return self._pending or CodeResult(mode="monty", error=CHANGED_COURSE, stopped=True)
+
+    def _refuse_bad_calls(self, program: MontyProgram, pending: ProgramCall | CodeResult) -> ProgramCall | CodeResult:
+        """Raise an error in calls that have more arguments than the tool has parameters, until one has not."""
+        while isinstance(pending, ProgramCall):
+            names = list(self._specs[pending.name].parameters["properties"])
+            if len(pending.args) <= len(names):
+                break
+            given = len(pending.args)
+            pending = program.fail(TypeError(f"{pending.name}() takes {len(names)} arguments but {given} were given"))
+        return pending
+
+    def _is_same(self, pending: ProgramCall, call: ToolCall) -> bool:
+        spec = self._specs[pending.name]
+        return spec.name == call.name and name_arguments(spec, pending) == call.arguments
+
+
+def name_arguments(spec: ToolSpec, call: ProgramCall) -> dict[str, Any]:
+    """Return the arguments of a call by name, as JSON values in the form of the schema."""
+    named = dict(zip(spec.parameters["properties"], call.args, strict=False)) | call.kwargs
+    return coerce_arguments(json.loads(json.dumps(to_jsonable_python(named, fallback=str))), spec.parameters)
+
+
+def format_result(result: CodeResult) -> str:
+    """Return what a program printed, the value of its last expression, and what went wrong."""
+    printed = result.stdout.rstrip("\n")
+    if result.error is not None and len(printed) > MAX_PRINTED_BEFORE_ERROR:
+        printed = f"{printed[:MAX_PRINTED_BEFORE_ERROR]}…"
+    parts = (printed, result.value, result.error)
+    text = "\n".join(part for part in parts if part)
+    return text if text.strip() else NO_OUTPUT
+
+
+def _find_code(messages: Sequence[Message]) -> str:
+    return next((message.text for message in messages if message.role == "user"), "")
+
+
+def _list_steps(messages: Sequence[Message]) -> Iterator[tuple[ToolCall, Result]]:
+    """Yield the calls so far that have a result, with it."""
+    calls = {call.id: call for message in messages for call in message.calls}
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Result) and part.call_id in calls:
+                yield calls[part.call_id], part
+
+
+def _read_text(result: Result) -> str:
+    return "".join(part.text for part in result.content if isinstance(part, Text))

@@ -1,0 +1,87 @@
+"""Functions whose parameters are given by a JSON schema, such as the tools of an MCP server.
+
+The schema is kept as it is: no Python type stands between the schema and the model, so nothing of it is lost. Such a
+function is called with the arguments as keywords, under the names that the schema gives them.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar, cast
+
+from toolspeak.coercion import coerce_arguments
+from toolspeak.errors import InvalidArguments, UsageError
+from toolspeak.spec import Schema, ToolSpec
+from toolspeak.tools.arguments import MAX_ERROR_LINES, refuse_odd_keys
+from toolspeak.tools.signature import NO_DEFAULT, TOOL_NAME, Signature
+from toolspeak.validation import describe, find_problems, format_value
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SPEC_ATTRIBUTE = "__toolspeak_spec__"
+"""The attribute of a function that holds its `ToolSpec`."""
+
+
+def describe_function(function: F, spec: ToolSpec) -> F:
+    """Give a function its description as a tool, which is used instead of its signature. Return the function."""
+    setattr(function, SPEC_ATTRIBUTE, spec)
+    return function
+
+
+def find_spec(function: Callable[..., Any]) -> ToolSpec | None:
+    """Return the description that a function was given, or None if its signature describes it."""
+    return getattr(function, SPEC_ATTRIBUTE, None)
+
+
+def build_signature(function: Callable[..., Any], name: str) -> Signature:
+    """Return the signature of a function that has a description: its parameters are in the schema."""
+    if not TOOL_NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be the name of a tool (letters, digits, _ . -, at most 64)")
+    return Signature(
+        name=name,
+        docstring=None,
+        parameters=(),
+        context=None,
+        deps_type=None,
+        returns=NO_DEFAULT,
+        is_async=inspect.iscoroutinefunction(function),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChecker:
+    """Validates the arguments of a tool by its JSON schema.
+
+    What `find_problems` does not know, such as a pattern, is left to whoever runs the call.
+
+    Attributes:
+        tool: The name of the tool.
+        schema: The schema of the parameters.
+    """
+
+    tool: str
+    schema: Schema
+
+    def validate(self, arguments: Any) -> dict[str, Any]:
+        """Return the arguments, coerced where that makes them fit, or raise `InvalidArguments`."""
+        try:
+            if isinstance(arguments, dict):
+                refuse_odd_keys(self.tool, cast("dict[Any, Any]", arguments))
+                if not self._find_problems(arguments):
+                    return dict(cast("dict[str, Any]", arguments))
+            arguments = coerce_arguments(arguments, self.schema)
+            if not isinstance(arguments, dict):
+                needed = describe(self.schema, self.schema)
+                line = f"the arguments must be a JSON {needed}, not {format_value(arguments)}"
+                raise InvalidArguments(self.tool, (line,))
+            if problems := self._find_problems(cast("dict[str, Any]", arguments)):
+                if len(problems) > MAX_ERROR_LINES:
+                    problems = [*problems[: MAX_ERROR_LINES - 1], "and more"]
+                raise InvalidArguments(self.tool, tuple(problems))
+            return dict(cast("dict[str, Any]", arguments))
+        except RecursionError:
+            raise InvalidArguments(self.tool, ("the arguments are nested too deeply",)) from None
+
+    def _find_problems(self, arguments: Any) -> list[str]:
+        return list(islice(find_problems(arguments, self.schema, self.schema), MAX_ERROR_LINES + 1))

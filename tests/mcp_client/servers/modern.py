@@ -1,0 +1,61 @@
+"""An MCP server written with the SDK, on standard input and output, or over HTTP if it gets a port."""
+
+import sys
+from typing import Annotated
+
+from mcp.server.mcpserver import Context, Image, MCPServer
+from pydantic import BaseModel, Field
+
+server = MCPServer("modern")
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360f8cfc00000"
+    "03010100c9fe92ef0000000049454e44ae426082"
+)
+
+
+class Place(BaseModel):
+    city: str
+    near: list["Place"] = Field(default_factory=list)
+
+
+@server.tool()
+def add(a: Annotated[int, Field(description="One number.")], b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool()
+def describe(place: Place) -> Place:
+    """Describe a place."""
+    return Place(city=place.city.upper(), near=place.near)
+
+
+@server.tool()
+def picture() -> Image:
+    """Draw a picture."""
+    return Image(data=PIXEL, format="png")
+
+
+@server.tool()
+def fail() -> str:
+    """Fail."""
+    raise ValueError("the moon is full")
+
+
+@server.tool()
+async def count(context: Context) -> str:
+    """Count to three."""
+    for number in (1, 2, 3):
+        await context.report_progress(number, 3, f"at {number}")
+    return "done"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        import uvicorn
+
+        app = server.streamable_http_app()
+        uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+    else:
+        server.run()

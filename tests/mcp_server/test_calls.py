@@ -1,0 +1,240 @@
+"""Calls of the official client, in both eras of the protocol."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import types
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from toolspeak import Context, UsageError, discover
+from toolspeak.mcp_server import ToolServer
+from toolspeak.mcp_server.call_gate import CallGate, TooManyCalls
+from toolspeak.mcp_server.progress import ProgressSender
+
+from .connecting import OFFICE, eras, in_process, talk, text_of
+
+
+def call(era: str, name: str, arguments: dict[str, Any] | None = None, **options: Any) -> types.CallToolResult:
+    return talk(in_process(era, **options), lambda client: client.call_tool(name, arguments or {}))
+
+
+@eras
+def test_arguments_are_coerced_and_the_output_is_typed(era: str):
+    result = call(era, "add", {"first": "41"})
+    assert (text_of(result), result.structured_content, result.is_error) == ("42", {"result": 42}, False)
+    result = call(era, "book", {"room": '{"name": "red"}', "days": [1, "2"]})
+    assert result.structured_content == {"red 1": 4, "red 2": 4}
+    assert call(era, "describe", {"name": "blue"}).structured_content == {"name": "blue", "seats": 4}
+    result = call(era, "greet", {"name": "Ada"})
+    assert (text_of(result), result.structured_content) == ("Hello Ada!", None)
+
+
+@eras
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("add", {"first": "x"}, 'The arguments of add are not valid:\n- first: got "x"; needs integer'),
+        ("fail", {"reason": "known"}, "the drawer is locked"),
+        ("fail", {"reason": "bad luck"}, "ValueError: bad luck"),
+        ("hang", {}, "it did not come back within 0.05 seconds and was given up; it may still take effect"),
+    ],
+)
+def test_a_failure_is_told_in_words(era: str, name: str, arguments: dict[str, Any], said: str):
+    result = call(era, name, arguments)
+    assert (text_of(result), result.is_error) == (said, True)
+    assert "Traceback" not in said
+
+
+@eras
+def test_a_result_that_breaks_its_promise_is_an_error_that_holds_it(era: str):
+    result = call(era, "lie")
+    assert result.is_error
+    assert text_of(result) == (
+        "lie ran, but its result does not fit its return annotation:\n"
+        '- result: got "seven"; needs integer\nThe result: seven'
+    )
+
+
+@eras
+def test_an_unknown_tool_is_a_wrong_request(era: str):
+    async def work(client: Client) -> MCPError:
+        with pytest.raises(MCPError, match="there is no tool 'ad'; did you mean add") as caught:
+            await client.call_tool("ad", {})
+        return caught.value
+
+    assert talk(in_process(era), work).error.code == types.INVALID_PARAMS
+
+
+@eras
+def test_media_long_texts_and_broken_texts(era: str):
+    (picture,) = call(era, "draw").content
+    assert isinstance(picture, types.ImageContent)
+    assert (picture.mime_type, picture.data) == ("image/png", "iVBORw0KGgo=")
+    assert text_of(call(era, "write", {"letters": 100})).startswith("xxxxxxxxxx\n… (cut: 10 of 100")
+    assert call(era, "halve").structured_content == {"half": "?"}
+
+
+@eras
+def test_progress_reaches_the_client(era: str):
+    reports: list[tuple[float, float | None, str | None]] = []
+
+    async def note(done: float, total: float | None, text: str | None) -> None:
+        reports.append((done, total, text))
+
+    async def work(client: Client) -> types.CallToolResult:
+        return await client.call_tool("count", {"pages": 3}, progress_callback=note)
+
+    assert talk(in_process(era), work).structured_content == {"result": 3}
+    assert reports[-1] == (3, 3, "page 3")
+    assert reports == sorted(reports)
+
+
+@eras
+def test_a_call_that_the_client_gives_up_is_cancelled(era: str, tmp_path: Path):
+    async def work(client: Client) -> None:
+        began = asyncio.Event()
+
+        async def note(done: float, total: float | None, text: str | None) -> None:
+            began.set()
+
+        marks = {"marks": str(tmp_path)}
+        calling = asyncio.create_task(client.call_tool("wait", marks, progress_callback=note))
+        await began.wait()
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        while not (tmp_path / "cancelled").exists():
+            await asyncio.sleep(0.005)
+        assert text_of(await client.call_tool("greet", {"name": "again"})) == "Hello again!"
+
+    talk(in_process(era), work)
+
+
+@eras
+def test_a_sequential_tool_runs_alone(era: str, tmp_path: Path):
+    async def work(client: Client) -> list[Any]:
+        calls = [client.call_tool("stamp", {"marks": str(tmp_path)}) for _ in range(5)]
+        return [result.structured_content for result in await asyncio.gather(*calls)]
+
+    assert talk(in_process(era), work) == [{"result": True}] * 5
+
+
+# Approval
+
+
+@eras
+@pytest.mark.parametrize(
+    ("action", "said"), [("accept", "burned 3"), ("decline", "burn was not run: the user did not")]
+)
+def test_the_client_asks_its_user_for_approval(era: str, action: Any, said: str):
+    asked: list[str] = []
+
+    async def answer(context: Any, question: Any) -> types.ElicitResult:
+        asked.append(question.message)
+        return types.ElicitResult(action=action, content={} if action == "accept" else None)
+
+    result = call(era, "burn", {"papers": 3}, elicitation_callback=answer)
+    assert asked == ['Run burn with {"papers": 3}?']
+    assert text_of(result).startswith(said)
+    assert result.is_error is (action != "accept")
+
+
+@eras
+def test_without_anybody_to_ask_a_call_that_needs_approval_is_refused(era: str):
+    result = call(era, "burn", {"papers": 3})
+    assert result.is_error
+    assert "it needs approval, and there is nobody here to ask" in text_of(result)
+    for rule, is_run in (("always", True), ("never", False)):
+        server = ToolServer(discover(OFFICE), approve=rule)
+        assert call(era, "burn", {"papers": 3}, server=server).is_error is not is_run
+
+
+# Deps and wrong options
+
+
+def test_deps_reach_the_tools():
+    def stock(item: str, context: Context[dict[str, int]]) -> int:
+        """Count an item."""
+        return context.deps[item]
+
+    server = ToolServer([stock], deps={"pen": 3})
+    assert call("legacy", "stock", {"item": "pen"}, server=server).structured_content == {"result": 3}
+    with pytest.raises(UsageError, match=r"there is no tool to serve \(stock: it takes deps in its Context"):
+        ToolServer([stock])
+
+
+@pytest.mark.parametrize("options", [{"approve": "yes"}, {"timeout": 0}])
+def test_wrong_options_are_refused(options: dict[str, Any]):
+    with pytest.raises(UsageError):
+        ToolServer(discover(OFFICE), **options)
+
+
+# The parts
+
+
+def test_the_gate_admits_in_order_and_refuses_a_flood():
+    async def run() -> list[str]:
+        gate, order = CallGate(max_running=2, max_waiting=2), list[str]()
+        go = asyncio.Event()
+
+        async def pass_through(name: str, *, alone: bool = False) -> None:
+            async with gate.admit(alone=alone):
+                order.append(f"+{name}")
+                await go.wait()
+                order.append(f"-{name}")
+
+        tasks = [asyncio.create_task(pass_through(name, alone=name == "c")) for name in "abcd"]
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyCalls, match="2 run and 2 wait"):
+            await pass_through("e")
+        tasks[0].cancel()
+        go.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return order
+
+    assert asyncio.run(run()) == ["+a", "+b", "-b", "+c", "-c", "+d", "-d"]
+
+
+def test_a_call_that_is_cancelled_while_it_waits_holds_up_nobody():
+    async def run() -> None:
+        gate, go = CallGate(max_running=1), asyncio.Event()
+
+        async def pass_through() -> None:
+            async with gate.admit(alone=False):
+                await go.wait()
+
+        first, second, third = (asyncio.create_task(pass_through()) for _ in range(3))
+        await asyncio.sleep(0)
+        second.cancel()
+        go.set()
+        await asyncio.gather(first, third)
+        await pass_through()
+
+    asyncio.run(run())
+
+
+def test_a_slow_client_gets_the_latest_report_only():
+    async def run() -> list[float]:
+        sent: list[float] = []
+        may_go = asyncio.Event()
+
+        async def send(done: float, total: float | None, text: str | None) -> None:
+            sent.append(done)
+            await may_go.wait()
+
+        sender = ProgressSender(send)
+        sender.report("1", 1, None, "")
+        while not sent:
+            await asyncio.sleep(0)
+        for done in [*range(2, 5_000), 4_000, float("nan"), 5_000]:
+            sender.report("1", done, None, "")
+        may_go.set()
+        await sender.finish()
+        sender.report("1", 6_000, None, "")  # after the end
+        await asyncio.sleep(0)
+        return sent
+
+    assert asyncio.run(run()) == [1, 5_000]

@@ -1,0 +1,236 @@
+"""Adapters of the embedded model: which one counts, that it is the right file, and for which requests it is used.
+
+A module stands in for llama.cpp, and a server of the tests answers in its place; `tests/local/` has the real one.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
+from toolspeak.errors import UsageError
+from toolspeak.messages import Message, assistant, system, user
+from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, local_server, warm
+from toolspeak.models.adapters import BUILT_IN, QWEN_CODER_CALLS, Adapter, check_adapter, find_adapter
+from toolspeak.models.embedded import make_endpoint, name_for_calibration
+from toolspeak.models.local import get_shared_server, start_server, stop_all
+from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop_warm_servers
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.spec import ToolSpec
+
+from .asking import within
+from .server import Server, answers
+
+MAX_ADAPTER_BYTES = 20_000_000
+"""The adapter is a part of the package, which must stay small."""
+
+HELLO = {"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]}
+
+WEATHER = ToolSpec(name="get_weather", description="", parameters={"properties": {"city": {"type": "string"}}})
+
+STAND_IN = """
+import json
+class _Any:
+    pass
+CommonAdapterLoraInfo = _Any
+class CommonParams:
+    def __init__(self):
+        self.model, self.cpuparams, self.cpuparams_batch, self.lora_adapters = _Any(), _Any(), _Any(), []
+class Server:
+    def __init__(self, params):
+        loaded = [[each.path, each.scale] for each in params.lora_adapters]
+        with open(params.model.path + ".loaded", "w") as file:
+            json.dump(loaded, file)
+        self.listening_address = "http://127.0.0.1:1"
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "xllamacpp.py").write_text(STAND_IN)
+    start = f"import sys; sys.path.insert(0, {str(modules)!r}); import runpy; "
+    return [sys.executable, "-c", start + f"runpy.run_path({local_server.__file__!r}, run_name='__main__')"]
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    path = tmp_path / "some.gguf"
+    path.write_text("GGUF")
+    return path
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.gguf"
+    path.write_text("GGUF of a user")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _none_left() -> Generator[None]:
+    yield
+    stop_all()
+
+
+# The file
+
+
+def test_the_adapter_of_the_package_has_its_hash_and_is_small() -> None:
+    check_adapter(QWEN_CODER_CALLS)
+    assert QWEN_CODER_CALLS.path.stat().st_size <= MAX_ADAPTER_BYTES
+
+
+def test_a_changed_file_is_refused_before_anything_starts(weights: Path, tmp_path: Path, command: list[str]) -> None:
+    changed = tmp_path / "changed.gguf"
+    shutil.copy(QWEN_CODER_CALLS.path, changed)
+    with changed.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    adapter = replace(QWEN_CODER_CALLS, path=changed)
+    told = rf"{changed} is not the file that was published: its SHA-256 is [0-9a-f]{{64}}, not .*--adapter none"
+    with pytest.raises(UsageError, match=told):
+        start_server(weights, adapter=adapter, command=command)
+    if warm.is_supported:
+        with pytest.raises(UsageError, match=told):
+            get_warm(weights, tmp_path / "servers", adapter, command)
+    assert not Path(f"{weights}.loaded").exists()
+
+
+def test_a_file_of_the_user_must_be_gguf(weights: Path, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "lora.bin").write_text("PK and more")
+    with pytest.raises(UsageError, match=r"lora\.bin is not a GGUF file"):
+        start_server(weights, adapter=Adapter(path=tmp_path / "lora.bin"), command=command)
+    with pytest.raises(UsageError, match=r"cannot read the adapter .*gone\.gguf: No such file"):
+        start_server(weights, adapter=Adapter(path=tmp_path / "gone.gguf"), command=command)
+
+
+# Which adapter
+
+
+def test_the_setting_names_the_adapter(own: Path) -> None:
+    embedded, other = Path(QWEN_CODER.filename), Path("other.gguf")
+    assert find_adapter(BUILT_IN, embedded) == QWEN_CODER_CALLS
+    assert find_adapter(BUILT_IN, other) is None  # it was trained for other weights
+    assert find_adapter(None, embedded) is None
+    assert find_adapter(str(own), other) == Adapter(path=own)
+    with pytest.raises(UsageError, match=r"there is no file gone\.gguf; give the path of a GGUF file, 'built-in'"):
+        find_adapter("gone.gguf", embedded)
+
+
+def test_what_was_measured_with_an_adapter_counts_with_that_adapter_only(own: Path) -> None:
+    adapters = (None, QWEN_CODER_CALLS, Adapter(path=own))
+    assert len({name_for_calibration(Path("w.gguf"), each) for each in adapters}) == 3
+
+
+# The server
+
+
+def test_a_server_has_the_adapter_but_does_not_use_it_by_itself(weights: Path, own: Path, command: list[str]) -> None:
+    start_server(weights, adapter=Adapter(path=own), command=command).stop()
+    assert json.loads(Path(f"{weights}.loaded").read_text()) == [[str(own), 0.0]]
+    start_server(weights, command=command).stop()
+    assert json.loads(Path(f"{weights}.loaded").read_text()) == []
+
+
+def test_models_with_another_adapter_have_another_server(weights: Path, own: Path, command: list[str]) -> None:
+    without = get_shared_server(weights, command=command)
+    having = get_shared_server(weights, adapter=Adapter(path=own), command=command)
+    assert having.pid != without.pid
+    assert get_shared_server(weights, adapter=Adapter(path=own), command=command) is having
+
+
+@pytest.mark.skipif(not warm.is_supported, reason="there are no warm servers on Windows")
+def test_a_warm_server_is_that_of_one_adapter_as_it_was_trained(
+    weights: Path, own: Path, tmp_path: Path, command: list[str]
+) -> None:
+    folder = tmp_path / "servers"
+    try:
+        without = get_warm(weights, folder, None, command)
+        first = get_warm(weights, folder, Adapter(path=own), command)
+        again = get_warm(weights, folder, Adapter(path=own), command)
+        own.write_text("GGUF of a user, trained anew")
+        anew = get_warm(weights, folder, Adapter(path=own), command)
+        assert again.pid == first.pid
+        assert len({without.pid, first.pid, anew.pid}) == 3
+    finally:
+        stop_warm_servers(folder)
+
+
+def get_warm(weights: Path, folder: Path, adapter: Adapter | None, command: list[str]) -> WarmServer:
+    return get_warm_server(weights, WarmOptions(folder=folder), context=512, slots=1, adapter=adapter, command=command)
+
+
+# Requests
+
+
+class ModelAtServer(EmbeddedModel):
+    """An embedded model whose process is a server of the tests."""
+
+    def __init__(self, server: Server, adapter: Adapter | None) -> None:
+        super().__init__(Path("some.gguf"), adapter=adapter)
+        self._url = f"{server.url}/v1"
+
+    async def find_endpoint(self) -> Endpoint:
+        return make_endpoint(self._url, None)
+
+
+def ask(server: Server, adapter: Adapter | None, request: Request) -> dict[str, Any]:
+    """Return the body of a request that was sent."""
+    server.plays(answers(body=HELLO))
+
+    async def exhaust() -> None:
+        async for _ in ModelAtServer(server, adapter).ask(replace(request, stream=False)):
+            pass
+
+    within(exhaust())
+    return server.posts[-1].body
+
+
+TALK = (user("Hello."),)
+
+
+@pytest.mark.parametrize("dialect", [PYTHON, TYPESCRIPT, JSON, NATIVE], ids=lambda each: each.name)
+def test_the_adapter_is_used_where_tools_are_shown(server: Server, dialect: Dialect) -> None:
+    shows = ask(server, QWEN_CODER_CALLS, Request(shown=dialect.render([WEATHER], TALK)))
+    plain = ask(server, QWEN_CODER_CALLS, Request(shown=dialect.render([], TALK)))
+    assert shows["lora"] == [{"id": 0, "scale": 1.0}]
+    assert plain["lora"] == [{"id": 0, "scale": 0.0}]
+    assert "cache_prompt" not in shows | plain
+
+
+def test_without_an_adapter_nothing_is_said_of_it(server: Server) -> None:
+    assert "lora" not in ask(server, None, Request(shown=PYTHON.render([WEATHER], TALK)))
+
+
+def test_what_the_user_sends_counts(server: Server) -> None:
+    half = [{"id": 0, "scale": 0.5}]
+    request = Request(shown=PYTHON.render([WEATHER], TALK), sampling=Sampling(extra={"lora": half}))
+    assert ask(server, QWEN_CODER_CALLS, request)["lora"] == half
+
+
+@pytest.mark.parametrize(
+    ("history", "is_read_anew"),
+    [
+        ((system("Be brief."), user("Hello.")), True),  # another conversation may have begun so, with the adapter
+        ((system("Be brief."), user("Hello."), assistant("Hi."), user("Bye.")), False),  # this one has, without it
+        ((user("Hello."),), False),
+    ],
+)
+def test_a_plain_conversation_takes_no_state_that_was_computed_with_the_adapter(
+    server: Server, history: tuple[Message, ...], is_read_anew: bool
+) -> None:
+    body = ask(server, QWEN_CODER_CALLS, Request(shown=PYTHON.render([], history)))
+    assert (body.get("cache_prompt") is False) == is_read_anew
+    shows = ask(server, QWEN_CODER_CALLS, Request(shown=PYTHON.render([WEATHER], history)))
+    assert "cache_prompt" not in shows

@@ -1,0 +1,401 @@
+"""Code mode: programs of a model call tools, and their calls are checked, approved, limited and recorded as any."""
+
+from itertools import takewhile
+from typing import Any
+
+import pytest
+
+from toolspeak import Agent, Limits, RunPaused, UsageError, tool
+from toolspeak.events import Fact, NestedFact, ToolFinished, ToolStarted
+from toolspeak.execution.sandbox import SandboxLimits
+from toolspeak.messages import Media, ToolCall
+from toolspeak.outcome import Outcome
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Context
+
+pytest.importorskip("pydantic_monty")
+
+SUM = """
+total = 0
+for number in range(1, 41):
+    total += get_order(number=number)["total"]
+print(total)
+"""
+
+
+def get_order(number: int) -> dict[str, float]:
+    """Return an order."""
+    if number == 13:
+        raise ValueError("no order 13")
+    return {"number": number, "total": number * 2.0}
+
+
+def answer_program(program: str, *tools: Any, **options: Any) -> Outcome[None]:
+    model = ScriptedModel([calls(("run_program", {"code": program})), says("Done.")])
+    options.setdefault("code", True)
+    return Agent(model, [get_order, *tools], **options).run("Go.")
+
+
+def list_inner(facts: Any, kind: type[Any]) -> list[Any]:
+    return [fact.event for fact in facts if isinstance(fact, NestedFact) and isinstance(fact.event, kind)]
+
+
+def test_a_loop_over_many_calls_takes_two_turns():
+    code = SUM.replace("range(1, 41)", "[n for n in range(1, 41) if n != 13]")
+
+    outcome = answer_program(code)
+
+    assert outcome.calls[0].output == str(float(sum(2 * n for n in range(1, 41) if n != 13)))
+    assert sum(fact.kind == "turn_started" for fact in outcome.facts) == 2
+    assert len(list_inner(outcome.facts, ToolFinished)) == 39
+
+
+@pytest.mark.parametrize("dialect", ["native", "json", "typescript", "python"])
+def test_the_model_is_shown_functions_in_every_dialect(dialect: str):
+    model = ScriptedModel([calls(("run_program", {"code": "get_order(2)"})), says("Done.")], dialect=dialect)
+
+    outcome = Agent(model, [get_order], code=True).run("Go.")
+
+    request = model.requests[0].shown
+    shown = "\n".join([*(each.description for each in request.tools), *(each.text for each in request.messages)])
+    assert "def get_order(*, number: int)" in shown
+    assert outcome.calls[0].output == "{'number': 2, 'total': 4.0}"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("get_order(number='2')['total']", "4.0"),  # coerced as any argument
+        ("get_order(2)['total']", "4.0"),
+        ("try:\n    get_order(13)\nexcept RuntimeError as error:\n    print(error)", "ValueError: no order 13"),
+        ("try:\n    get_order(nr=1)\nexcept RuntimeError:\n    print('no')", "no"),
+        ("x = [get_order(n)['total'] for n in (1, 2)]", "(nothing was printed"),
+        ("def f(n):\n    return get_order(n)['total']\nf(3) + f(4)", "14.0"),
+    ],
+)
+def test_what_a_program_gives(code: str, expected: str):
+    assert str(answer_program(code).calls[0].output).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("get_order(nr=1)", "nr: no such key; did you mean number?"),
+        ("get_order(1, 2, 3)", "get_order() takes 1 arguments but 3 were given"),
+        ("get_order(13)", "ValueError: no order 13"),
+        ("get_orders(1)", "name 'get_orders' is not defined"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("for", "SyntaxError"),
+        ("open('/etc/passwd').read()", "Error"),
+        ("import socket", "Error"),
+        ("async def f():\n    return await get_order(1)\nimport asyncio\nasyncio.run(f())", "TypeError"),
+    ],
+)
+def test_why_a_program_fails(code: str, reason: str):
+    outcome = answer_program(code)
+
+    assert reason in str(outcome.calls[0].error)
+    assert outcome.text == "Done."
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("while True: pass", "TimeoutError"),
+        ("while True: print('x' * 1000)", "stopped: it printed more than 10000 characters"),
+        ("def f(): return f()\nf()", "RecursionError"),
+        ("x = 'x'\nwhile True: x += x", "MemoryError"),
+    ],
+)
+def test_a_program_that_never_ends_is_stopped(code: str, reason: str):
+    outcome = answer_program(code, code=SandboxLimits(seconds=0.3, memory=4 * 2**20))
+
+    assert reason in str(outcome.calls[0].error)
+
+
+def test_a_program_that_calls_for_ever_is_stopped_by_the_limit_of_calls():
+    made: list[int] = []
+
+    def poll() -> str:
+        """Ask again."""
+        made.append(1)
+        return "not yet"
+
+    outcome = answer_program("while True: poll()", poll, limits=Limits(calls=10))
+
+    assert len(made) == 9  # and the call of the program
+    assert "was stopped (limit)" in str(outcome.calls[0].error)
+
+
+def test_calls_of_earlier_programs_count():
+    made: list[int] = []
+
+    def poll() -> str:
+        """Ask again."""
+        made.append(1)
+        return "not yet"
+
+    programs = [calls(("run_program", {"code": "for _ in range(4): poll()"}))] * 3
+    model = ScriptedModel([*programs, says("Done.")])
+
+    Agent(model, [poll], code=True, limits=Limits(calls=8)).run("Go.")
+
+    assert len(made) == 6  # and two programs
+
+
+def test_a_program_that_polls_is_no_loop():
+    state = {"count": 0}
+
+    def poll() -> str:
+        """Ask again."""
+        state["count"] += 1
+        return "done" if state["count"] == 30 else "not yet"
+
+    outcome = answer_program("n = 0\nwhile poll() != 'done': n += 1\nn", poll)
+
+    assert outcome.calls[0].output == "29"
+
+
+def test_a_program_may_catch_any_number_of_refused_calls():
+    code = "n = 0\nfor _ in range(9):\n    try:\n        get_order(x=1)\n    except RuntimeError:\n        n += 1\nn"
+
+    assert answer_program(code).calls[0].output == "9"
+
+
+def test_large_values_reach_the_program_whole():
+    def read_all() -> str:
+        """Read all."""
+        return "x" * 200_000
+
+    assert answer_program("len(read_all())", read_all).calls[0].output == "200000"
+
+
+def test_images_of_calls_reach_the_model():
+    def photograph() -> Media:
+        """Take a picture."""
+        return Media(data=b"\x89PNG", mime="image/png")
+
+    outcome = answer_program("photograph()\nprint('taken')", photograph)
+
+    assert outcome.calls[0].output == "taken"
+    assert outcome.calls[0].result.media[0].mime == "image/png"
+
+
+def test_tools_get_the_deps_of_the_run():
+    def greet(context: Context[str]) -> str:
+        """Greet."""
+        return f"Hello, {context.deps}"
+
+    assert answer_program("greet()", greet, deps="Anna").calls[0].output == "'Hello, Anna'"
+
+
+def test_names_of_python_and_odd_names_are_changed():
+    @tool(name="sum")
+    def add_up(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    @tool(name="server.do-it")
+    def do_it() -> str:
+        """Do it."""
+        return "done"
+
+    code = "print(sum([1, 2]), sum_tool(a=3, b=4))\nserver_do_it()"
+
+    assert answer_program(code, add_up, do_it).calls[0].output == "3 7\n'done'"
+
+
+# Approval
+
+REFUND = (
+    "for number in (1, 2, 3):\n    try:\n        print(refund(number=number))\n    except RuntimeError as e: print(e)"
+)
+
+
+class Till:
+    """Refunds money after an approval, and notes it."""
+
+    def __init__(self) -> None:
+        self.refunded: list[int] = []
+
+    def build_agent(self, code: str = REFUND, **options: Any) -> Agent:
+        @tool(approve=True)
+        def refund(number: int) -> str:
+            """Refund an order."""
+            self.refunded.append(number)
+            return f"refunded {number}"
+
+        model = ScriptedModel([calls(("run_program", {"code": code})), says("Done.")])
+        return Agent(model, [refund, get_order], code=True, **options)
+
+
+def test_each_call_of_a_program_is_approved():
+    till, asked = Till(), list[ToolCall]()
+
+    def approve(call: ToolCall) -> bool | str:
+        asked.append(call)
+        return True if call.arguments["number"] != 2 else "not this one"
+
+    outcome = till.build_agent(approve=approve).run("Go.")
+
+    assert till.refunded == [1, 3]
+    assert [call.name for call in asked] == ["refund"] * 3
+    expected = "refunded 1\nnot run: the user did not allow it: not this one\nrefunded 3"
+    assert outcome.calls[0].output == expected
+
+
+def test_a_run_without_an_approver_pauses_inside_of_the_program_and_goes_on():
+    till = Till()
+    agent = till.build_agent()
+    facts: tuple[Fact, ...] = ()
+    approvals: dict[str, bool | str] = {}
+    for answer in (True, "too much", True):
+        with pytest.raises(RunPaused) as paused:
+            agent.resume(facts, approvals=approvals) if facts else agent.run("Go.")
+        [call] = paused.value.calls
+        assert call.name == "refund"
+        facts, approvals = paused.value.facts, {call.id: answer}
+
+    outcome = agent.resume(facts, approvals=approvals)
+
+    assert till.refunded == [1, 3]
+    assert outcome.calls[0].output == "refunded 1\nnot run: the user did not allow it: too much\nrefunded 3"
+
+
+def test_nothing_runs_past_a_refusal():
+    till = Till()
+
+    till.build_agent(approve=lambda _: False).run("Go.")
+
+    assert till.refunded == []
+
+
+# Resuming
+
+
+def cut(facts: tuple[Fact, ...], starts: int) -> list[Fact]:
+    """Return the facts up to the start of the n-th call of the program, which then was under way."""
+    count = 0
+
+    def is_before(fact: Fact) -> bool:
+        nonlocal count
+        count += isinstance(fact, NestedFact) and isinstance(fact.event, ToolStarted)
+        return count < starts
+
+    kept = list(takewhile(is_before, facts))
+    return [*kept, facts[len(kept)]]
+
+
+def test_a_resumed_program_repeats_no_call_that_has_a_result():
+    made: list[int] = []
+
+    @tool(effect="idempotent")
+    def mark(number: int) -> int:
+        """Mark a number."""
+        made.append(number)
+        return number * number
+
+    code = "import random\nprint([mark(number=n) + 0 * random.randint(1, 9) for n in range(5)])"
+    model = ScriptedModel([calls(("run_program", {"code": code})), says("Done.")])
+    agent = Agent(model, [mark], code=True)
+    facts = agent.run("Go.").facts
+    made.clear()
+
+    outcome = agent.resume(cut(facts, 3))
+
+    assert made == [2, 3, 4]
+    assert outcome.calls[0].output == "[0, 1, 4, 9, 16]"
+
+
+def test_a_call_that_must_not_be_repeated_has_an_unknown_outcome():
+    made: list[int] = []
+
+    def pay(number: int) -> str:
+        """Pay a bill."""
+        made.append(number)
+        return "paid"
+
+    code = "for n in range(3):\n    try:\n        print(pay(number=n))\n    except RuntimeError as e: print(e)"
+    model = ScriptedModel([calls(("run_program", {"code": code})), says("Done.")])
+    agent = Agent(model, [pay], code=True)
+    facts = agent.run("Go.").facts
+    made.clear()
+
+    outcome = agent.resume(cut(facts, 2))
+
+    assert made == [2]
+    assert "whether it took effect is unknown" in str(outcome.calls[0].output)
+
+
+def test_a_resumed_program_that_takes_another_course_is_stopped():
+    made: list[float] = []
+
+    @tool(effect="idempotent")
+    def mark(number: float) -> float:
+        """Mark a number."""
+        made.append(number)
+        return number
+
+    code = "import time\nfor _ in range(3): mark(number=time.perf_counter())"
+    model = ScriptedModel([calls(("run_program", {"code": code})), says("Done.")])
+    agent = Agent(model, [mark], code=True)
+    facts = agent.run("Go.").facts
+    made.clear()
+
+    outcome = agent.resume(cut(facts, 3))
+
+    assert len(made) == 1  # the call that was under way
+    assert "took another course" in str(outcome.calls[0].error)
+
+
+# With other options
+
+
+def test_a_typed_answer_and_a_handover_stay_outside():
+    model = ScriptedModel(
+        [calls(("run_program", {"code": "get_order(2)['total']"})), calls(("final_answer", {"answer": 4}))]
+    )
+    other = Agent(ScriptedModel([]))
+
+    outcome = Agent(model, [get_order, other.as_handoff("expert")], code=True, output=int).run("Go.")
+
+    assert outcome.output == 4
+    assert [each.name for each in model.requests[0].shown.tools] == ["expert", "run_program", "final_answer"]
+
+
+def test_a_program_finds_tools_that_are_too_many_to_be_described():
+    def make(number: int) -> Any:
+        def do(place: str) -> str:
+            return f"{number} {place}"
+
+        return tool(do, name=f"thing_{number}", description=f"Does the thing number {number}. It has no other use.")
+
+    def send_mail(to: str) -> str:
+        """Send a mail to somebody."""
+        return f"sent to {to}"
+
+    code = "print(find_tools('mail'))\nprint(help_tool('send_mail'))\nsend_mail(to='Anna')"
+    model = ScriptedModel([calls(("run_program", {"code": code})), says("Done.")])
+    agent = Agent(model, [*map(make, range(100)), get_order, send_mail], code=True, tool_budget=400)
+
+    outcome = agent.run("What is in the order 12?")
+
+    [offered] = model.requests[0].shown.tools
+    assert "def get_order" in offered.description
+    assert "thing_99" not in offered.description
+    output = str(outcome.calls[0].output)
+    assert "send_mail" in output.split("\n")[0]
+    assert output.endswith("'sent to Anna'")
+
+
+def test_an_agent_that_is_a_tool_can_be_asked_by_a_program():
+    expert = Agent(ScriptedModel([says("About 709,000.")])).as_tool("expert", "Knows cities.")
+
+    outcome = answer_program("expert(prompt='People in Oslo?')", expert)
+
+    assert outcome.calls[0].output == "'About 709,000.'"
+
+
+def test_code_is_a_switch_or_limits():
+    with pytest.raises(UsageError, match="code is True, False, or SandboxLimits"):
+        Agent(ScriptedModel([]), [get_order], code="yes")  # pyright: ignore[reportCallIssue, reportArgumentType]
