@@ -19,7 +19,7 @@ from .postgres import PostgresServer
 from .processes import ROOT, Nursery, WorkerProcess, WorkerSettings
 
 WAIT_SECONDS = 100
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
 
 async def find_violations(started: list[RunHandle], effects: EffectsFile) -> list[str]:
