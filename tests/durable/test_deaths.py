@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.durable.deaths import DEAD, Deaths
 from tests.durable.effects import EFFECTS, TURNS, EffectsFile, build_agents, judge
 from toolspeak.durable import Runs, Worker
@@ -13,6 +15,8 @@ def test_a_process_may_die_before_and_after_every_commit_in_sqlite(tmp_path: Pat
     asyncio.run(die_before_and_after_every_commit(f"sqlite:///{tmp_path}/runs.db", tmp_path))
 
 
+@pytest.mark.heavy
+@pytest.mark.timeout(300)
 def test_a_process_may_die_before_and_after_every_commit_in_postgres(postgres_schema: str, tmp_path: Path) -> None:
     asyncio.run(die_before_and_after_every_commit(postgres_schema, tmp_path))
 

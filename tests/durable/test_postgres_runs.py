@@ -16,10 +16,10 @@ from toolspeak.events import ApprovalGiven, RunResumed, ToolStarted
 from .effects import EFFECTS, TURNS, EffectsFile, judge
 from .loops import in_loop
 from .postgres import PostgresServer
-from .processes import ROOT, Nursery, WorkerSettings
+from .processes import ROOT, Nursery, WorkerProcess, WorkerSettings
 
 WAIT_SECONDS = 100
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
 
 async def find_violations(started: list[RunHandle], effects: EffectsFile) -> list[str]:
@@ -43,6 +43,7 @@ async def test_runs_survive_five_crashes_of_the_server(
         workers = [nursery.start_worker(settings) for _ in range(3)]
         async with Runs(postgres_url) as runs:
             started = [await runs.start("busy", "Work.") for _ in range(9)]
+            await wait_for_all(workers, effects)
             for number in range(5):
                 await wait_for_facts(started, 10 * (number + 1))
                 await asyncio.to_thread(postgres.crash)
@@ -53,6 +54,13 @@ async def test_runs_survive_five_crashes_of_the_server(
                 assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
             assert all(worker.is_alive for worker in workers)
             assert await find_violations(started, effects) == []
+
+
+async def wait_for_all(workers: list[WorkerProcess], effects: EffectsFile) -> None:
+    """Wait until each worker has begun a call."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while {worker.pid for worker in workers} - effects.list_processes():
+            await asyncio.sleep(0.05)
 
 
 async def wait_for_facts(started: list[RunHandle], count: int) -> None:
