@@ -9,7 +9,6 @@ from toolspeak.spec import ToolSpec
 from toolspeak.tools.function_tool import Tool, as_tool
 from toolspeak.validation import MAX_VALUE_CHARS, nearest
 
-
 MAX_LISTED_NAMES = 40
 """Names of tools that are listed in an error."""
 
