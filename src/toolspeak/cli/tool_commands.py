@@ -18,6 +18,25 @@ def tools_command(
         bool, typer.Option("--strict", help="Print strict schemas: every property required, optional ones nullable.")
     ] = False,
     skipped: Annotated[bool, typer.Option("--skipped", help="List what is not a tool, and why.")] = False,
+    tool_budget: Annotated[
+        int | None,
+        typer.Option(
+            "--tool-budget",
+            metavar="TOKENS",
+            min=1,
+            help="Show what the tools cost in tokens, estimated, and what this budget would cut.",
+            show_default=False,
+        ),
+    ] = None,
+    prompt: Annotated[
+        str,
+        typer.Option(
+            "--prompt",
+            metavar="TEXT",
+            help="With --tool-budget: the message by which tools are picked.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Show the tools in TARGET as a model sees them."""
     from toolspeak.cli.safe_text import SafeConsole, write_output
@@ -27,7 +46,11 @@ def tools_command(
 
     box = discover_targets(target)
     console = SafeConsole()
-    if skipped:
+    if tool_budget is not None:
+        from toolspeak.cli.tool_costs import render_costs
+
+        console.print(render_costs(box.specs, tool_budget, prompt), soft_wrap=True)
+    elif skipped:
         console.print(render_skipped(box), soft_wrap=True)
     elif form is None:
         console.print(render_tools(box, target), soft_wrap=not console.is_terminal)
