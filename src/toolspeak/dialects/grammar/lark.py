@@ -64,7 +64,7 @@ def _format_group(expression: Expression, grammar: Grammar) -> str:
 def _format_regex(expression: Expression, grammar: Grammar) -> str:
     match expression:
         case Terminal(text=text):
-            return re.escape(text).replace("/", r"\/").replace("\n", r"\n").replace("\\\\n", r"\n")
+            return "".join({"\n": r"\n", "/": r"\/"}.get(each, re.escape(each)) for each in text)
         case CharClass(written=written):
             return written.replace("/", r"\/")
         case RuleName(name=name):
