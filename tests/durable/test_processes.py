@@ -136,8 +136,8 @@ async def test_a_deadline_holds_across_a_takeover(tmp_path: Path) -> None:
     assert 0 <= row.updated - row.deadline <= 1000
 
 
-@pytest.mark.skipif("TOOLSPEAK_DURABLE" not in os.environ, reason="it starts eight processes: TOOLSPEAK_DURABLE=1")
-@pytest.mark.timeout(120)
+@pytest.mark.heavy
+@pytest.mark.timeout(200)
 @in_loop
 async def test_a_run_that_kills_its_workers_is_ended_and_its_neighbours_finish(tmp_path: Path) -> None:
     store, effects = f"sqlite:///{tmp_path}/runs.db", tmp_path / "effects"
