@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
 from toolspeak.run import Agent
@@ -54,7 +54,7 @@ class EffectsFile:
         return {int(line.split()[1]) for line in self.path.read_text().splitlines()}
 
 
-def build_tool(name: str, effects: EffectsFile, seconds: float, *, approve: bool = False) -> Tool[..., str]:
+def build_tool(name: str, effects: EffectsFile, seconds: float, *, approve: bool = False) -> Tool[..., Any]:
     """Make a tool that notes when it begins and ends, and takes up to twice so many seconds in between."""
 
     @tool(name=name, effect=EFFECTS.get(name, "once"), approve=approve)
