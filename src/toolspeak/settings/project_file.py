@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.settings.fingerprint import compute_fingerprint, find_tool_files
 from toolspeak.settings.folders import Environ, expand_home
 from toolspeak.settings.ownership import find_other_writer
