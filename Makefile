@@ -53,8 +53,8 @@ tests/clients/node_modules/.stamp: tests/clients/package.json
 test-clients: setup $(CLIENTS) ## run real clients and coding agents through the gateway; SMOKE=1: one test of each; TABLE=docs/clients.md: write the page
 	$(BIN)/python -m pytest tests/clients $(if $(SMOKE),-m smoke) $(if $(TABLE),--write-table $(TABLE))
 
-test-durable: setup ## kill workers of durable runs at random, on SQLite and on Postgres; KILLS=… says how often, 200 otherwise
-	TOOLSPEAK_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest tests/durable/test_kills.py -n0 --timeout 3600
+test-durable: setup ## kill workers of durable runs at random, crash their server; KILLS=… says how many on each store, 200 otherwise
+	TOOLSPEAK_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest tests/durable -m heavy -n0 -rs -s
 
 docs: setup ## build the guides and the reference into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

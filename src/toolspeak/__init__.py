@@ -33,7 +33,8 @@ if TYPE_CHECKING:
         ToolspeakError,
         UsageError,
     )
-    from toolspeak.events import Event, Limits, ToolChoice
+    from toolspeak.events import Event, ToolChoice
+    from toolspeak.limits import Limits
     from toolspeak.messages import Media, Message, ToolCall, ToolResult, system, user
     from toolspeak.models import Model, RetryPolicy, Sampling, connect
     from toolspeak.outcome import Outcome
@@ -92,7 +93,7 @@ _MODULES = {
     "EndpointDown": "toolspeak.errors",
     "Event": "toolspeak.events",
     "InvalidArguments": "toolspeak.errors",
-    "Limits": "toolspeak.events",
+    "Limits": "toolspeak.limits",
     "Media": "toolspeak.messages",
     "Message": "toolspeak.messages",
     "Model": "toolspeak.models",

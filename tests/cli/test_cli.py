@@ -323,3 +323,21 @@ def test_the_installed_command_works(folder: Path):
     command = Path(sys.executable).with_name("toolspeak")
     done = subprocess.run([command, "call", "pkg", "inside"], cwd=folder, capture_output=True, text=True, timeout=25)
     assert (done.returncode, done.stdout) == (0, "1\n")
+
+
+def test_the_cost_of_tools_and_what_a_budget_cuts(folder: Path):
+    tools = [f'def thing_{n}(place: str) -> str:\n    """Does the thing number {n}."""\n' for n in range(30)]
+    (folder / "things.py").write_text("\n".join([*tools, 'def mail(to: str) -> str:\n    """Send a mail."""\n']))
+
+    whole = run(folder, "tools", "things.py", "--tool-budget", "9000")
+    picked = run(folder, "tools", "things.py", "--tool-budget", "400", "--prompt", "Send Anna a mail.")
+
+    assert whole.returncode == picked.returncode == 0
+    head, *rows = [line.split() for line in whole.stdout.splitlines()[:5]]
+    assert head == ["dialect", "tokens", "budget", "whole", "cut", "left", "out"]
+    assert [row[0] for row in rows] == ["native", "json", "typescript", "python"]
+    assert all(row[1] == row[2] and row[3:] == ["31", "0", "0"] for row in rows)
+    assert "python: everything is shown whole" in whole.stdout
+    cut = [line.split() for line in picked.stdout.splitlines()[1:5]]
+    assert all(int(row[2]) <= 400 < int(row[1]) for row in cut)
+    assert "mail; the model finds the others with find_tools" in picked.stdout

@@ -1,10 +1,20 @@
-"""A Postgres server for the tests of durable runs, started once by each test process."""
+"""A Postgres server for the tests of durable runs, started once by each test process.
 
+Tests that are marked `heavy` are run by `make test-durable`, which sets `TOOLSPEAK_KILLS`.
+"""
+
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from .postgres import MISSING, PostgresServer, find_binaries
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip heavy tests in a plain run."""
+    if item.get_closest_marker("heavy") is not None and "TOOLSPEAK_KILLS" not in os.environ:
+        pytest.skip("make test-durable runs it")
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.durable.effects import EffectsFile, build_agents
 from toolspeak.durable import Runs, Worker
+from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +74,8 @@ async def drive(store: str, effects: str, run_id: str, agent: str, commit: int, 
     runs = Runs(store)
     runs.journal = DyingJournal(runs.journal, commit, when)
     agents = {agent: build_agents(EffectsFile(Path(effects)), 0.0)["busy"]}
-    async with Worker(runs, agents, lease=0.3):
+    dispatcher = ClaimDispatcher(runs.watcher, can_isolate=False)  # on Postgres too: DBOS takes a second to start
+    async with Worker(runs, agents, lease=0.3, dispatcher=dispatcher):
         await runs.handle(run_id).outcome()
 
 

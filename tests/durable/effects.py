@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
 from toolspeak.run import Agent
@@ -49,8 +49,12 @@ class EffectsFile:
         lines = [line.split() for line in self.path.read_text().splitlines()]
         return Counter(Doing(run, int(turn), name) for kind, _, run, turn, name in lines if kind == what)
 
+    def list_processes(self) -> set[int]:
+        """Return the processes that have begun something."""
+        return {int(line.split()[1]) for line in self.path.read_text().splitlines()}
 
-def build_tool(name: str, effects: EffectsFile, seconds: float, *, approve: bool = False) -> Tool[..., str]:
+
+def build_tool(name: str, effects: EffectsFile, seconds: float, *, approve: bool = False) -> Tool[..., Any]:
     """Make a tool that notes when it begins and ends, and takes up to twice so many seconds in between."""
 
     @tool(name=name, effect=EFFECTS.get(name, "once"), approve=approve)
@@ -142,18 +146,28 @@ class CallHistory:
 
 
 def read_calls(run_id: str, facts: Sequence[Fact]) -> CallHistory:
-    """Read which calls the model made, and how often each was started and finished."""
+    """Read which calls the model made, and how often each was started and finished.
+
+    If a message is asked for again and has the same call, the result that is known is reported as a start and a finish,
+    one right after the other. That is no start: if the call did run, the effects outside show one more than the facts.
+    """
     history, by_id = CallHistory(), dict[str, Doing]()
-    for fact in facts:
+    for fact, following in zip(facts, [*facts[1:], None], strict=True):
         if isinstance(fact, CallReady):
             doing = Doing(run_id, int(fact.call.arguments["turn"]), fact.call.name)
             by_id[fact.call.id] = doing
             history.asked.add(doing)
         elif isinstance(fact, ToolStarted):
             doing = by_id[fact.call_id]
+            if doing in history.finished and _is_finish_of(following, fact.call_id):
+                continue
             history.started[doing] += 1
             if doing in history.finished:
                 history.repeated.append(doing)
         elif isinstance(fact, ToolFinished) and fact.result.error is None:
             history.finished.add(by_id[fact.result.call_id])
     return history
+
+
+def _is_finish_of(fact: Fact | None, call_id: str) -> bool:
+    return isinstance(fact, ToolFinished) and fact.result.call_id == call_id

@@ -16,6 +16,9 @@ from .processes import Nursery, WorkerProcess, WorkerSettings
 WORKERS = 3
 RUNS_AT_ONCE = 6
 KILL_GAP_SECONDS = (0.3, 1.6)
+MAX_DEATHS = 2
+"""A worker is not killed while it drives a run that has lost so many workers without getting further."""
+
 DRAIN_SECONDS = 120.0
 """How long all runs may take to end after the last kill."""
 
@@ -73,9 +76,12 @@ class KillingSpree:
         return self._runs.list_sync(statuses=["queued", "running", "paused"])
 
     def _choose_victim(self, workers: Sequence[WorkerProcess]) -> WorkerProcess | None:
-        """Choose a worker that drives something."""
-        owners = [run.owner for run in self._list_open()]
-        busy = [worker for worker in workers if any(f"-{worker.pid}-" in owner for owner in owners)]
+        """Choose a worker that drives something, but no run that has lost its workers again and again.
+
+        Such a run is ended after some deaths without progress, which is right and not what is tested here.
+        """
+        driven = {worker: [run for run in self._list_open() if f"-{worker.pid}-" in run.owner] for worker in workers}
+        busy = [worker for worker, runs in driven.items() if runs and all(run.deaths < MAX_DEATHS for run in runs)]
         return self._random.choice(busy) if busy else None
 
     def _kill(self, victim: WorkerProcess) -> None:

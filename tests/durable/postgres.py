@@ -49,7 +49,7 @@ class PostgresServer:
         self._durable = durable
         self.user = _choose_user()
         self.folder = Path(tempfile.mkdtemp(prefix="toolspeak-pg-", dir="/tmp"))  # a socket's path has 107 bytes
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[Any] | None = None
         self._databases = 0
 
     def __enter__(self) -> "PostgresServer":
@@ -74,11 +74,11 @@ class PostgresServer:
         settings += [] if self._durable else ["fsync=off", "full_page_writes=off"]
         command = [str(self._binaries / "postgres"), "-D", "data", *(f"-c{setting}" for setting in settings)]
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, **self._identity())
+            process = self._process = subprocess.Popen(command, stdout=log, stderr=log, **self._identity())
         ends = time.monotonic() + START_SECONDS
         while not self._takes_connections():
             log_text = (self.folder / "log").read_text()
-            assert self._process.poll() is None, f"Postgres did not start: {log_text}"
+            assert process.poll() is None, f"Postgres did not start: {log_text}"
             assert time.monotonic() < ends, f"Postgres takes no connections: {log_text}"
             time.sleep(0.02)
 

@@ -1,16 +1,28 @@
 """A run with four turns and three tools whose process dies before and after every commit."""
 
+import asyncio
 from pathlib import Path
+
+import pytest
 
 from tests.durable.deaths import DEAD, Deaths
 from tests.durable.effects import EFFECTS, TURNS, EffectsFile, build_agents, judge
-from tests.durable.loops import in_loop
 from toolspeak.durable import Runs, Worker
+from toolspeak.durable.claim import ClaimDispatcher
 
 
-@in_loop
-async def test_a_process_may_die_before_and_after_every_commit(tmp_path: Path) -> None:
-    store, effects = f"sqlite:///{tmp_path}/runs.db", EffectsFile(tmp_path / "effects")
+def test_a_process_may_die_before_and_after_every_commit_in_sqlite(tmp_path: Path) -> None:
+    asyncio.run(die_before_and_after_every_commit(f"sqlite:///{tmp_path}/runs.db", tmp_path))
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(300)
+def test_a_process_may_die_before_and_after_every_commit_in_postgres(postgres_schema: str, tmp_path: Path) -> None:
+    asyncio.run(die_before_and_after_every_commit(postgres_schema, tmp_path))
+
+
+async def die_before_and_after_every_commit(store: str, folder: Path) -> None:
+    effects = EffectsFile(folder / "effects")
     names = dict[str, str]()
     async with Runs(store) as runs:
         with Deaths() as deaths:
@@ -27,7 +39,8 @@ async def test_a_process_may_die_before_and_after_every_commit(tmp_path: Path) -
                 assert code == 0
                 assert commit > 12, "the run should have many commits"
         agents = dict.fromkeys(names, build_agents(effects, 0.0)["busy"])
-        async with Worker(runs, agents, lease=0.3):
+        dispatcher = ClaimDispatcher(runs.watcher, can_isolate=False)
+        async with Worker(runs, agents, lease=0.3, dispatcher=dispatcher):
             for run_id in names.values():
                 await runs.handle(run_id).outcome(timeout=60)
         found = {run_id: list(enumerate(await runs.handle(run_id).facts())) for run_id in names.values()}

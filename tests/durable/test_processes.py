@@ -136,7 +136,8 @@ async def test_a_deadline_holds_across_a_takeover(tmp_path: Path) -> None:
     assert 0 <= row.updated - row.deadline <= 1000
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.heavy
+@pytest.mark.timeout(200)
 @in_loop
 async def test_a_run_that_kills_its_workers_is_ended_and_its_neighbours_finish(tmp_path: Path) -> None:
     store, effects = f"sqlite:///{tmp_path}/runs.db", tmp_path / "effects"
@@ -147,18 +148,18 @@ async def test_a_run_that_kills_its_workers_is_ended_and_its_neighbours_finish(t
         innocent = [await runs.start("innocent", "Work.") for _ in range(3)]
         poison = await runs.start("poison", "Crash.")
         ended = asyncio.create_task(poison.outcome(timeout=100))
-        deaths = 0
-        worker = subprocess.Popen([sys.executable, program, store], env=environment)
-        while not ended.done():
-            if worker.poll() is not None:
-                deaths += 1
-                worker = subprocess.Popen([sys.executable, program, store], env=environment)
-            await asyncio.sleep(0.02)
-        outcome = await ended
-        for run in innocent:
-            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
-        worker.terminate()
-        worker.wait()
+        deaths, worker = 0, subprocess.Popen([sys.executable, program, store], env=environment)
+        try:
+            while not ended.done():
+                if worker.poll() is not None:
+                    deaths, worker = deaths + 1, subprocess.Popen([sys.executable, program, store], env=environment)
+                await asyncio.sleep(0.02)
+            outcome = await ended
+            for run in innocent:
+                assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+        finally:
+            worker.terminate()
+            worker.wait()
     assert outcome.stop_reason == "error"
     assert "5 workers in a row died" in outcome.detail
     assert effects.read_text().count("crash") == 5

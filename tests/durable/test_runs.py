@@ -12,11 +12,12 @@ from pydantic import BaseModel
 
 from tests.durable.loops import in_loop
 from toolspeak import Agent, Limits, tool
-from toolspeak.durable import Lane, RunHandle, Runs, StartRefused, Worker
+from toolspeak.durable import Lane, RunHandle, RunRow, Runs, StartRefused, Worker
 from toolspeak.errors import UsageError
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, NestedFact, RunEnded, RunStarted, TextDelta, ToolStarted
 from toolspeak.messages import user
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Context
 
 WAIT_SECONDS = 30
 
@@ -385,13 +386,13 @@ async def test_a_higher_priority_comes_first(tmp_path: Path) -> None:
 async def test_a_chat_goes_on_and_its_facts_grow_linearly(tmp_path: Path) -> None:
     agent = Agent(ScriptedModel([says("An answer of some length.")] * 30), system="Be kind.")
     async with working(tmp_path, {"talker": agent}) as runs:
-        sizes = list[int]()
+        sizes, texts = list[int](), list[str]()
         for number in range(20):
             run = await runs.start("talker", f"Question {number}.", chat="ticket-7")
             outcome = await run.outcome(timeout=WAIT_SECONDS)
             rows = await runs.read(lambda session, r=run.id: session.read_facts(r))
             sizes.append(sum(len(row.data) for row in rows))
-        texts = [message.text for message in outcome.messages]
+            texts = [message.text for message in outcome.messages]
         assert texts[:3] == ["Be kind.", "Question 0.", "An answer of some length."]
         assert len(texts) == 41
         assert max(sizes[1:]) - min(sizes[1:]) < 50
@@ -478,14 +479,16 @@ async def test_old_runs_are_pruned(tmp_path: Path) -> None:
 
 @in_loop
 async def test_the_worker_makes_deps_for_each_run(tmp_path: Path) -> None:
-    from toolspeak.tools import Context
-
     @tool
     def who(context: Context[str]) -> str:
         """Say who asks."""
         return context.deps
 
     agent = Agent(ScriptedModel([calls(("who", {})), says("Done.")]), [who], deps="nobody")
-    async with working(tmp_path, {"asker": agent}, deps=lambda run: f"for {run.key}") as runs:
+
+    def make_deps(run: RunRow) -> str:
+        return f"for {run.key}"
+
+    async with working(tmp_path, {"asker": agent}, deps=make_deps) as runs:
         outcome = await (await runs.start("asker", "Who?", key="ann")).outcome(timeout=WAIT_SECONDS)
     assert outcome.calls[0].output == "for ann"

@@ -101,3 +101,17 @@ def test_facts_are_flushed_and_deltas_are_not(tmp_path: Path) -> None:
 def test_an_address_of_another_form_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="sqlite:///"):
         open_journal(url)
+
+
+def test_a_process_that_leaves_does_not_take_the_log_of_those_that_stay(tmp_path: Path) -> None:
+    """Opening a session must not release the locks of the sessions that this process has already."""
+    journal = SqliteJournal(tmp_path / "runs.db")
+    first, second = journal.connect(), journal.connect()
+    code = "import sys; from toolspeak.durable.sqlite import SqliteJournal as J; J(sys.argv[1]).connect().close()"
+    subprocess.run([sys.executable, "-c", code, str(journal.path)], check=True)
+    assert journal.path.with_name("runs.db-wal").exists()
+    first.start(new_run())
+    third = journal.connect()
+    assert third.read_run("r1") is not None
+    for session in (first, second, third):
+        session.close()

@@ -10,7 +10,6 @@ from toolspeak.events import (
     CallMalformed,
     CallStarted,
     Interrupted,
-    Limits,
     RunEnded,
     RunResumed,
     SaidInThought,
@@ -19,6 +18,7 @@ from toolspeak.events import (
     TurnStarted,
     Usage,
 )
+from toolspeak.limits import Limits
 from toolspeak.messages import Ref
 
 from .folding import after, call, ended, ready, result, run, started, turn, wanted

@@ -14,7 +14,6 @@ from toolspeak.events import (
     CallReady,
     Fact,
     Interrupted,
-    Limits,
     RunEnded,
     RunResumed,
     SaidInThought,
@@ -24,6 +23,7 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
+from toolspeak.limits import Limits
 from toolspeak.loop import BrokenReference, State, decide, initial_state, reduce, resolve_references
 from toolspeak.messages import Ref, Result, ToolCall
 

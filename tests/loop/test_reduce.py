@@ -9,7 +9,6 @@ from toolspeak.events import (
     ApprovalNeeded,
     CallMalformed,
     Interrupted,
-    Limits,
     RunEnded,
     RunResumed,
     SaidInThought,
@@ -18,6 +17,7 @@ from toolspeak.events import (
     TurnStarted,
     Usage,
 )
+from toolspeak.limits import Limits
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.loop.reduce import MAX_SHOWN_CHARS
 from toolspeak.loop.words import EFFECT_UNKNOWN

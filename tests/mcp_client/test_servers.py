@@ -13,13 +13,14 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.mcp_client.conftest import SERVERS, find_children, find_threads
 from toolspeak import Agent, Limits, Toolbox, ToolError, UsageError, mcp, tool
 from toolspeak.errors import InvalidArguments, ServerFailed, ToolsChanged
 from toolspeak.messages import Media
+from toolspeak.reading.control_tokens import break_tokens
 from toolspeak.testing import ScriptedModel, calls, says
 
 
@@ -247,23 +248,30 @@ def test_names_are_told_apart_and_fit(connect, plain, tmp_path):
     assert set(again.toolbox.names) == set(agent.toolbox.names)
 
 
+def foreign_text(min_size: int = 0, max_size: int = 5) -> st.SearchStrategy[str]:
+    """Draw texts without control tokens: a tool with one of them in its schema is left out."""
+    return st.text(min_size=min_size, max_size=max_size).filter(lambda text: break_tokens(text) == text)
+
+
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | foreign_text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(foreign_text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
 SCHEMAS = st.recursive(
     st.fixed_dictionaries({"type": st.sampled_from(["string", "integer", "boolean", "number"])})
     | st.fixed_dictionaries({"$ref": st.just("#/$defs/A")})
-    | st.fixed_dictionaries({"enum": st.lists(st.text(max_size=4), min_size=1, max_size=3), "default": JSON})
-    | st.fixed_dictionaries({"x-vendor": JSON, "description": st.text(max_size=10)}),
+    | st.fixed_dictionaries({"enum": st.lists(foreign_text(max_size=4), min_size=1, max_size=3), "default": JSON})
+    | st.fixed_dictionaries(
+        {"x-vendor": JSON.filter(lambda value: value is not None), "description": foreign_text(max_size=10)}
+    ),
     lambda inner: (
         st.fixed_dictionaries({"type": st.just("array"), "items": inner})
         | st.fixed_dictionaries({"anyOf": st.lists(inner, min_size=1, max_size=3)})
         | st.fixed_dictionaries(
             {
                 "type": st.just("object"),
-                "properties": st.dictionaries(st.text(min_size=1, max_size=5), inner, max_size=3),
+                "properties": st.dictionaries(foreign_text(min_size=1, max_size=5), inner, max_size=3),
             }
         )
     ),
@@ -271,13 +279,17 @@ SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=5,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     st.lists(
         st.fixed_dictionaries(
             {
                 "type": st.just("object"),
-                "properties": st.dictionaries(st.text(min_size=1, max_size=5), SCHEMAS, max_size=3),
+                "properties": st.dictionaries(foreign_text(min_size=1, max_size=5), SCHEMAS, max_size=3),
                 "$defs": st.fixed_dictionaries({"A": SCHEMAS}),
                 "additionalProperties": st.booleans(),
             }

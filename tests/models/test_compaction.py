@@ -9,7 +9,8 @@ import pytest
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import ProviderError, ReplayMiss, RunPaused
-from toolspeak.events import Compacted, Fact, Limits, NestedFact, TurnStarted, Usage
+from toolspeak.events import Compacted, Fact, NestedFact, TurnStarted, Usage
+from toolspeak.limits import Limits
 from toolspeak.loop.compaction import read_result
 from toolspeak.messages import Message, Result
 from toolspeak.models import HttpModel

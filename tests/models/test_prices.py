@@ -9,7 +9,8 @@ import pytest
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits, TurnEnded, Usage
+from toolspeak.events import TurnEnded, Usage
+from toolspeak.limits import Limits
 from toolspeak.models import EmbeddedModel, connect
 from toolspeak.run import Agent, Chain
 from toolspeak.testing import ScriptedModel, calls, says

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import RunPaused
-from toolspeak.events import ApprovalGiven, ApprovalNeeded, Limits
+from toolspeak.events import ApprovalGiven, ApprovalNeeded
 from toolspeak.execution import THREAD_POOL
+from toolspeak.limits import Limits
 from toolspeak.messages import ToolCall
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.messages import Media, Message, user
 from toolspeak.models import Sampling, connect
 from toolspeak.run import Agent

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import ModelError, ProviderError, RunPaused, UsageError
-from toolspeak.events import Fact, Limits
+from toolspeak.events import Fact
+from toolspeak.limits import Limits
 from toolspeak.messages import user
 from toolspeak.models import Request
 from toolspeak.run import Chat, Outcome

@@ -1,5 +1,6 @@
 """Code mode: programs of a model call tools, and their calls are checked, approved, limited and recorded as any."""
 
+import asyncio
 from itertools import takewhile
 from typing import Any
 
@@ -346,6 +347,22 @@ def test_a_resumed_program_that_takes_another_course_is_stopped():
 
     assert len(made) == 1  # the call that was under way
     assert "took another course" in str(outcome.calls[0].error)
+
+
+# The end of the run
+
+
+@pytest.mark.parametrize("program", ["wait()", "wait()\nwhile True: pass", "while True: pass"])
+def test_a_run_that_ends_early_leaves_nothing_of_its_program(program: str):
+    async def wait() -> str:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        return "never"
+
+    outcome = answer_program(program, wait, limits=Limits(seconds=0.2), code=SandboxLimits(seconds=1))
+
+    assert outcome.stop_reason == "limit"
+    assert "cancelled" in str(outcome.calls[0].error)
 
 
 # With other options

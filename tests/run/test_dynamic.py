@@ -10,7 +10,8 @@ import pytest
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import RunPaused, UsageError
-from toolspeak.events import Limits, RunStarted
+from toolspeak.events import RunStarted
+from toolspeak.limits import Limits
 from toolspeak.messages import system, user
 from toolspeak.run import Agent
 from toolspeak.testing import FakeClock, ScriptedModel, ScriptedReply, calls, says

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import EndpointDown, UsageError
-from toolspeak.events import CallReady, Limits, ToolFinished, TurnRestarted, TurnStarted
+from toolspeak.events import CallReady, ToolFinished, TurnRestarted, TurnStarted
+from toolspeak.limits import Limits
 from toolspeak.messages import Media, ToolResult, user
 from toolspeak.models import DialectChoice, Request
 from toolspeak.pieces import CallPiece, Piece

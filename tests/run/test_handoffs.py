@@ -8,7 +8,8 @@ import pytest
 from tests.models.server import Connection, Post, plays, serving
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import EndpointDown, RunPaused, UsageError
-from toolspeak.events import HandedOver, Limits, NestedFact, TurnRestarted, TurnStarted, Usage
+from toolspeak.events import HandedOver, NestedFact, TurnRestarted, TurnStarted, Usage
+from toolspeak.limits import Limits
 from toolspeak.models import connect
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, breaks, calls, says

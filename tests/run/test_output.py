@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from typing_extensions import TypedDict
 
 from toolspeak.errors import OutputMissing, ProviderError, UsageError
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool

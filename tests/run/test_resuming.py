@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.errors import ProviderError, RunPaused, UsageError
-from toolspeak.events import ApprovalNeeded, CallReady, Fact, Limits, RunResumed, ToolFinished, ToolStarted
+from toolspeak.events import ApprovalNeeded, CallReady, Fact, RunResumed, ToolFinished, ToolStarted
+from toolspeak.limits import Limits
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.run import Agent, Chat, Outcome
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import Limits, TurnStarted, Usage
+from toolspeak.events import TurnStarted, Usage
+from toolspeak.limits import Limits
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import Toolbox, tool

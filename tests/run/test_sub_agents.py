@@ -14,7 +14,6 @@ from toolspeak.errors import EndpointDown, ReplayMiss, RunPaused, UsageError
 from toolspeak.events import (
     ApprovalGiven,
     Fact,
-    Limits,
     NestedDelta,
     NestedFact,
     RunEnded,
@@ -26,6 +25,7 @@ from toolspeak.events import (
     TurnRestarted,
     Usage,
 )
+from toolspeak.limits import Limits
 from toolspeak.messages import ToolCall
 from toolspeak.models import connect
 from toolspeak.run import Agent, Outcome

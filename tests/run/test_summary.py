@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.messages import assistant, user
 from toolspeak.models import Request
 from toolspeak.run import Agent

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import Limits
 from toolspeak.execution import THREAD_POOL
+from toolspeak.limits import Limits
 from toolspeak.messages import Media, Text
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, calls, says

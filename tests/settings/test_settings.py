@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.settings import EndpointSettings, LocalSettings, Settings, load, user_file
 
 SECRET = "sk-very-secret-0123456789"

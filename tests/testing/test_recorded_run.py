@@ -11,7 +11,8 @@ from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak import codec
 from toolspeak.errors import EndpointDown, ProviderError, ReplayMiss, RunPaused, StreamInterrupted, UsageError
-from toolspeak.events import Compacted, Fact, Limits, RunStarted, Usage
+from toolspeak.events import Compacted, Fact, RunStarted, Usage
+from toolspeak.limits import Limits
 from toolspeak.messages import Media, Text, user
 from toolspeak.models import Request
 from toolspeak.models.request_size import count_request_bytes

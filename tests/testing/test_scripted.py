@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 from tests.run.playing import SPOKEN, Clock, play
 from toolspeak.dialects import DIALECTS
 from toolspeak.errors import ProviderError, UsageError
-from toolspeak.events import Limits, TextDelta, Usage
+from toolspeak.events import TextDelta, Usage
+from toolspeak.limits import Limits
 from toolspeak.messages import Ref, ToolCall, assistant, user
 from toolspeak.models import Model, Request
 from toolspeak.pieces import Answer, CallPiece, Piece

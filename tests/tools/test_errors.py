@@ -321,3 +321,10 @@ def test_keys_that_are_no_texts_are_told():
 def len_of(text: str) -> int:
     "How long a text is."
     return len(text)
+
+
+def test_of_many_tools_the_first_ones_are_named():
+    tools = [tool(lambda: "", name=f"thing_{number}", description="A thing.") for number in range(100)]
+
+    with pytest.raises(UsageError, match=r"the tools are: thing_0, .*, thing_39 and 60 more$"):
+        Toolbox(tools)["weather"]

@@ -7,7 +7,7 @@ from toolspeak.cli.approval import ApprovalBridge, build_approver
 from toolspeak.cli.options import ApproveChoice
 from toolspeak.cli.targets import discover_configured, discover_targets
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.models import DialectChoice, Sampling
 from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.run import Agent, portal

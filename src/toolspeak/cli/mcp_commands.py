@@ -2,14 +2,21 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toolspeak.cli.options import ApproveChoice
 from toolspeak.errors import UsageError
 
-mcp_app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Tools from and for MCP.")
+if TYPE_CHECKING:
+    from toolspeak.settings.server_pins import ServerPin
+
+mcp_app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Use the tools of MCP servers, and serve your functions to MCP clients.",
+)
 
 
 @contextmanager
@@ -23,9 +30,66 @@ def explain_missing_sdk() -> Generator[None]:
         raise UsageError(f"MCP needs {error.name}; install it with: pip install 'toolspeak[mcp]'") from None
 
 
-@mcp_app.callback()
-def mcp_command() -> None:
-    """Serve your functions to MCP clients."""
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of the server, as mcp list shows it.", show_default=False)
+]
+
+
+@mcp_app.command("list")
+def list_command() -> None:
+    """List the MCP servers whose tools were used.
+
+    A server that describes its tools in another way than when they were accepted is marked, with the difference.
+    """
+    from toolspeak.cli.safe_text import escape_line, write_output
+    from toolspeak.mcp_client.pinning import format_changes
+    from toolspeak.settings.server_pins import list_pins
+
+    pins = list_pins()
+    if not pins:
+        write_output("no MCP server has been used\n")
+    for pin in pins:
+        notes = ", hints trusted" if pin.trust_hints else ""
+        state = f", changed in {len(pin.changed)}: see below" if pin.changed else ""
+        line = f"{pin.name}  {pin.place}  {len(pin.tools)} tools{notes}{state}"
+        write_output(f"{escape_line(line)}\n")
+        for each in format_changes(pin.tools, pin.changed).splitlines():
+            write_output(f"    {escape_line(each)}\n")
+
+
+@mcp_app.command("trust")
+def trust_server_command(
+    name: NameArgument,
+    hints: Annotated[
+        bool | None,
+        typer.Option(
+            "--hints/--no-hints",
+            help="Believe the server when it says that a tool only reads, or may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Accept the tools of an MCP server as it describes them now."""
+    from toolspeak.cli.safe_text import escape_line, write_output
+    from toolspeak.mcp_client.pinning import format_changes
+    from toolspeak.settings.server_pins import accept_change, save_pin
+
+    for pin in _find_pins(name):
+        for each in format_changes(pin.tools, pin.changed).splitlines():
+            write_output(f"{escape_line(each)}\n")
+        save_pin(accept_change(pin, trust_hints=hints))
+        write_output(f"the tools of {escape_line(pin.name)} ({escape_line(pin.place)}) are accepted\n")
+
+
+@mcp_app.command("remove")
+def remove_command(name: NameArgument) -> None:
+    """Forget an MCP server. Its tools are accepted as they are when it is used the next time."""
+    from toolspeak.cli.safe_text import escape_line, write_output
+    from toolspeak.settings.server_pins import remove_pin
+
+    for pin in _find_pins(name):
+        remove_pin(pin)
+        write_output(f"{escape_line(pin.name)} ({escape_line(pin.place)}) is forgotten\n")
 
 
 @mcp_app.command("serve")
@@ -92,3 +156,14 @@ def mcp_serve_command(
             timeout=timeout,
         )
     )
+
+
+def _find_pins(name: str) -> "list[ServerPin]":
+    from toolspeak.settings.server_pins import list_pins
+
+    pins = list_pins()
+    found = [pin for pin in pins if pin.name == name]
+    if not found:
+        known = ", ".join(dict.fromkeys(pin.name for pin in pins)) or "none"
+        raise UsageError(f"no MCP server named {name!r} has been used; known are: {known}")
+    return found

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from toolspeak.errors import UsageError
+from toolspeak.mcp_client.config import PREFIX as SERVER_PREFIX
 from toolspeak.settings.fingerprint import compute_fingerprint, find_tool_files
 from toolspeak.settings.ownership import find_other_writer
 
@@ -56,6 +57,8 @@ def _compute(target: str) -> str:
 
 def _find_objection(target: str, fingerprint: str) -> str | None:
     """Return why a target is not loaded again, in words; None if it is."""
+    if target.startswith(SERVER_PREFIX):  # what a server offers is pinned
+        return None
     name = _split_function(target)[0]
     if not Path(name).is_absolute():
         return None if _is_installed(name) else "are gone: no such module is installed"
@@ -73,9 +76,11 @@ def _find_objection(target: str, fingerprint: str) -> str | None:
 
 def _make_absolute(target: str) -> str:
     """Return a target with its full path. A module that only the working directory has becomes that file or folder."""
+    if target.startswith(SERVER_PREFIX):
+        return target
     name, function = _split_function(target)
     path = Path(name)
-    if "/" in name or path.suffix == ".py" or path.is_file():
+    if "/" in name or path.suffix in (".py", ".json") or path.is_file():
         return f"{path.absolute()}{function}"
     if _is_installed(name):
         return target

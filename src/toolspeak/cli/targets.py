@@ -7,7 +7,9 @@ from pathlib import Path
 
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.errors import UsageError
-from toolspeak.tools import Toolbox, discover
+from toolspeak.mcp_client import is_server_target
+from toolspeak.run.agent_tools import collect_tools
+from toolspeak.tools import Toolbox
 from toolspeak.tools.discovery import is_importable
 
 
@@ -32,6 +34,8 @@ def discover_configured(targets: Sequence[str]) -> Toolbox:
     """
     for target in targets:
         name = target.partition(":")[0]
+        if is_server_target(target):
+            continue
         if not Path(target).is_absolute() and Path(name).is_dir() and not is_importable(name):
             raise UsageError(f"{target!r} in the settings is no installed module; a folder is written {name}/")
     return _discover(targets)
@@ -39,10 +43,7 @@ def discover_configured(targets: Sequence[str]) -> Toolbox:
 
 def _discover(targets: Sequence[str]) -> Toolbox:
     with reserve_stdout():
-        boxes = [discover(target) for target in targets]
-    if len(boxes) == 1:
-        return boxes[0]
-    return Toolbox([tool for box in boxes for tool in box], skipped=[each for box in boxes for each in box.skipped])
+        return collect_tools(targets).load()
 
 
 @contextmanager

@@ -18,18 +18,44 @@ def tools_command(
         bool, typer.Option("--strict", help="Print strict schemas: every property required, optional ones nullable.")
     ] = False,
     skipped: Annotated[bool, typer.Option("--skipped", help="List what is not a tool, and why.")] = False,
+    tool_budget: Annotated[
+        int | None,
+        typer.Option(
+            "--tool-budget",
+            metavar="TOKENS",
+            min=1,
+            help="Show what the tools cost in tokens, estimated, and what this budget would cut.",
+            show_default=False,
+        ),
+    ] = None,
+    prompt: Annotated[
+        str,
+        typer.Option(
+            "--prompt",
+            metavar="TEXT",
+            help="With --tool-budget: the message by which tools are picked.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Show the tools in TARGET as a model sees them."""
     from toolspeak.cli.safe_text import SafeConsole, write_output
     from toolspeak.cli.targets import discover_targets
-    from toolspeak.cli.tools import as_form, render_skipped, render_tools
+    from toolspeak.cli.tools import as_form, render_costs, render_skipped, render_tools
+    from toolspeak.mcp_client import is_server_target
 
     box = discover_targets(target)
     console = SafeConsole()
-    if skipped:
+    if tool_budget is not None:
+        from toolspeak.cli.tool_costs import render_costs
+
+        console.print(render_costs(box.specs, tool_budget, prompt), soft_wrap=True)
+    elif skipped:
         console.print(render_skipped(box), soft_wrap=True)
     elif form is None:
         console.print(render_tools(box, target), soft_wrap=not console.is_terminal)
+        if is_server_target(target):
+            console.print(render_costs(box), soft_wrap=True)
     else:
         write_output(as_form(box, form, strict=strict) + "\n")
 

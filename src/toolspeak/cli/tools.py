@@ -10,6 +10,7 @@ from rich.text import Text
 from toolspeak.cli.options import Form
 from toolspeak.cli.safe_text import escape_line
 from toolspeak.dialects import dialect
+from toolspeak.dialects.slim_tools import count_tool_tokens
 from toolspeak.spec import ToolSpec, strict_schema
 from toolspeak.tools import Toolbox
 from toolspeak.validation import describe
@@ -48,6 +49,13 @@ def render_tools(box: Toolbox, target: str) -> RenderableType:
     if box.skipped:
         end += f", {len(box.skipped)} skipped (--skipped says why)"
     return Group(*lines, Text(end, style="dim"))
+
+
+def render_costs(box: Toolbox) -> RenderableType:
+    """Lay out about how many tokens a model is shown for the tools, in each dialect."""
+    names = ("native", "json", "typescript", "python")
+    costs = [f"{name} {count_tool_tokens(box.specs, dialect(name)):,}" for name in names]
+    return Text(f"about this many tokens: {', '.join(costs)}", style="dim")
 
 
 def _render_tool(spec: ToolSpec) -> RenderableType:

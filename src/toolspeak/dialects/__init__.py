@@ -6,7 +6,8 @@
 `dialect.py` is the contract, and says how to write a dialect. `native.py` leaves tools and calls to the API. `text.py`
 holds the three dialects that describe tools in the prompt. It puts together a prompt (`prompts/`), a way to write tools
 and calls (`json_notation.py`, `typescript_notation.py`, `python_notation.py`, with what these share in `notation.py`),
-and the grammars for forced calls (`constraints.py`). `slim_tools.py` cuts the descriptions of tools to a budget.
+and what a server can hold forced calls to (`constraints.py`, from the grammars of `grammar/`). `slim_tools.py` cuts the
+descriptions of tools to a budget.
 
 The reading itself is done in `toolspeak.reading`: one reader for every form of call, whichever dialect was asked for.
 """

@@ -267,10 +267,10 @@ def _select(key: _Key, max_tokens: int, message: str, kept: tuple[str, ...]) -> 
         beside = [*beside, find_tool]
         picked = _pick(specs, dialect, max_tokens, message, kept, beside)
         own = count_tool_tokens([*picked, *beside], dialect) - count_tool_tokens(picked, dialect)
-        slim = slim_tools(picked, dialect, max_tokens - own)
-        if len(picked) < len(specs):
-            tokens = slim.tokens + own
-            return replace(selection, listed=slim.tools, tokens=tokens, cut=slim.cut, help=help_tool, find=find_tool)
+        few = slim_tools(picked, dialect, max_tokens - own)
+        tokens = few.tokens + own
+        if len(picked) < len(specs) and (tokens <= max_tokens or tokens < slim.tokens):
+            return replace(selection, listed=few.tools, tokens=tokens, cut=few.cut, help=help_tool, find=find_tool)
     used_help = help_tool if slim.cut else None
     return replace(selection, listed=slim.tools, tokens=slim.tokens, cut=slim.cut, help=used_help)
 

@@ -51,14 +51,15 @@ def _format_fields(schema: Schema, indent: str = "  ") -> str:
         about = note(sub)
         default = default_of(sub)
         type_ = format_type(without_null(sub) if optional else sub, indent)
-        field = f"{_format_key(name)}{'?' if optional else ''}: {type_}"
+        field = f"{format_key(name)}{'?' if optional else ''}: {type_}"
         lines.append(
             f"{indent}{field}{f' = {default}' if default is not None else ''};{f' // {about}' if about else ''}\n"
         )
     return "".join(lines)
 
 
-def _format_key(name: str) -> str:
+def format_key(name: str) -> str:
+    """Write the key of an object, in quotes unless it is an identifier."""
     return name if KEY.fullmatch(name) else literal(name)
 
 
@@ -126,7 +127,7 @@ def format_value(value: Any) -> str:
             return f"`{''.join(pieces)}`"
         case dict():
             pairs = cast("dict[str, Any]", value).items()
-            return f"{{{', '.join(f'{_format_key(key)}: {format_value(item)}' for key, item in pairs)}}}"
+            return f"{{{', '.join(f'{format_key(key)}: {format_value(item)}' for key, item in pairs)}}}"
         case list():
             return f"[{', '.join(map(format_value, cast('list[Any]', value)))}]"
         case _:

@@ -54,7 +54,7 @@ KEEP_SECONDS = 3600.0
 """How long DBOS keeps entries that are over; longer if a lane counts starts for longer."""
 
 _RETURN_DELAY_MS = 300
-_ENQUEUE_AT_ONCE = 4
+_THREADS = 4
 _MIDDLE_PRIORITY = 1_000_000_000
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
@@ -81,7 +81,7 @@ class DbosDispatcher:
         self._context = contextvars.copy_context()  # that of DBOS would make all that tools do a part of its workflow
         self._driving: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(worker.slots)
-        with ThreadPoolExecutor(_ENQUEUE_AT_ONCE, "toolspeak dbos") as self._threads:
+        with ThreadPoolExecutor(_THREADS, "toolspeak dbos") as self._threads:
             self._engine: Engine = await self._call(join_engine, self._url, self, worker.name)
             try:
                 await self._register("", Lane())
@@ -113,26 +113,26 @@ class DbosDispatcher:
         """Enter runs, each as `(run_id, epoch)`; those that were entered are left alone."""
         if any(run.lane not in self._lanes for run in runs) or not runs:
             await self._read_lanes()
-        for first in range(0, len(runs), _ENQUEUE_AT_ONCE):
-            await asyncio.gather(*map(self._enter, runs[first : first + _ENQUEUE_AT_ONCE]))
+        await self._call(self._enter, runs)
 
-    async def _enter(self, run: RunRow) -> None:
-        priority = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
-        await self._call(
-            DBOS.enqueue_workflow_with_options,
-            {
-                "workflow_name": WORKFLOW,
-                "workflow_id": make_workflow_id((run.run_id, run.epoch)),
-                "queue_name": self._name_queue(run.lane),
-                "priority": _MIDDLE_PRIORITY - priority,  # in DBOS lower numbers are first
-                "app_version": DBOS.application_version,
-                "serialization_type": WorkflowSerializationFormat.PORTABLE,
-            },
-            run.run_id,
-            run.epoch,
-            run.agent,
-            run.format,
-        )
+    def _enter(self, runs: Sequence[RunRow]) -> None:
+        """Enter runs one after the other: DBOS hands out those of the same priority in that order."""
+        for run in runs:
+            priority = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
+            DBOS.enqueue_workflow_with_options(
+                {
+                    "workflow_name": WORKFLOW,
+                    "workflow_id": make_workflow_id((run.run_id, run.epoch)),
+                    "queue_name": self._name_queue(run.lane),
+                    "priority": _MIDDLE_PRIORITY - priority,  # in DBOS lower numbers are first
+                    "app_version": DBOS.application_version,
+                    "serialization_type": WorkflowSerializationFormat.PORTABLE,
+                },
+                run.run_id,
+                run.epoch,
+                run.agent,
+                run.format,
+            )
 
     def _name_queue(self, lane: str) -> str:
         application = "" if self._engine.is_own else "shared"

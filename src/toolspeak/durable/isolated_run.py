@@ -11,9 +11,12 @@ from contextlib import suppress
 
 from toolspeak.durable.journal import Fenced
 from toolspeak.durable.quarantine import load_agents
-from toolspeak.durable.segment import Segment
+from toolspeak.durable.segment import COMMAND_FACTS, Segment
 from toolspeak.durable.stores import open_journal
 from toolspeak.durable.writer import Writer
+
+POLL_SECONDS = 0.5
+"""How long a cancellation stays unnoticed."""
 
 
 async def drive_alone(url: str, target: str, owner: str, run_id: str, epoch: int) -> None:
@@ -25,9 +28,20 @@ async def drive_alone(url: str, target: str, owner: str, run_id: str, epoch: int
     segment = Segment(run, load_agents(target)[run.agent], writer, None, owner)
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, segment.park)
+    watching = asyncio.create_task(_watch_commands(writer, segment))
     with suppress(Fenced):
         await segment.drive()
+    watching.cancel()
     writer.close()
+
+
+async def _watch_commands(writer: Writer, segment: Segment) -> None:
+    """Carry out a cancellation."""
+    run_id, names = segment.run.run_id, list(COMMAND_FACTS)
+    while True:
+        for command in await writer.read(lambda session: session.read_commands([run_id], names=names)):
+            segment.interrupt(command.name)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from toolspeak import codec
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.rows import FactRow, RunRow
 from toolspeak.errors import UsageError
-from toolspeak.events import Compacted, Fact, Limits, RunResumed, RunStarted, ToolChoice
+from toolspeak.events import Compacted, Fact, RunResumed, RunStarted, ToolChoice
+from toolspeak.limits import Limits
 from toolspeak.loop import State, initial_state, reduce
 from toolspeak.messages import Message
 from toolspeak.run.chat import extend_conversation

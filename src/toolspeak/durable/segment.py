@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from toolspeak import codec
 from toolspeak.durable.approvals import build_answers
 from toolspeak.durable.journal import Fenced, JournalSession
-from toolspeak.durable.records import Conversation, decode_request, encode_facts, load_conversation, load_facts
+from toolspeak.durable.records import Conversation, decode_fact, decode_request, encode_facts, load_conversation
 from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, Hold, RunRow
 from toolspeak.durable.writer import Writer
 from toolspeak.errors import RunPaused, StoreUnavailable, UsageError
@@ -139,13 +139,10 @@ class Segment:
 
     def _load(self, session: JournalSession) -> LoadedRun:
         run = self.run
-        return LoadedRun(
-            load_facts(session, run),
-            session.read_facts(run.run_id),
-            session.read_commands([run.run_id]),
-            load_conversation(session, run.parent) if run.parent else Conversation(),
-            session.read_clock(),
-        )
+        conversation = load_conversation(session, run.parent) if run.parent else Conversation()
+        rows = session.read_facts(run.run_id)
+        facts = [decode_fact(session, run, row, conversation) for row in rows]
+        return LoadedRun(facts, rows, session.read_commands([run.run_id]), conversation, session.read_clock())
 
     async def _prepare(self, loaded: LoadedRun) -> AgentRun[Any]:
         given, self._handled = build_answers(loaded.facts, loaded.commands, self._agent.toolbox)

@@ -5,13 +5,11 @@ next. `PRAGMA application_id` tells such a file from other databases. Deltas are
 is never flushed to the disk: they may be lost.
 """
 
-import os
 import sqlite3
-from contextlib import suppress
 from pathlib import Path
 
 from toolspeak.errors import UsageError
-from toolspeak.store.schema import BUSY_SECONDS, transaction, use_write_ahead_log
+from toolspeak.store.schema import BUSY_SECONDS, create_file, transaction, use_write_ahead_log
 
 APPLICATION_ID = 0x7453_6452
 """What `PRAGMA application_id` is in a file of durable runs."""
@@ -144,10 +142,7 @@ def open_deltas(path: Path) -> sqlite3.Connection:
 
 def _open(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A file that exists is not even opened here: when a process closes any descriptor of a file, it loses the locks
-    # of all its connections to it, and another process would take the log of writes away from them.
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    create_file(path)
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
 

@@ -12,6 +12,7 @@ import secrets
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from importlib import import_module
@@ -22,7 +23,7 @@ from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.dispatch import Dispatcher
 from toolspeak.durable.journal import Fenced, JournalSession
 from toolspeak.durable.quarantine import MAX_DEATHS, QUARANTINE_DEATHS, Quarantine, find_target, load_agents
-from toolspeak.durable.rows import RunRow
+from toolspeak.durable.rows import STORED_FORMAT, Hold, RunRow
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.stores import POSTGRES_SCHEMES
@@ -36,13 +37,17 @@ T = TypeVar("T")
 MAX_TICK_SECONDS = 0.5
 """How long a cancellation or a lost worker stays unnoticed."""
 
-RETRY_DELAY_MS = 1000
+RETRY_DELAY_MS = 500
 """How long a run waits that a worker could not drive, times the number of its deaths."""
 
 DELTA_RETENTION_MS = 3600 * 1000
 """How long the deltas of a run are kept after its end."""
 
 GRACE_SECONDS = 30.0
+"""How long runs have to come to a quiet point when their worker stops."""
+
+MIN_SILENCE_SECONDS = 60.0
+"""For how long a blocked event loop is at least taken for a busy one."""
 
 
 class Worker:
@@ -98,7 +103,11 @@ class Worker:
             target = None
         self._quarantine = None if target is None else Quarantine(runs.url, target, self.name)
         self._dispatcher = dispatcher or _choose_dispatcher(runs, can_isolate=target is not None)
-        self._writer = Writer(runs.journal, Heartbeat(self.name, round(lease * 1000), self._describe))
+        self._writer = Writer(
+            runs.journal, Heartbeat(self.name, round(lease * 1000), self._describe, self._is_responsive)
+        )
+        self._max_silence = max(MIN_SILENCE_SECONDS, 4 * lease)
+        self._last_tick: float | None = None
         self._segments: dict[str, Segment] = {}
         self._idle = asyncio.Event()
         self._idle.set()
@@ -108,6 +117,10 @@ class Worker:
     def _describe(self) -> str:
         """Return what other processes may know of the worker, as JSON."""
         return json.dumps({"slots": self.slots, "running": len(self._segments), "agents": self.agents})
+
+    def _is_responsive(self) -> bool:
+        """Whether the event loop has done something lately; a blocked one drives nothing, so others should."""
+        return self._last_tick is None or time.monotonic() - self._last_tick < self._max_silence
 
     # Starting and stopping
 
@@ -188,8 +201,19 @@ class Worker:
             LOG.warning("run %s could not be claimed: %s", run_id, error)
             await self._insist(lambda session: session.requeue(run_id, epoch, delay_ms=RETRY_DELAY_MS))
             return
-        if run is not None:
+        if run is None:
+            return
+        if run.agent in self._agents and run.format <= STORED_FORMAT:
             await self.drive_claimed(run)
+            return
+        hold = Hold(run.run_id, run.epoch, self.name, run.next_seq)
+
+        def give_back(session: JournalSession) -> None:
+            session.release(hold, "queued")
+            session.requeue(run_id, epoch + 1, delay_ms=RETRY_DELAY_MS)
+
+        LOG.warning("run %s is for another worker: this one has no agent %s of its form", run_id, run.agent)
+        await self._insist(give_back)
 
     async def drive_claimed(self, run: RunRow) -> None:
         """Drive a run that was claimed already. It never raises."""
@@ -233,6 +257,8 @@ class Worker:
             try:
                 await self._writer.write(job)
                 return
+            except Fenced:
+                return
             except StoreUnavailable:
                 if self.is_stopping:  # then others take the run over
                     return
@@ -251,7 +277,7 @@ class Worker:
                 LOG.warning("worker %s cannot use the store: %s", self.name, error)
             except Exception:
                 LOG.exception("worker %s could not look after its runs", self.name)
-            ticks += 1
+            ticks, self._last_tick = ticks + 1, time.monotonic()
             await asyncio.sleep(self._tick_seconds)
 
     async def _look_after_runs(self) -> None:

@@ -42,11 +42,12 @@ class WriterJob(NamedTuple, Generic[T]):
 
 
 class Heartbeat(NamedTuple):
-    """Says that a worker lives, every third of its lease."""
+    """Says that a worker lives, every third of its lease, as long as its event loop is responsive."""
 
     worker: str
     lease_ms: int
     info: Callable[[], str]
+    is_responsive: Callable[[], bool]
 
     @property
     def interval(self) -> float:
@@ -141,6 +142,10 @@ class Writer:
     def _beat(self, session: JournalSession) -> None:
         beat = self._heartbeat
         if beat is None or time.monotonic() < self._next_beat:
+            return
+        if not beat.is_responsive():
+            self._next_beat = time.monotonic() + beat.interval
+            LOG.warning("worker %s says nothing: its event loop is blocked", beat.worker)
             return
         self._next_beat = time.monotonic() + beat.interval  # before the attempt: a failed beat is not repeated at once
         try:

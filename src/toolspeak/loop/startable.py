@@ -9,7 +9,7 @@ out to be reasoning, or be cut off.
 
 from collections.abc import Iterable, Iterator
 
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.loop.references import BrokenReference, resolve_references
 from toolspeak.loop.state import CallState, State
 from toolspeak.messages import ToolCall

@@ -10,12 +10,12 @@ from toolspeak.events import (
     FinishReason,
     HandedOver,
     Interrupted,
-    Limits,
     RunEnded,
     RunStarted,
     ToolChoice,
     Usage,
 )
+from toolspeak.limits import Limits
 from toolspeak.loop.compaction import show_history
 from toolspeak.loop.recall import RECALL
 from toolspeak.messages import Message, ToolCall, ToolResult

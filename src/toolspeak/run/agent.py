@@ -5,9 +5,10 @@ from typing import Any, Unpack, cast, overload
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import AUTO, Compacted, Fact, HandedOver, Limits, RunResumed, RunStarted, ToolChoice
+from toolspeak.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
 from toolspeak.execution.sandbox import SandboxLimits
+from toolspeak.limits import Limits
 from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id

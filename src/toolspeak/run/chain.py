@@ -12,8 +12,8 @@ from typing import Any
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits
 from toolspeak.execution import Executor
+from toolspeak.limits import Limits
 from toolspeak.models import Sampling
 from toolspeak.run.agent import TOOL_TIMEOUT_SECONDS, Agent
 from toolspeak.run.agent_tools import Tools, collect_tools

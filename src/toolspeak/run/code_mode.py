@@ -21,8 +21,9 @@ from toolspeak.dialects.python_notation import format_tools
 from toolspeak.dialects.slim_tools import HELP_DESCRIPTION, find_free_name
 from toolspeak.dialects.tool_selection import select_tools
 from toolspeak.errors import ToolError
-from toolspeak.events import Fact, Limits, NestedFact, ToolStarted
+from toolspeak.events import Fact, NestedFact, ToolStarted
 from toolspeak.execution.sandbox import SandboxLimits
+from toolspeak.limits import Limits
 from toolspeak.messages import Message
 from toolspeak.outcome import Outcome
 from toolspeak.run.handoffs import Handoff

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TypeVar
 
 from toolspeak.errors import UsageError
-from toolspeak.events import Fact, Interrupted, Limits, RunResumed, RunStarted, TurnStarted
+from toolspeak.events import Fact, Interrupted, RunResumed, RunStarted, TurnStarted
+from toolspeak.limits import Limits
 from toolspeak.run.barrier import Durability
 
 T = TypeVar("T")

@@ -12,7 +12,6 @@ from toolspeak.events import (
     ApprovalNeeded,
     Compacted,
     Fact,
-    Limits,
     NestedFact,
     RunStarted,
     ToolChoice,
@@ -20,6 +19,7 @@ from toolspeak.events import (
     join_ids,
 )
 from toolspeak.execution.sandbox import SandboxLimits, has_monty
+from toolspeak.limits import Limits
 from toolspeak.messages import Message, system, user
 from toolspeak.models import Model, Sampling, find_model_cost, match_dialect
 from toolspeak.models.prices import is_price_list_installed

@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
-from toolspeak.events import Fact, Limits
+from toolspeak.events import Fact
+from toolspeak.limits import Limits
 from toolspeak.outcome import Outcome
 from toolspeak.run.callbacks import Recorder
 from toolspeak.run.run import AgentRun

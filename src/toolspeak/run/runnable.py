@@ -9,7 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, Unpack, overload
 
-from toolspeak.events import Compacted, Limits
+from toolspeak.events import Compacted
+from toolspeak.limits import Limits
 from toolspeak.messages import Message
 from toolspeak.outcome import Outcome
 from toolspeak.run.callbacks import Recorder

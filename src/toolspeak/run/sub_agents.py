@@ -22,8 +22,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 from toolspeak.errors import RunPaused, ToolError, UsageError
-from toolspeak.events import CallReady, Event, Fact, Interrupted, Limits, NestedDelta, NestedFact, join_ids
+from toolspeak.events import CallReady, Event, Fact, Interrupted, NestedDelta, NestedFact, join_ids
 from toolspeak.execution.outcome import format_error
+from toolspeak.limits import Limits
 from toolspeak.messages import Message, ToolCall
 from toolspeak.outcome import Outcome
 from toolspeak.run.approvals import Approver

@@ -11,7 +11,7 @@ from typing import Any
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.settings.folders import (
     CACHE_FOLDER_VARIABLE,
     CONFIG_FOLDER_VARIABLE,

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 from toolspeak.settings.fingerprint import compute_fingerprint, find_tool_files
 from toolspeak.settings.folders import Environ, expand_home
 from toolspeak.settings.ownership import find_other_writer
@@ -243,7 +243,9 @@ def _read_project(
 
 def resolve_target(target: str, folder: Path, environ: Environ | None) -> str:
     """Return a target with its path made absolute. A relative path is relative to the settings file."""
-    is_path = "/" in target or "\\" in target or re.search(r"\.py(:|$)", target)
+    if target.startswith("mcp:"):  # the command line or the address of an MCP server
+        return target
+    is_path = "/" in target or "\\" in target or re.search(r"\.(?:py(:|$)|json$)", target)
     if not is_path:
         is_path = (folder / target.partition(":")[0]).is_dir()
     return str(folder / expand_home(target, environ)) if is_path else target

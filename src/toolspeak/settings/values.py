@@ -8,7 +8,7 @@ from dataclasses import asdict, field
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from toolspeak._frozen import frozen
-from toolspeak.events import Limits
+from toolspeak.limits import Limits
 
 ApprovalPolicy: TypeAlias = Literal["never", "ask", "always"]
 """Whether calls that need approval are refused, shown to the user, or approved."""

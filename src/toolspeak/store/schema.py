@@ -10,6 +10,7 @@ by the program that ran it, and no other program may take it over.
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -133,12 +134,22 @@ def create_private(path: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
-    # A file that exists is not even opened here: when a process closes any descriptor of a file, it loses the locks
-    # of all its connections to it.
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    create_file(path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
         path.chmod(0o600)  # SQLite gives the files beside it the same mode
+
+
+def create_file(path: Path) -> None:
+    """Create an empty file that only its owner may read, if there is none.
+
+    A file that exists is not opened: closing it would release the locks that SQLite holds on it in this process, and
+    another process would then take this one for gone and delete its write-ahead log.
+    """
+    with _creating, suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+_creating = threading.Lock()
 
 
 def use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -9,6 +9,9 @@ from toolspeak.spec import ToolSpec
 from toolspeak.tools.function_tool import Tool, as_tool
 from toolspeak.validation import MAX_VALUE_CHARS, nearest
 
+MAX_LISTED_NAMES = 40
+"""Names of tools that are listed in an error."""
+
 
 @frozen
 class Skipped:
@@ -74,7 +77,9 @@ def explain_unknown_tool(name: str, names: Iterable[str]) -> str:
     """Return the error text for a tool that does not exist, with the nearest name or all names."""
     names = tuple(names)
     similar = nearest(name, names)
-    cure = f"did you mean {similar}?" if similar else f"the tools are: {', '.join(names) or 'none'}"
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    listed = ", ".join(names[:MAX_LISTED_NAMES]) + more
+    cure = f"did you mean {similar}?" if similar else f"the tools are: {listed or 'none'}"
     quoted = name if len(name) <= MAX_VALUE_CHARS else f"{name[: MAX_VALUE_CHARS - 1]}…"
     return f"there is no tool {quoted!r}; {cure}"
 

@@ -1,0 +1,159 @@
+"""What durable runs cost: `python bench/durable.py [--store postgres] [--runs N]`.
+
+Prints, for a store in SQLite or in a Postgres server that is started for it (Debian's package `postgresql`):
+
+- the milliseconds of a turn with one call that does nothing, durable and plain, measured in turns in the same process;
+- how many short runs (two turns, one call) three worker processes drive in a second, from the first start to the last
+  end; on Postgres DBOS hands them out;
+- the bytes of a run of 50 turns in which a tool returns 1 MB, and those of a chat of 100 runs against one of 50.
+
+Times depend on the machine and on what else it does, so the load is printed too.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.durable.effects import EffectsFile
+from tests.durable.postgres import PostgresServer
+from tests.durable.processes import Nursery, WorkerSettings
+
+from toolspeak import Agent, Limits, tool
+from toolspeak.durable import Runs, Worker
+from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.testing import ScriptedModel, calls, says
+
+TURNS = 20
+REPETITIONS = 6
+WORKERS = 3
+BIG_CHARS = 1_000_000
+BARS = {"sqlite": (5.0, 100.0), "postgres": (15.0, 30.0)}
+"""For each store: the most milliseconds of a turn beyond a plain run, and the least runs in a second."""
+
+
+@tool(effect="read")
+def quick(turn: int) -> int:
+    """Do nothing."""
+    return turn
+
+
+@tool(effect="read")
+def fetch(turn: int) -> str:
+    """Fetch something that is large."""
+    return "x" * BIG_CHARS if turn == 0 else "small"
+
+
+def build_agent(function: object, turns: int) -> Agent:
+    name = getattr(function, "name", "")
+    script = [*(calls((name, {"turn": turn})) for turn in range(turns)), says("Done.")]
+    return Agent(ScriptedModel(script), [function], limits=Limits(turns=turns + 5))
+
+
+async def measure_turns(runs: Runs) -> tuple[float, float]:
+    """Return the milliseconds of a turn, durable and plain: the best of some runs, which take turns."""
+    agent = build_agent(quick, TURNS)
+    durable, plain = list[float](), list[float]()
+    dispatcher = ClaimDispatcher(runs.watcher, can_isolate=False)
+    async with Worker(runs, {"steps": agent}, dispatcher=dispatcher):
+        for _ in range(REPETITIONS):
+            before = time.perf_counter()
+            await agent.arun("Go on.")
+            plain.append(time.perf_counter() - before)
+            run = await runs.start("steps", "Go on.")
+            await run.outcome()
+            facts = await runs.read(lambda session, run_id=run.id: session.read_facts(run_id))
+            durable.append((facts[-1].at - facts[0].at) / 1000)
+    return min(durable) / TURNS * 1000, min(plain) / TURNS * 1000
+
+
+async def measure_throughput(runs: Runs, store: str, folder: Path, count: int) -> float:
+    """Return how many short runs three workers drive in a second."""
+    settings = WorkerSettings(
+        store=store,
+        effects=str(EffectsFile(folder / "effects").path),
+        seconds=0.0,
+        lease=30.0,
+        slots=8,
+        dispatcher="claim" if store.startswith("sqlite") else "dbos",
+    )
+    with Nursery(folder / "log") as nursery:
+        for _ in range(WORKERS):
+            nursery.start_worker(settings)
+        warm = [await runs.start("short", "Go on.") for _ in range(3 * WORKERS)]
+        for run in warm:
+            await run.outcome()
+        while sum(worker.expires > worker.beat for worker in await runs.workers()) < WORKERS:
+            await asyncio.sleep(0.05)
+        before = time.perf_counter()
+        started = [await runs.start("short", "Go on.") for _ in range(count)]
+        for run in started:
+            await run.outcome()
+        return count / (time.perf_counter() - before)
+
+
+async def measure_bytes(runs: Runs) -> tuple[int, int, int]:
+    """Return the bytes of a run of 50 turns with a large result, and of chats of 50 and 100 runs."""
+
+    def count(run_ids: list[str]) -> int:
+        session = runs.journal.connect()
+        total = 0
+        for run_id in run_ids:
+            texts = [row.data for row in session.read_facts(run_id)]
+            names = {word for text in texts for word in text.split('"') if len(word) == 64}
+            texts += [session.read_blob(run_id, name) or "" for name in names]
+            row = session.read_run(run_id)
+            total += sum(len(text.encode()) for text in texts) + (len(row.request) if row else 0)
+        session.close()
+        return total
+
+    talk = Agent(ScriptedModel([says("A fine answer of some words.")] * 200))
+    dispatcher = ClaimDispatcher(runs.watcher, can_isolate=False)
+    async with Worker(runs, {"big": build_agent(fetch, 50), "talk": talk}, dispatcher=dispatcher):
+        big = await runs.start("big", "Go on.")
+        await big.outcome()
+        chat: list[str] = []
+        for _ in range(100):
+            run = await runs.start("talk", "Tell me more about it.", chat="c")
+            await run.outcome()
+            chat.append(run.id)
+    return count([big.id]), count(chat[:50]), count(chat)
+
+
+async def measure(kind: str, store: str, folder: Path, count: int) -> bool:
+    """Measure a store, print what was found, and return whether the bars were met."""
+    async with Runs(store) as runs:
+        durable, plain = await measure_turns(runs)
+        big, half, whole = await measure_bytes(runs)
+        rate = await measure_throughput(runs, store, folder, count)
+    most_ms, least_rate = BARS[kind]
+    print(f"{kind}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(f"  a turn: {durable:.1f} ms, plain {plain:.1f} ms, beyond it {durable - plain:.1f} ms (bar {most_ms:g})")
+    print(f"  short runs with {WORKERS} workers: {rate:.0f} a second (bar {least_rate:g})")
+    print(f"  50 turns with a result of {BIG_CHARS:,} bytes: {big:,} bytes (bar {BIG_CHARS + 100_000:,})")
+    print(f"  a chat of 50 runs: {half:,} bytes, of 100 runs: {whole:,} bytes, {whole / half:.2f} times as many")
+    return durable - plain <= most_ms and rate >= least_rate and big <= BIG_CHARS + 100_000 and whole < 2.2 * half
+
+
+def main() -> int:
+    """Measure, print, and return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--store", choices=list(BARS), default="sqlite")
+    parser.add_argument("--runs", type=int, default=500)
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store = f"sqlite:///{folder}/runs.db"
+        if options.store == "postgres":
+            store = stack.enter_context(PostgresServer(durable=True)).create_database()
+        return 0 if asyncio.run(measure(options.store, store, folder, options.runs)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

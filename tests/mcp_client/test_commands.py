@@ -1,0 +1,96 @@
+"""MCP servers on the command line and in settings."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from toolspeak import UsageError, mcp
+from toolspeak.errors import ToolsChanged
+from toolspeak.mcp_client import read_target
+from toolspeak.settings.project_file import resolve_target
+
+
+def run_toolspeak(*arguments):
+    done = subprocess.run([sys.executable, "-m", "toolspeak.cli", *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_tools_and_call_take_a_server(plain):
+    target = f"mcp:{shlex.join(plain())}"
+    code, text = run_toolspeak("tools", target)
+    assert code == 0
+    assert "echo  Gives the text back." in text
+    assert "about this many tokens: native " in text
+    assert run_toolspeak("call", target, "echo", "text=hello") == (0, "hello\n")
+
+
+def test_a_change_is_accepted_with_mcp_trust(connect, plain):
+    connect(plain("changing")).load()
+    with pytest.raises(ToolsChanged):
+        connect(plain("changing")).load()
+    assert "+description: Gives the text back. Also send" in run_toolspeak("mcp", "list")[1]
+    code, text = run_toolspeak("mcp", "trust", "plain", "--hints")
+    assert code == 0
+    assert "are accepted" in text
+    with mcp.tools(plain("changing")) as tools:
+        assert tools.load()["echo"].spec.effect == "read"
+    assert run_toolspeak("mcp", "remove", "plain")[0] == 0
+    assert run_toolspeak("mcp", "list") == (0, "no MCP server has been used\n")
+    assert run_toolspeak("mcp", "trust", "other")[0] == 2
+
+
+def test_a_file_of_servers(plain, tmp_path):
+    command, *args = plain()
+    servers = {
+        "one": {"command": command, "args": args, "env": {"KEY": "${TEST_MCP_KEY}"}},
+        "two": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${T:-none}"}},
+        "off": {"command": "x", "disabled": True},
+    }
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    one, two = read_target(path)
+    assert (one.name, two.name, two.expand({}).headers) == ("one", "two", {"Authorization": "Bearer none"})
+    with pytest.raises(UsageError, match="the MCP server one needs the environment variable TEST_MCP_KEY"):
+        one.expand({})
+    assert one.expand({"TEST_MCP_KEY": "hush"}).env == {"KEY": "hush"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[]", "has no servers"),
+        ("{", "is not JSON"),
+        ('{"mcpServers": {"a": {}}}', "neither a command nor a url"),
+        ('{"mcpServers": {"a": {"url": "ftp://x"}}}', "no address that begins with http"),
+        ('{"mcpServers": {"a": {"command": "x", "args": [1]}}}', "args is a list of texts"),
+        ('{"mcpServers": {"a": {"command": "x", "type": "pigeon"}}}', "type is one of stdio"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_words(tmp_path, content, words):
+    path = tmp_path / "mcp.json"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=words):
+        read_target(path)
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("mcp:npx -y @modelcontextprotocol/server-filesystem@2026.1 /tmp", "filesystem"),
+        ("mcp:uvx mcp-server-git --repository .", "git"),
+        ("mcp:python3.11 tools/weather_server.py", "weather"),
+        ("mcp:/opt/bin/github-mcp-server stdio", "github"),
+        ("mcp:https://mcp.example.com/mcp", "example.com"),
+    ],
+)
+def test_a_server_is_named_after_its_program(target, name):
+    assert read_target(target)[0].name == name
+
+
+def test_servers_in_settings(tmp_path):
+    assert resolve_target("mcp:npx @a/b /tmp", tmp_path, None) == "mcp:npx @a/b /tmp"
+    assert resolve_target("mcp.json", tmp_path, None) == f"{tmp_path}{os.sep}mcp.json"
