@@ -29,32 +29,6 @@ def test_a_file_that_was_removed_is_named_and_takes_nothing(tmp_path: Path) -> N
     session.close()
 
 
-LIST_RUNS = """
-import sys
-from toolspeak.durable.sqlite import SqliteJournal
-session = SqliteJournal(sys.argv[1]).connect()
-print(*(run.run_id for run in session.list_runs()))
-session.close()
-"""
-
-
-def test_what_is_written_is_seen_by_others_after_another_process_has_closed_the_file(tmp_path: Path) -> None:
-    """A process with two sessions must keep its locks: else the other one removes the log that they write to."""
-    path = tmp_path / "runs.db"
-
-    def list_elsewhere() -> str:
-        command = [sys.executable, "-c", LIST_RUNS, str(path)]
-        return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
-
-    sessions = [SqliteJournal(path).connect() for _ in range(2)]
-    sessions[0].start(new_run("r1"))
-    assert list_elsewhere() == "r1"
-    sessions[0].start(new_run("r2"))
-    assert list_elsewhere() == "r2 r1"
-    for session in sessions:
-        session.close()
-
-
 def test_a_full_disk_is_told_in_words_and_nothing_is_written(tmp_path: Path) -> None:
     journal = SqliteJournal(tmp_path / "runs.db")
     session = journal.connect()
