@@ -1,6 +1,7 @@
 """The guide on durable runs names a test for each guarantee, and its deployments name options that exist."""
 
 import re
+from typing import Any
 
 from typer.main import get_command
 
@@ -27,6 +28,6 @@ def test_deployments_use_options_that_exist() -> None:
         commands = re.findall(r"exec toolspeak ([^\"\n]+)|/bin/toolspeak ([^\n]+)", path.read_text())
         assert commands
         for words in (("".join(each)).split() for each in commands):
-            command = get_command(app).commands[words[0]]  # type: ignore[attr-defined]  # it is a group
-            known = {option for each in command.params for option in each.opts}
+            group: Any = get_command(app)
+            known: set[str] = {option for each in group.commands[words[0]].params for option in each.opts}
             assert {word for word in words if word.startswith("--")} <= known
