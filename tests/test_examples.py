@@ -6,11 +6,16 @@ With the embedded model the examples are run by `make test-local`.
 
 import importlib.util
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.pages import is_like
+from toolspeak.durable import Runs
+from toolspeak.events import ToolFinished, ToolStarted
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -96,5 +101,47 @@ def test_the_coding_agent_prints_what_it_shows(tmp_path, capsys, monkeypatch):
     assert is_like(shown_by(module), printed), printed
 
 
+def start_durable(folder):
+    return subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "durable.py"), str(folder), "0.3"], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_the_durable_run_prints_what_it_shows(tmp_path, capsys):
+    module = load("durable")
+    module.main(tmp_path, seconds=0.0)
+    printed = capsys.readouterr().out.rstrip("\n")
+    assert is_like(shown_by(module), printed), printed
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are not killed so on this system")
+def test_the_durable_run_goes_on_after_its_program_was_killed(tmp_path):
+    for ending in (signal.SIGKILL, signal.SIGINT):
+        with start_durable(tmp_path) as process:
+            printed = [next(line for line in process.stdout if line.startswith("  ship("))]
+            while "shipped order 2" not in printed[-1] and ending is signal.SIGINT:
+                printed.append(process.stdout.readline())
+            process.send_signal(ending)
+            rest = process.stdout.read()
+        assert (ending is signal.SIGINT) == rest.endswith("stopped: start me again, and the run goes on\n")
+    with start_durable(tmp_path) as process:
+        printed = process.stdout.read()
+    assert process.returncode == 0
+    assert printed.endswith(
+        "All five orders are shipped.\ndurable.txt: order 1, order 2, order 3, order 4, order 5\n"
+    ), printed
+    assert "(the run goes on)" in printed
+    with Runs(f"sqlite:///{tmp_path}/durable.db") as runs:
+        [run] = runs.list_sync()
+        facts = runs.handle(run.run_id).facts_sync()
+    finished = set()
+    for fact in facts:
+        if isinstance(fact, ToolStarted):
+            assert fact.call_id not in finished
+        elif isinstance(fact, ToolFinished):
+            finished.add(fact.result.call_id)
+    assert len(finished) == 5
+
+
 def test_every_example_is_played():
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SCRIPTS, "coding_agent", "weather"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SCRIPTS, "coding_agent", "durable", "weather"}

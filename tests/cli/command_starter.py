@@ -22,6 +22,7 @@ LAZY_IMPORTS = (
     "toolspeak",
     "toolspeak.conformance",
     "toolspeak.dialects",
+    "toolspeak.durable",
     "toolspeak.evaluation",
     "toolspeak.models.transport",
     "toolspeak.run",

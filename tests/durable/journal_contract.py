@@ -102,6 +102,9 @@ class JournalContract:
         session.claim("r0", 1, "w1")
         assert [run.run_id for run in session.list_runs(statuses=["running", "paused"])] == ["r0"]
         assert session.count_runs() == {("", "queued"): 2, ("", "running"): 1}
+        figures = session.read_figures()
+        waiting = session.list_runs(statuses=["queued"])
+        assert (figures.takeovers, figures.queued_since) == (0, min(run.updated for run in waiting))
 
     # Chats
 

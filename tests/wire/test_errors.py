@@ -67,11 +67,13 @@ GOOGLE_STATUSES = {
     404: "NOT_FOUND",
     405: "UNIMPLEMENTED",
     408: "DEADLINE_EXCEEDED",
+    409: "ABORTED",
     413: "INVALID_ARGUMENT",
     422: "FAILED_PRECONDITION",
     429: "RESOURCE_EXHAUSTED",
     500: "INTERNAL",
     502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
@@ -85,6 +87,8 @@ ROWS: dict[FailureName, tuple[int, str, str, str, str]] = {
     "access_refused": (403, "permission_error", "access_refused", "permission_error", "invalid_prompt"),
     "route_unknown": (404, "not_found_error", "unknown_url", "not_found_error", "invalid_prompt"),
     "model_unknown": (404, "not_found_error", "model_not_found", "not_found_error", "invalid_prompt"),
+    "run_unknown": (404, "not_found_error", "run_not_found", "not_found_error", "invalid_prompt"),
+    "run_refused": (409, "invalid_request_error", "run_refused", "invalid_request_error", "invalid_prompt"),
     "method_wrong": (405, "invalid_request_error", "method_not_allowed", "invalid_request_error", "invalid_prompt"),
     "body_slow": (408, "invalid_request_error", "request_timeout", "invalid_request_error", "invalid_prompt"),
     "body_too_large": (413, "invalid_request_error", "request_too_large", "request_too_large", "invalid_prompt"),
@@ -103,6 +107,7 @@ ROWS: dict[FailureName, tuple[int, str, str, str, str]] = {
     "upstream_unreachable": (502, "server_error", "upstream_unreachable", "api_error", "server_error"),
     "upstream_timeout": (504, "server_error", "upstream_timeout", "timeout_error", "server_error"),
     "upstream_interrupted": (502, "server_error", "upstream_interrupted", "api_error", "server_error"),
+    "store_unavailable": (503, "server_error", "store_unavailable", "api_error", "server_error"),
     "gateway_failed": (500, "server_error", "internal_error", "api_error", "server_error"),
 }  # fmt: skip
 

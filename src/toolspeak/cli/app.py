@@ -11,6 +11,7 @@ import typer
 
 from toolspeak._version import __version__
 from toolspeak.cli.conversation_commands import chat_command, run_command
+from toolspeak.cli.durable_commands import runs_app, worker_command
 from toolspeak.cli.eval_commands import calibrate_command, conformance_command, eval_command
 from toolspeak.cli.local_commands import local_app
 from toolspeak.cli.log_commands import log_app, templates_app
@@ -78,6 +79,8 @@ app.command("graph")(graph_command)
 app.command("eval")(eval_command)
 app.command("calibrate")(calibrate_command)
 app.command("conformance")(conformance_command)
+app.command("worker")(worker_command)
+app.add_typer(runs_app, name="runs")
 app.add_typer(log_app, name="log")
 app.add_typer(templates_app, name="templates")
 app.command("serve")(serve_command)

@@ -97,11 +97,12 @@ class _ConversationTable:
         for (entry, model, turns), title in zip(self._rows, titles, strict=True):
             line = Text.assemble((entry.id[:SHORT_ID_CHARS], "cyan"), f"  {format_time(entry.updated)}  ")
             line.append(f"{set_cell_size(model, self._model_cells)}  {turns:>{self._turns_cells}}  ", "dim")
-            line.append(_cut(escape_line(title), self.title_cells))
+            line.append(cut_title(escape_line(title), self.title_cells))
             self._console.print(line, soft_wrap=True)
 
 
-def _cut(text: str, cells: int) -> str:
+def cut_title(text: str, cells: int) -> str:
+    """Return a text that is not wider than so many cells of the terminal."""
     return text if cell_len(text) <= cells else set_cell_size(text, cells - 1).rstrip() + "…"
 
 

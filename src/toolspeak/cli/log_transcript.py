@@ -32,12 +32,12 @@ def show_conversation(id_start: str | None, *, as_json: bool) -> None:
         runs = [(run_id, store.load_facts(run_id)) for run_id in store.list_runs(entry.id)]
     if as_json:
         for run_id, facts in runs:
-            write_output("".join(_encode_facts(run_id, facts)))
+            write_output("".join(encode_timed_facts(run_id, facts)))
     else:
         _draw(entry, [facts for _, facts in runs])
 
 
-def _encode_facts(run_id: str, facts: Sequence[StoredFact]) -> Iterator[str]:
+def encode_timed_facts(run_id: str, facts: Sequence[StoredFact]) -> Iterator[str]:
     """Yield the facts as lines that `toolspeak graph` reads: `t` is in seconds since the first fact of the run."""
     for each in facts:
         line = {"run_id": run_id, "at": each.at, "t": round(each.at - facts[0].at, 6), "fact": codec.encode(each.fact)}
@@ -49,10 +49,11 @@ def _draw(entry: ConversationEntry, runs: Iterable[Sequence[StoredFact]]) -> Non
     header = f"{entry.id} · {format_time(entry.created)} · {escape_line(entry.model)}"
     console.print(Text(header, "dim"), soft_wrap=True)
     for facts in runs:
-        _draw_run(console, facts)
+        draw_run(console, facts)
 
 
-def _draw_run(console: Console, facts: Sequence[StoredFact]) -> None:
+def draw_run(console: Console, facts: Sequence[StoredFact]) -> None:
+    """Draw the prompt and the events of a run."""
     at = 0.0
     timer = CallTimer(lambda: at)
     for each in facts:

@@ -84,6 +84,16 @@ def serve_command(
             help="Functions to serve to MCP clients at /mcp: module, file.py, folder/ or module:function. Repeatable.",
         ),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store", metavar="URL", help="Serve the durable runs of this store at /runs, and its figures at /metrics."
+        ),
+    ] = None,
+    agents: Annotated[
+        str | None,
+        typer.Option("--agents", metavar="APP.py:NAME", help="Drive the runs of the store here, with these agents."),
+    ] = None,
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
@@ -118,6 +128,8 @@ def serve_command(
             show=show,
             watch=watch,
             mcp=tuple(mcp or ()),
+            store=store,
+            agents=agents,
         ),
         lambda: load_settings(trust_project=trust_project, adapter=adapter),
     )

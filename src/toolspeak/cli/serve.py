@@ -18,6 +18,7 @@ from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
 from toolspeak.gateway import AccessRules, ServedModel, app
+from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.server import build_server, check_exposure
 from toolspeak.models import Model
 from toolspeak.models.dialect_choice import choose_model_dialect
@@ -26,6 +27,8 @@ from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
 
 if TYPE_CHECKING:
+    from starlette.routing import Route
+
     from toolspeak.mcp_server import ToolServer
 
 
@@ -50,6 +53,8 @@ class ServeOptions:
         show: Whether each exchange is written to standard output, as a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, behind the key.
         mcp: Where the functions are that are served to MCP clients, at `/mcp`.
+        store: The store whose durable runs are served, at `/runs`.
+        agents: Where the agents are with which this process drives the runs of the store; None if others do.
     """
 
     models: tuple[str, ...] = ()
@@ -68,6 +73,8 @@ class ServeOptions:
     show: bool = False
     watch: bool = False
     mcp: tuple[str, ...] = ()
+    store: str | None = None
+    agents: str | None = None
 
 
 def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
@@ -83,6 +90,8 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
             "--watch serves whole conversations, so it needs a key: set an environment variable to a long secret, "
             "and name it with --key-env"
         )
+    if options.agents is not None and options.store is None:
+        raise UsageError("--agents drives the runs of a store; name it: --store sqlite:///runs.db")
     aliases = dict(map(_read_alias, options.aliases))
     rules = AccessRules(
         key=key,
@@ -93,27 +102,40 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
     tools = _build_tool_server(options.mcp)
     with listen(options.host, options.port) as listener, ExitStack() as stack:
         lines = stack.enter_context(LineWriter(sys.stdout)) if options.show else None
-        application = app(
-            served,
-            rules,
-            aliases=aliases,
-            strict=options.strict,
-            on_exchange=lines.write if lines is not None else None,
-            watch=options.watch,
-            mounted={} if tools is None else {"/mcp": tools},
-        )
+        routes: Sequence[Route] = ()
+        if options.store is not None:
+            from toolspeak.cli.serve_runs import open_run_routes
+
+            routes = stack.enter_context(open_run_routes(options.store, options.agents, rules))
+        mounted = {} if tools is None else {"/mcp": tools}
+        application = mounted_app(mounted, rules, routes)
+        if served:
+            application = app(
+                served,
+                rules,
+                aliases=aliases,
+                strict=options.strict,
+                on_exchange=lines.write if lines is not None else None,
+                watch=options.watch,
+                mounted=mounted,
+                routes=routes,
+            )
         port = listener.getsockname()[1]
         gateway = build_server(application, host=options.host, port=port)
         log_to_standard_error()
-        names = ", ".join(f"{each.name} ({each.dialect.name})" for each in served)
+        names = ", ".join(f"{each.name} ({each.dialect.name})" for each in served) or "no model"
         host = f"[{options.host}]" if ":" in options.host else options.host
         how = f", recorded in {options.record}" if options.record else ""
         how = f", replayed from {options.replay}" if options.replay else how
         text = f"http://{host}:{port}/v1 serves {names}{how}; Ctrl-C stops it\n"
-        address = ServedAddress(host=options.host, port=port, model=served[0].name, key_env=options.key_env)
         if tools is not None:
             text += f"http://{host}:{port}/mcp serves {', '.join(tools.toolbox.names)} to MCP clients\n"
-        text += format_client_lines(address)
+        if routes:
+            driven = f"driven here with {options.agents}" if options.agents else "driven by toolspeak worker"
+            text += f"http://{host}:{port}/runs serves durable runs, {driven}\n"
+        if served:
+            address = ServedAddress(host=options.host, port=port, model=served[0].name, key_env=options.key_env)
+            text += format_client_lines(address)
         if options.show:  # standard output is for the exchanges
             sys.stderr.write(escape_controls(text))
         else:
@@ -149,7 +171,7 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
         try:
             found.setdefault(settings.model, find(settings.model))
         except UsageError:  # the weights of the embedded model are missing, which matters only if it was chosen
-            if not found or settings.origin("model") != "default":
+            if (not found and options.store is None) or settings.origin("model") != "default":
                 raise
     short_names = _shorten_names(list(found))
     return [

@@ -7,17 +7,19 @@
 from toolspeak.durable.approvals import WaitingCall
 from toolspeak.durable.event_feed import RunEvent
 from toolspeak.durable.handle import RunHandle
-from toolspeak.durable.journal import StartRefused
+from toolspeak.durable.journal import ApprovalRefused, RunUnknown, StartRefused
 from toolspeak.durable.rows import Lane, RunRow, RunStatus, WorkerRow
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.worker import Worker
 
 __all__ = [
+    "ApprovalRefused",
     "Lane",
     "RunEvent",
     "RunHandle",
     "RunRow",
     "RunStatus",
+    "RunUnknown",
     "Runs",
     "StartRefused",
     "WaitingCall",

@@ -9,10 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from toolspeak.durable.journal import JournalSession
+from toolspeak.durable.journal import ApprovalRefused, JournalSession
 from toolspeak.durable.records import load_facts
 from toolspeak.durable.rows import CommandRow, RunRow
-from toolspeak.errors import UsageError
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact, join_ids
 from toolspeak.messages import ToolCall
 from toolspeak.run.approvals import digest_call
@@ -61,19 +60,19 @@ def answer(
     """Store an answer, and return whether it is the first one.
 
     Raises:
-        UsageError: Nobody was asked about the call, or it is another one than the digest says.
+        ApprovalRefused: Nobody was asked about the call, or it is another one than the digest says.
     """
     facts = load_facts(session, run)
     found = find_waiting(facts).get(call_id)
     if found is None:
         if _was_answered(facts, call_id):
             return False
-        raise UsageError(
+        raise ApprovalRefused(
             f"no call {call_id!r} of run {run.run_id} waits for an approval (the run is {run.status}); an answer is "
             "taken after ApprovalNeeded"
         )
     if digest is not None and digest != found.digest:
-        raise UsageError(
+        raise ApprovalRefused(
             f"the call {call_id!r} of run {run.run_id} is not the one that was approved: its tool or arguments are "
             f"others ({found.call.name}, digest {found.digest}); look at it again"
         )

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from toolspeak import codec
-from toolspeak.durable.journal import JournalSession
+from toolspeak.durable.journal import JournalSession, RunUnknown
 from toolspeak.durable.records import decode_fact
 from toolspeak.durable.rows import RunRow
 from toolspeak.durable.watcher import Watcher, wait_for_change
@@ -72,7 +72,7 @@ def read_batch(session: JournalSession, run_id: str, position: Position) -> Batc
     """Return the next events after a position, as far as they are stored.
 
     Raises:
-        UsageError: There is no such run.
+        RunUnknown: There is no such run.
     """
     run = find_run(session, run_id)  # before the facts: a run that was done then has no more facts than are read now
     rows = session.read_facts(run_id, after=position.seq, limit=MAX_FACTS)
@@ -92,11 +92,11 @@ def find_run(session: JournalSession, run_id: str) -> RunRow:
     """Return a run.
 
     Raises:
-        UsageError: There is no such run.
+        RunUnknown: There is no such run.
     """
     run = session.read_run(run_id)
     if run is None:
-        raise UsageError(f"there is no run {run_id} in the store; it may have been pruned")
+        raise RunUnknown(f"there is no run {run_id} in the store; it may have been pruned")
     return run
 
 

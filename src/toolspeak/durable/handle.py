@@ -43,7 +43,7 @@ class RunHandle:
         """Return what the store knows of the run: its status, its owner, its times.
 
         Raises:
-            UsageError: There is no such run.
+            RunUnknown: There is no such run.
         """
         return await self._runs.read(lambda session: find_run(session, self.id))
 
@@ -82,7 +82,8 @@ class RunHandle:
             digest: The digest of the call that was looked at, from `ApprovalNeeded` or `waiting`.
 
         Raises:
-            UsageError: Nobody was asked about the call yet, or its tool or arguments are others than the digest says.
+            ApprovalRefused: Nobody was asked about the call yet, or its tool or arguments are others than the digest
+                says.
         """
         return await self._runs.write(
             lambda session: answer(session, find_run(session, self.id), call_id, approved, by, digest)

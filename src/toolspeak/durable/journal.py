@@ -27,6 +27,7 @@ from toolspeak.durable.rows import (
     DeltaRow,
     FactRow,
     Hold,
+    JournalFigures,
     Lane,
     NewRun,
     RunRow,
@@ -45,6 +46,14 @@ class Fenced(Exception):
 
 class StartRefused(UsageError):
     """A run was not started: its key was used for another request, its lane is full or its chat is busy."""
+
+
+class RunUnknown(UsageError):
+    """There is no such run in the store."""
+
+
+class ApprovalRefused(UsageError):
+    """An answer was not taken: nobody was asked about the call, or the call is another one by now."""
 
 
 class JournalSession(Protocol):
@@ -119,6 +128,10 @@ class JournalSession(Protocol):
 
     def count_runs(self) -> dict[tuple[str, RunStatus], int]:
         """Return how many runs there are, by lane and status."""
+        ...
+
+    def read_figures(self) -> JournalFigures:
+        """Return what is watched besides the counts of runs."""
         ...
 
     # Holding a run

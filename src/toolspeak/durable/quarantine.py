@@ -16,13 +16,11 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from toolspeak.durable.rows import RunRow
 from toolspeak.errors import UsageError
-
-if TYPE_CHECKING:
-    from toolspeak.run.agent import Agent
+from toolspeak.run.agent import Agent
 
 QUARANTINE_DEATHS = 2
 """After how many deaths without progress a run is driven alone."""
@@ -71,7 +69,7 @@ class Quarantine:
                 os.kill(process.pid, signal.SIGTERM)
 
 
-def find_target(agents: Mapping[str, "Agent[Any]"]) -> str | None:
+def find_target(agents: Mapping[str, Agent[Any]]) -> str | None:
     """Return where a program has a mapping of agents: the module and the name of a variable; None if nowhere."""
     for name, module in list(sys.modules.items()):
         for variable, value in list(getattr(module, "__dict__", {}).items()):
@@ -81,8 +79,10 @@ def find_target(agents: Mapping[str, "Agent[Any]"]) -> str | None:
     return None
 
 
-def load_agents(target: str) -> dict[str, "Agent[Any]"]:
-    """Return the agents at a place: `app.py:agents` or `package.module:agents`, a mapping or a function that makes it.
+def load_agents(target: str) -> dict[str, Agent[Any]]:
+    """Return the agents at a place: `app.py:agents` or `package.module:agents`.
+
+    There is a mapping of names to agents, a function that makes one, or one agent, which is known by its variable.
 
     Raises:
         UsageError: There are none.
@@ -91,12 +91,23 @@ def load_agents(target: str) -> dict[str, "Agent[Any]"]:
     if not place:
         raise UsageError(f"{target!r} does not say where the agents are; write FILE.py:NAME or MODULE:NAME")
     if place.endswith(".py"):
+        if not Path(place).is_file():
+            raise UsageError(f"there is no file {place}")
         sys.path.insert(0, str(Path(place).resolve().parent))
         names: Mapping[str, Any] = runpy.run_path(place, run_name=MODULE_NAME)
     else:
-        names = vars(importlib.import_module(place))
+        try:
+            names = vars(importlib.import_module(place))
+        except ModuleNotFoundError as error:
+            if not f"{place}.".startswith(f"{error.name}."):  # something that the module imports
+                raise
+            raise UsageError(f"there is no module {place}; a file is written {place}.py") from None
     found = names.get(variable)
+    if isinstance(found, Agent):
+        return {variable: found}
     agents = found() if callable(found) else found
     if not isinstance(agents, Mapping) or not agents:
-        raise UsageError(f"{place} has no agents under the name {variable!r}; give it {variable} = {{'name': agent}}")
+        raise UsageError(
+            f"{place} has no agents under the name {variable!r}; give it {variable} = {{'NAME': agent}}, or an agent"
+        )
     return dict(cast("Mapping[str, Agent[Any]]", agents))

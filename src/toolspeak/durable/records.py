@@ -26,7 +26,7 @@ from toolspeak.messages import Message
 from toolspeak.run.chat import extend_conversation
 from toolspeak.run.results import build_outcome
 from toolspeak.run.runnable import Prompt, RunOptions
-from toolspeak.store.runs import split_inherited, split_system
+from toolspeak.store.runs import StoredFact, split_inherited, split_system
 
 SPILL_CHARS = 16_384
 """Facts whose text is longer are stored as blobs."""
@@ -104,6 +104,12 @@ def decode_fact(session: JournalSession, run: RunRow, row: FactRow, before: Conv
 def load_facts(session: JournalSession, run: RunRow) -> list[Fact]:
     """Return the facts of a run so far."""
     return [decode_fact(session, run, row) for row in session.read_facts(run.run_id)]
+
+
+def load_timed_facts(session: JournalSession, run: RunRow) -> list[StoredFact]:
+    """Return the facts of a run so far, with the time at which each was stored."""
+    rows = session.read_facts(run.run_id)
+    return [StoredFact(fact=decode_fact(session, run, row), at=row.at / 1000) for row in rows]
 
 
 def fold_facts(facts: Sequence[Fact]) -> State:

@@ -160,6 +160,20 @@ class WorkerRow(NamedTuple):
     info: str
 
 
+class JournalFigures(NamedTuple):
+    """What is watched of a store.
+
+    Attributes:
+        takeovers: How often runs that are in the store were taken over from lost workers.
+        queued_since: Since when the run waits that has been queued longest; None if none is queued.
+        now: The time of the database.
+    """
+
+    takeovers: int
+    queued_since: int | None
+    now: int
+
+
 class Sweep(NamedTuple):
     """What a sweep found.
 

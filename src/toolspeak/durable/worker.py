@@ -154,13 +154,19 @@ class Worker:
             async with asyncio.timeout(self._grace):
                 await self._idle.wait()
 
-    async def arun(self) -> None:
-        """Drive runs until SIGTERM or SIGINT arrives, and park those that are under way."""
+    async def arun(self, on_ready: Callable[[], None] | None = None) -> None:
+        """Drive runs until SIGTERM or SIGINT arrives, and park those that are under way.
+
+        Args:
+            on_ready: Is called when the worker can be handed runs.
+        """
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             with suppress(NotImplementedError):  # Windows
                 loop.add_signal_handler(number, stop.set)
         async with self:
+            if on_ready is not None:
+                on_ready()
             await stop.wait()
 
     def run(self) -> None:

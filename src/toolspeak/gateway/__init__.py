@@ -6,6 +6,7 @@ A request goes through these modules, in this order:
 - `app.py`: the ASGI app: a route for each API in `toolspeak.wire`, error responses, the log.
 - `guard.py`: who may send requests, and how large they may be; `cross_origin.py`: answers to browsers.
 - `mounted.py`: other apps behind the same guard, such as an MCP server.
+- `run_routes.py`: durable runs over HTTP; `run_events.py`: their events.
 - `catalog.py`: which model a client means, and the list of models.
 - `passthrough.py`: which fields, tools and vendor data are forwarded between client and model; `notices.py`: what was
   left out, for the client; `arrangement.py`: where system messages stand, and what stands first.

@@ -13,6 +13,7 @@ What is under `/v1beta` is under `/v1` too: clients of Gemini's API use either.
     GET  /health, /                     whether the gateway runs; both without the key
     GET  /exchanges, /exchanges/{id}    the last exchanges, if they are watched
     POST /mcp                           tools for MCP clients, if an MCP server is mounted
+    GET, POST /runs…, GET /metrics      durable runs, if there is a store of them (`run_routes.py`)
 
 The gateway does not run tools, and stores nothing, unless somebody watches it. Each request has an id, which is in its
 log line, in the header `x-request-id` and in its errors. What was left out of a request is told in the header
@@ -225,6 +226,7 @@ def app(
     on_exchange: Callable[[str], None] | None = None,
     watch: bool = False,
     mounted: Mapping[str, ASGIApp] | None = None,
+    routes: Iterable[Route] = (),
 ) -> Starlette:
     """Return the gateway as an ASGI app, to be served or to be mounted in another app.
 
@@ -236,6 +238,7 @@ def app(
         on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, to those who have the key.
         mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
+        routes: Further routes, which check access themselves, such as those of durable runs (`run_routes.py`).
 
     Raises:
         UsageError: Exchanges would be served without a key.
@@ -247,7 +250,7 @@ def app(
     is_reported = watch or on_exchange is not None
     keeper = ReportKeeper(models, rules.key, on_exchange, history) if is_reported else None
     gateway = Gateway(ModelCatalog(models, aliases), rules, strict=strict, keeper=keeper, history=history)
-    routes = [
+    all_routes = [
         *(
             gateway.route(f"{base}{path}", "POST", gateway.chat_handler(api), wire)
             for api, wire in WIRES.items()
@@ -272,18 +275,19 @@ def app(
         gateway.route("/", "GET", report_health, needs_key=False),
     ]
     if watch:
-        routes += [
+        all_routes += [
             gateway.route("/exchanges", "GET", gateway.exchanges),
             gateway.route("/exchanges/{id}", "GET", gateway.exchange),
         ]
-    routes += [gateway.route(path, "POST", mounted_handler(each)) for path, each in (mounted or {}).items()]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _answer_unknown_route})
+    all_routes += [gateway.route(path, "POST", mounted_handler(each)) for path, each in (mounted or {}).items()]
+    return Starlette(routes=[*all_routes, *routes], exception_handlers={HTTPException: _answer_unknown_route})
 
 
-def mounted_app(mounted: Mapping[str, ASGIApp], rules: AccessRules) -> Starlette:
-    """Return an app that serves no model, but other apps by their paths, behind the rules of a gateway."""
-    routes = [guarded_route(rules, path, "POST", mounted_handler(each)) for path, each in mounted.items()]
-    return Starlette(routes=[*routes, guarded_route(rules, "/health", "GET", report_health, needs_key=False)])
+def mounted_app(mounted: Mapping[str, ASGIApp], rules: AccessRules, routes: Iterable[Route] = ()) -> Starlette:
+    """Return an app that serves no model, but other apps by their paths and further routes, behind the same rules."""
+    apps = [guarded_route(rules, path, "POST", mounted_handler(each)) for path, each in mounted.items()]
+    health = guarded_route(rules, "/health", "GET", report_health, needs_key=False)
+    return Starlette(routes=[*apps, *routes, health])
 
 
 def guarded_route(

@@ -6,13 +6,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 
 from toolspeak._frozen import frozen
-from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import FailureName
+
+T = TypeVar("T")
 
 MAX_BODY_BYTES = 10_000_000
 MAX_BODY_NESTING = 64
@@ -141,7 +142,7 @@ def _is_key(given: bytes, key: str) -> bool:
     return hmac.compare_digest(given, key.encode())
 
 
-async def read_body(request: Request, read: Callable[[Any], ChatRequest]) -> ChatRequest:
+async def read_body(request: Request, read: Callable[[Any], T]) -> T:
     """Return what `read` makes of the body, a JSON object.
 
     A large body is parsed and read in a thread.

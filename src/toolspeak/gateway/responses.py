@@ -37,13 +37,13 @@ def log_failure(request_id: str, error: Exception) -> None:
 async def run_while_connected(receive: Receive, work: Awaitable[T]) -> T:
     """Return the result of `work`. If the client disconnects first, cancel it and raise `ClientDisconnect`."""
     task = asyncio.ensure_future(work)
-    await _wait_while_connected(receive, task)
+    await wait_while_connected(receive, task)
     if task.cancelled():
         raise ClientDisconnect
     return task.result()
 
 
-async def _wait_while_connected(receive: Receive, task: "asyncio.Future[Any]") -> None:
+async def wait_while_connected(receive: Receive, task: "asyncio.Future[Any]") -> None:
     """Wait for the task, and cancel it when the client disconnects. Nothing is left running."""
     both = {task, asyncio.ensure_future(_wait_for_disconnect(receive))}
     try:
@@ -79,7 +79,7 @@ class StreamedAnswer(Response):
         """Send the answer, as long as the client is connected."""
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await _wait_while_connected(receive, asyncio.ensure_future(self._send_events(send)))
+            await wait_while_connected(receive, asyncio.ensure_future(self._send_events(send)))
         finally:
             await self._events.aclose()
 

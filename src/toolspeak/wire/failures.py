@@ -21,6 +21,8 @@ FailureName: TypeAlias = Literal[
     "access_refused",
     "route_unknown",
     "model_unknown",
+    "run_unknown",
+    "run_refused",
     "method_wrong",
     "body_slow",
     "body_too_large",
@@ -39,6 +41,7 @@ FailureName: TypeAlias = Literal[
     "upstream_unreachable",
     "upstream_timeout",
     "upstream_interrupted",
+    "store_unavailable",
     "gateway_failed",
 ]
 """The names of the rows of `FAILURES`."""
@@ -99,6 +102,8 @@ FAILURES: Mapping[FailureName, FailureForm] = {
     "access_refused": _access(403, "permission_error", "access_refused"),
     "route_unknown": _access(404, "not_found_error", "unknown_url"),
     "model_unknown": _access(404, "not_found_error", "model_not_found"),
+    "run_unknown": _access(404, "not_found_error", "run_not_found"),
+    "run_refused": _request(409, "run_refused"),
     "method_wrong": _request(405, "method_not_allowed"),
     "body_slow": _request(408, "request_timeout"),
     "body_too_large": _request(413, "request_too_large", "request_too_large"),
@@ -136,6 +141,7 @@ FAILURES: Mapping[FailureName, FailureForm] = {
     "upstream_unreachable": _server(502, "upstream_unreachable"),
     "upstream_timeout": _server(504, "upstream_timeout", "timeout_error"),
     "upstream_interrupted": _server(502, "upstream_interrupted"),
+    "store_unavailable": _server(503, "store_unavailable"),
     "gateway_failed": _server(500, "internal_error"),
 }
 
@@ -148,11 +154,13 @@ GOOGLE_STATUSES: Mapping[int, str] = {
     404: "NOT_FOUND",
     405: "UNIMPLEMENTED",
     408: "DEADLINE_EXCEEDED",
+    409: "ABORTED",
     413: "INVALID_ARGUMENT",
     422: "FAILED_PRECONDITION",
     429: "RESOURCE_EXHAUSTED",
     500: "INTERNAL",
     502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }

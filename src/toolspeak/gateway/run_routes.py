@@ -1,0 +1,238 @@
+"""Durable runs over HTTP, behind the access rules of the gateway.
+
+    POST /runs                  start a run
+    GET  /runs                  list runs, the newest first
+    GET  /runs/{id}             a run, the calls that wait for an approval, and its outcome when it has ended
+    POST /runs/{id}/approve     answer whether a call may run
+    POST /runs/{id}/cancel      end a run early
+    GET  /runs/{id}/events      its events, live, as server-sent events
+    GET  /metrics               the figures of the store, in the text format of Prometheus
+
+Errors have the form of OpenAI's API. What is refused because of the state of a run has the status 409.
+"""
+
+from collections.abc import Collection
+from typing import Any, cast, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from toolspeak._frozen import frozen
+from toolspeak.durable import ApprovalRefused, RunHandle, Runs, RunStatus, RunUnknown, StartRefused
+from toolspeak.durable.descriptions import describe_run, describe_waiting
+from toolspeak.durable.event_feed import Position
+from toolspeak.durable.metrics import CONTENT_TYPE, render_metrics
+from toolspeak.errors import StoreUnavailable
+from toolspeak.events import Limits
+from toolspeak.gateway.app import Handler, JsonResponse, guarded_route
+from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
+from toolspeak.gateway.responses import log
+from toolspeak.gateway.run_events import RunEventStream
+from toolspeak.run.runnable import RunOptions
+from toolspeak.wire.api import WIRES
+from toolspeak.wire.fields import FieldError, Fields
+
+MAX_LISTED_RUNS = 1000
+MAX_DEADLINE_SECONDS = 10 * 365 * 86_400.0
+
+START_FIELDS = ("agent", "prompt", "key", "priority", "lane", "deadline", "chat", "limits", "tool_choice")
+APPROVE_FIELDS = ("call_id", "approved", "by", "digest")
+LIMIT_FIELDS = ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context")
+
+
+def run_routes(runs: Runs, rules: AccessRules) -> list[Route]:
+    """Return the routes of a store, for `app(…, routes=…)`.
+
+    Args:
+        runs: The store.
+        rules: Who may send requests.
+    """
+    handlers = RunHandlers(runs)
+    table: list[tuple[str, str, Handler]] = [
+        ("/runs", "POST", handlers.start),
+        ("/runs", "GET", handlers.list),
+        ("/runs/{id}", "GET", handlers.show),
+        ("/runs/{id}/approve", "POST", handlers.approve),
+        ("/runs/{id}/cancel", "POST", handlers.cancel),
+        ("/runs/{id}/events", "GET", handlers.events),
+        ("/metrics", "GET", handlers.metrics),
+    ]
+    openai = WIRES["openai"]
+    return [guarded_route(rules, path, method, _explain(handler), openai) for path, method, handler in table]
+
+
+def _explain(handler: Handler) -> Handler:
+    """Return a handler whose errors have the status that fits to what is wrong with a run."""
+
+    async def explaining(request: Request, request_id: str) -> Response:
+        try:
+            return await handler(request, request_id)
+        except RunUnknown as error:
+            raise RequestRefused("run_unknown", str(error)) from None
+        except (StartRefused, ApprovalRefused) as error:
+            raise RequestRefused("run_refused", str(error)) from None
+        except StoreUnavailable as error:
+            log.warning("%s %s", request_id, error)  # it names the store, which is nothing for a client
+            raise RequestRefused("store_unavailable", "the store of the runs cannot be used now; try again") from None
+
+    return explaining
+
+
+class RunHandlers:
+    """What the routes do with a store."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    async def start(self, request: Request, request_id: str) -> Response:
+        """Start a run. The status is 201 if it is new, and 200 if its key was used for the same request before."""
+        wanted = await read_body(request, read_start)
+        run = await self._runs.start(
+            wanted.agent,
+            wanted.prompt,
+            key=wanted.key,
+            priority=wanted.priority,
+            lane=wanted.lane,
+            deadline=wanted.deadline,
+            chat=wanted.chat,
+            **wanted.options,
+        )
+        data = {**describe_run(await run.row()), "is_new": run.is_new}
+        return JsonResponse(data, status_code=201 if run.is_new else 200)
+
+    async def list(self, request: Request, request_id: str) -> Response:
+        """List runs; `status` (repeatable), `agent`, `chat`, `limit` and `before` (a time) choose which."""
+        query = request.query_params
+        statuses = query.getlist("status")
+        if wrong := [each for each in statuses if each not in get_args(RunStatus)]:
+            raise FieldError("status", f"must be one of {', '.join(get_args(RunStatus))}, not {wrong[0][:40]!r}")
+        rows = await self._runs.list(
+            statuses=cast("list[RunStatus]", statuses),
+            agent=query.get("agent", ""),
+            chat=query.get("chat", ""),
+            limit=min(round(_read_number(query.get("limit"), "limit", 100)), MAX_LISTED_RUNS),
+            before=round(_read_number(query.get("before"), "before", 0) * 1000),
+        )
+        return JsonResponse({"runs": [describe_run(row) for row in rows]})
+
+    async def show(self, request: Request, request_id: str) -> Response:
+        """Return a run."""
+        run = self._find(request)
+        row = await run.row()
+        data = {**describe_run(row), "waiting": [describe_waiting(each) for each in await run.waiting()]}
+        if row.status == "done":
+            outcome = await run.outcome()
+            data |= {"text": outcome.text, "output": outcome.output, "detail": outcome.detail or None}
+        return JsonResponse(data)
+
+    async def approve(self, request: Request, request_id: str) -> Response:
+        """Answer whether a call may run, and say whether this answer counts: the first one does."""
+        fields = await read_body(request, lambda body: _read_fields(body, APPROVE_FIELDS))
+        approved = fields.value("approved")
+        if not isinstance(approved, bool | str) or approved == "":
+            raise fields.error("approved", "must be true, false, or a text that says why not")
+        counts = await self._find(request).approve(
+            fields.text("call_id"),
+            approved,
+            by=fields.optional_text("by"),
+            digest=fields.optional_text("digest") or None,
+        )
+        return JsonResponse({"counts": counts})
+
+    async def cancel(self, request: Request, request_id: str) -> Response:
+        """End a run early, and say whether this did it."""
+        return JsonResponse({"counts": await self._find(request).cancel()})
+
+    async def events(self, request: Request, request_id: str) -> Response:
+        """Send the events after `Last-Event-ID` or, where no header can be set, after `after` in the query.
+
+        If the run has ended with that event, the status is 204, which tells a browser to connect no more.
+        """
+        after = request.headers.get("last-event-id") or request.query_params.get("after") or None
+        run, position = self._find(request), Position.parse(after)
+        row = await run.row()
+        if row.status == "done" and position.seq >= row.next_seq - 1:
+            return Response(status_code=204)
+        return RunEventStream(run.events(after))
+
+    async def metrics(self, request: Request, request_id: str) -> Response:
+        """Return the figures of the store."""
+        return Response(await render_metrics(self._runs), headers={"content-type": CONTENT_TYPE})
+
+    def _find(self, request: Request) -> RunHandle:
+        return self._runs.handle(request.path_params["id"][:80])
+
+
+@frozen
+class WantedRun:
+    """What a request to start a run says; see `Runs.start`."""
+
+    agent: str
+    prompt: str
+    key: str
+    priority: int
+    lane: str
+    deadline: float | None
+    chat: str
+    options: RunOptions
+
+
+def read_start(body: Any) -> WantedRun:
+    """Read the body of a request to start a run.
+
+    Raises:
+        FieldError: A field is wrong, or unknown.
+    """
+    fields = _read_fields(body, START_FIELDS)
+    options: RunOptions = {}
+    if (limits := fields.optional_object("limits")) is not None:
+        options["limits"] = _read_limits(limits)
+    if names := fields.texts("tool_choice", maximum=100):
+        options["tool_choice"] = names[0] if isinstance(fields.value("tool_choice"), str) else names
+    return WantedRun(
+        agent=fields.text("agent"),
+        prompt=fields.text("prompt"),
+        key=fields.optional_text("key"),
+        priority=fields.integer("priority") or 0,
+        lane=fields.optional_text("lane"),
+        deadline=fields.number("deadline", maximum=MAX_DEADLINE_SECONDS),
+        chat=fields.optional_text("chat"),
+        options=options,
+    )
+
+
+def _read_limits(fields: Fields) -> Limits:
+    _refuse_unknown(fields, LIMIT_FIELDS)
+    values: dict[str, Any] = {}
+    for name, value in fields.data.items():
+        if value is None and name == "concurrent":
+            raise fields.error(name, "must be a whole number")
+        if name in ("seconds", "cost"):
+            values[name] = fields.number(name, maximum=MAX_DEADLINE_SECONDS)
+        else:
+            values[name] = fields.integer(name, minimum=1)
+    return Limits(**values)
+
+
+def _read_fields(body: Any, known: Collection[str]) -> Fields:
+    fields = Fields(body)
+    _refuse_unknown(fields, known)
+    return fields
+
+
+def _refuse_unknown(fields: Fields, known: Collection[str]) -> None:
+    """Refuse a field that would be ignored: it may be one that matters, with its name misspelt."""
+    for name in fields.data:
+        if name not in known:
+            raise fields.error(name[:80], f"there is no such field; there are {', '.join(known)}", "unknown_parameter")
+
+
+def _read_number(text: str | None, name: str, default: float) -> float:
+    try:
+        number = default if text is None else float(text)
+    except ValueError:
+        raise FieldError(name, "must be a number") from None
+    if not 0 <= number < 1e12:
+        raise FieldError(name, "must be a number from 0 on")
+    return number

@@ -1,0 +1,194 @@
+"""`toolspeak worker` and `toolspeak runs`: a real worker, and commands in processes of their own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toolspeak.durable import Runs
+from toolspeak.events import ApprovalNeeded
+
+from .commands import Done, run_command
+
+APP = '''
+from toolspeak import Agent, tool
+from toolspeak.testing import ScriptedModel, calls, says
+
+print("loading the app")
+
+
+@tool(effect="once", approve=True)
+def pay(amount: int) -> str:
+    """Pay."""
+    return f"paid {amount}"
+
+
+@tool
+async def rest() -> str:
+    """Wait for ever."""
+    import asyncio
+
+    await asyncio.Event().wait()
+    return ""
+
+
+agents = {
+    "payer": Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("It is paid.")]), [pay]),
+    "echo": Agent(ScriptedModel([says("Hello there.")] * 3)),
+    "sleeper": Agent(ScriptedModel([calls(("rest", {})), says("Rested.")]), [rest]),
+}
+single = agents["echo"]
+'''
+
+
+class Shop:
+    """A folder with agents and a store, and commands that use it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = f"sqlite:///{folder}/runs.db"
+        (folder / "app.py").write_text(APP)
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLSPEAK_", "XDG_"))}
+        self.environment = {**own, "HOME": str(folder), "TOOLSPEAK_STORE": self.store}
+
+    def run(self, *arguments: str) -> Done:
+        return run_command(*arguments, cwd=self.folder, env=self.environment)
+
+    def start(self, *arguments: str) -> str:
+        """Start a run and return its id."""
+        done = self.run("runs", "start", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def start_worker(self, *arguments: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "toolspeak.cli", "worker", *arguments]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, cwd=self.folder, env=self.environment, stdout=pipe, stderr=pipe, text=True)
+
+    def wait_for_pause(self, run_id: str) -> str:
+        """Wait until a call of a run waits for an approval, and return its id."""
+        with Runs(self.store) as runs:
+            for each in runs.handle(run_id).events_sync():
+                if isinstance(each.event, ApprovalNeeded):
+                    break
+            return next(iter(runs.handle(run_id).waiting_sync())).id
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A shop with a worker."""
+    shop = Shop(tmp_path_factory.mktemp("shop"))
+    with shop.start_worker("app.py:agents", "--slots", "4", "--lease", "20") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        line = process.stdout.readline()
+        assert f" drives payer, echo, sleeper from {shop.store}; Ctrl-C" in line, process.stderr.read()
+        yield shop
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        errors = process.stderr.read()
+        assert "loading the app" in errors  # standard output is for what the command says
+        assert "Traceback" not in errors
+    with Runs(shop.store) as runs:
+        assert runs.workers_sync() == []
+
+
+def test_a_run_is_started_and_followed_to_its_answer(shop: Shop) -> None:
+    done = shop.run("runs", "start", "echo", "Hi.", "--follow")
+    assert (done.returncode, done.stdout) == (0, "Hello there.\n")
+    run_id = done.stderr.split()[1]
+    events = [json.loads(line) for line in shop.run("runs", "follow", run_id, "--json").stdout.splitlines()]
+    assert events[0]["kind"] == "run_started"
+    rest = shop.run("runs", "follow", run_id, "--json", "--after", events[1]["id"])
+    assert [json.loads(line) for line in rest.stdout.splitlines()] == events[2:]
+    shown = shop.run("runs", "show", run_id)
+    assert f"{run_id} · " in shown.stdout
+    assert " · echo · answered\nYou: Hi.\nassistant: Hello there.\n" in shown.stdout
+
+
+def test_a_key_stands_for_one_run(shop: Shop) -> None:
+    run_id = shop.start("echo", "Hi.", "--key", "ticket-7")
+    again = shop.run("runs", "start", "echo", "Hi.", "--key", "ticket-7", "--json")
+    assert json.loads(again.stdout) == {"id": run_id, "is_new": False}
+    other = shop.run("runs", "start", "echo", "Something else.", "--key", "ticket-7")
+    assert other.returncode == 2
+    assert "'ticket-7' was used for another request" in other.stderr
+
+
+def test_the_first_answer_to_a_call_counts(shop: Shop) -> None:
+    run_id = shop.start("payer", "Pay 7.", "--priority", "3")
+    call_id = shop.wait_for_pause(run_id)
+    early = shop.run("runs", "approve", run_id, "no-such-call")
+    assert (early.returncode, early.stdout) == (2, "")
+    assert "no call 'no-such-call'" in early.stderr
+    assert f"waits for approval: pay(amount=7) ({call_id})" in shop.run("runs", "show", run_id).stdout
+    changed = shop.run("runs", "approve", run_id, call_id, "--digest", "0" * 32)
+    assert (changed.returncode, "is not the one that was approved" in changed.stderr) == (2, True)
+    yes = shop.run("runs", "approve", run_id, "--by", "ann")
+    assert (yes.returncode, yes.stdout) == (0, "approved: pay(amount=7)\n")
+    second = shop.run("runs", "approve", run_id, call_id, "--no")
+    assert (second.returncode, second.stdout) == (1, "")
+    assert "the first answer counts" in second.stderr
+    followed = shop.run("runs", "follow", run_id)
+    assert (followed.returncode, followed.stdout) == (0, "It is paid.\n")
+    assert "pay(amount=7) → paid 7" in followed.stderr
+    facts = [json.loads(line)["fact"] for line in shop.run("runs", "show", run_id, "--json").stdout.splitlines()]
+    assert [each["by"] for each in facts if each["kind"] == "approval_given"] == ["ann"]
+
+
+def test_a_run_is_refused_a_call_with_a_reason(shop: Shop) -> None:
+    run_id = shop.start("payer", "Pay 7.")
+    shop.wait_for_pause(run_id)
+    assert "add --no" in shop.run("runs", "approve", run_id, "--reason", "Too much.").stderr
+    no = shop.run("runs", "approve", run_id, "--no", "--reason", "Too much.")
+    assert (no.returncode, no.stdout) == (0, "refused: pay(amount=7)\n")
+    assert "pay was refused: Too much." in shop.run("runs", "follow", run_id).stderr
+
+
+def test_runs_are_listed_cancelled_and_pruned(shop: Shop) -> None:
+    run_id = shop.start("sleeper", "Sleep.")
+    rows = shop.run("runs", "list", "--agent", "sleeper").stdout.splitlines()
+    assert [(row.split("\t")[0], row.split("\t")[2], row.split("\t")[4]) for row in rows] == [
+        (run_id, "sleeper", "Sleep.")
+    ]
+    assert shop.run("runs", "cancel", run_id).stdout == f"{run_id} is cancelled\n"
+    followed = shop.run("runs", "follow", run_id)
+    assert (followed.returncode, "stopped" in followed.stderr) == (130, True)
+    again = shop.run("runs", "cancel", run_id)
+    assert (again.returncode, "has ended already" in again.stderr) == (1, True)
+    [listed] = json.loads(shop.run("runs", "list", "--agent", "sleeper", "--status", "done", "--json").stdout)
+    assert (listed["id"], listed["stop_reason"], listed["prompt"]) == (run_id, "cancelled", "Sleep.")
+    assert shop.run("runs", "prune", "--days", "1").stdout == "0 runs deleted\n"
+
+
+def test_a_wrong_command_is_explained(shop: Shop, tmp_path: Path) -> None:
+    def explain(*arguments: str) -> str:
+        done = shop.run(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        return done.stderr
+
+    assert "there is no run nowhere in the store" in explain("runs", "show", "nowhere")
+    assert "there are no runs in" in explain("runs", "follow", "--store", f"sqlite:///{tmp_path}/empty.db")
+    assert "use sqlite:///FILE or postgresql://" in explain("runs", "list", "--store", "runs.db")
+    assert "no lane 'gpt'" in explain("runs", "start", "echo", "Hi.", "--lane", "gpt")
+    assert "there is no file nowhere.py" in explain("worker", "nowhere.py:agents")
+    assert "there is no module nowhere; a file is written nowhere.py" in explain("worker", "nowhere:agents")
+    assert "app.py has no agents under the name 'nobody'" in explain("worker", "app.py:nobody")
+    assert "write FILE.py:NAME or MODULE:NAME" in explain("worker", "app")
+
+
+def test_one_agent_is_known_by_its_variable_and_ctrl_c_stops_a_worker(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    run_id = shop.start("single", "Hi.")
+    with shop.start_worker("app:single") as process:
+        assert process.stdout is not None
+        assert " drives single from " in process.stdout.readline()
+        assert shop.run("runs", "follow", run_id).stdout == "Hello there.\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+    assert shop.run("runs", "prune", "--days", "0").stdout == "1 run deleted\n"
