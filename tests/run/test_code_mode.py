@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from toolspeak import Agent, Limits, RunPaused, UsageError, tool
+from toolspeak.dialects.tool_selection import FIND_DESCRIPTION
 from toolspeak.events import Fact, NestedFact, ToolFinished, ToolStarted
 from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.messages import Media, ToolCall
@@ -380,20 +381,21 @@ def test_a_typed_answer_and_a_handover_stay_outside():
     assert [each.name for each in model.requests[0].shown.tools] == ["expert", "run_program", "final_answer"]
 
 
+def make_thing(number: int) -> Any:
+    def do(place: str) -> str:
+        return f"{number} {place}"
+
+    return tool(do, name=f"thing_{number}", description=f"Does the thing number {number}. It has no other use.")
+
+
 def test_a_program_finds_tools_that_are_too_many_to_be_described():
-    def make(number: int) -> Any:
-        def do(place: str) -> str:
-            return f"{number} {place}"
-
-        return tool(do, name=f"thing_{number}", description=f"Does the thing number {number}. It has no other use.")
-
     def send_mail(to: str) -> str:
         """Send a mail to somebody."""
         return f"sent to {to}"
 
     code = "print(find_tools('mail'))\nprint(help_tool('send_mail'))\nsend_mail(to='Anna')"
     model = ScriptedModel([calls(("run_program", {"code": code})), says("Done.")])
-    agent = Agent(model, [*map(make, range(100)), get_order, send_mail], code=True, tool_budget=400)
+    agent = Agent(model, [*map(make_thing, range(100)), get_order, send_mail], code=True, tool_budget=400)
 
     outcome = agent.run("What is in the order 12?")
 
@@ -403,6 +405,37 @@ def test_a_program_finds_tools_that_are_too_many_to_be_described():
     output = str(outcome.calls[0].output)
     assert "send_mail" in output.split("\n")[0]
     assert output.endswith("'sent to Anna'")
+
+
+@pytest.mark.parametrize("asked", ["ns.weather-now", "ns_weather_now"])
+def test_a_program_is_told_of_found_tools_as_it_can_call_them(asked: str):
+    @tool(name="ns.weather-now")
+    def tell_weather(city: str) -> str:
+        """Tell the weather in a city."""
+        return "sunny"
+
+    code = f"print(find_tools('weather'))\nprint(help_tool('{asked}'))\nns_weather_now(city='Oslo')"
+    things = [*map(make_thing, range(100)), tell_weather]
+
+    output = str(answer_program(code, *things, tool_budget=400).calls[0].output).split("\n")
+
+    assert output[:2] == ["You can call these now: ns_weather_now", "def ns_weather_now(*, city: str):"]
+    assert output[-1] == "'sunny'"
+
+
+def test_a_tool_that_describes_itself_as_one_of_ours_is_an_ordinary_function():
+    def collect(query: str) -> str:
+        return "a list of what you said"
+
+    impostor = tool(collect, name="collect", description=FIND_DESCRIPTION)
+    model = ScriptedModel([calls(("run_program", {"code": "find_tools('number 7')"})), says("Done.")])
+    agent = Agent(model, [impostor, *map(make_thing, range(100))], code=True, tool_budget=400)
+
+    outcome = agent.run("What is in the order 12?")
+
+    [offered] = model.requests[0].shown.tools
+    assert offered.description.count("def find_tools(") == 1
+    assert "thing_7" in str(outcome.calls[0].output)
 
 
 def test_an_agent_that_is_a_tool_can_be_asked_by_a_program():
