@@ -84,6 +84,7 @@ def test_what_a_program_gives(code: str, expected: str):
     [
         ("get_order(nr=1)", "nr: no such key; did you mean number?"),
         ("get_order(1, 2, 3)", "get_order() takes 1 arguments but 3 were given"),
+        ("get_order(1, number=2)", "TypeError: get_order() got multiple values for argument 'number'"),
         ("get_order(13)", "ValueError: no order 13"),
         ("get_orders(1)", "name 'get_orders' is not defined"),
         ("1 / 0", "ZeroDivisionError"),
@@ -98,6 +99,51 @@ def test_why_a_program_fails(code: str, reason: str):
 
     assert reason in str(outcome.calls[0].error)
     assert outcome.text == "Done."
+
+
+NEST = "x = {}\nfor _ in range({}): x = [x]\nkeep(x)"
+
+
+def keep(value: object = None, numbers: list[float] | None = None) -> object:
+    """Keep a value."""
+    return value
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("keep(float('nan'))", "nan is no number of JSON"),
+        ("keep([{'a': -float('inf')}])", "-inf is no number of JSON"),
+        ("keep(numbers='[1e999]')", "inf is no number of JSON"),
+        ("keep(b'\\xff')", "bytes that are not text in UTF-8; pass text, such as data.hex()"),
+        ("keep(10**5000)", "an integer has too many digits"),
+        ("keep({1: 'a', '1': 'b'})", "two keys of a dict are '1' in JSON"),
+        (NEST.format(1, 100), "lists and dicts are nested more than 100 deep"),
+        (NEST.format(1, 500), "lists and dicts are nested more than 100 deep"),
+    ],
+)
+def test_arguments_that_a_call_would_lose_are_an_error_in_the_program(code: str, reason: str):
+    caught = f"try:\n    {code.splitlines()[-1]}\nexcept TypeError as error:\n    print(error)"
+    program = "\n".join([*code.splitlines()[:-1], caught])
+
+    outcome = answer_program(program, keep)
+
+    assert outcome.calls[0].output == f"keep() cannot take these arguments: {reason}"
+    assert not list_inner(outcome.facts, ToolStarted)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (NEST.format(1, 99) + " == x", "True"),
+        ("keep(10**4000) == 10**4000", "True"),
+        ("keep({1: (2, 3), 'b': b'text'})", "{'1': [2, 3], 'b': 'text'}"),
+        ("import datetime\nkeep([datetime.date(2026, 1, 2)])", "['2026-01-02']"),
+        ("keep(ValueError('lost'))", "'lost'"),
+    ],
+)
+def test_arguments_get_their_form_in_json(code: str, expected: str):
+    assert answer_program(code, keep).calls[0].output == expected
 
 
 @pytest.mark.parametrize(
