@@ -143,8 +143,14 @@ class SqliteSession(SqliteRuns):
             return now
 
     def leave(self, worker: str) -> None:
-        """Remove a worker that holds no run."""
-        with self._writing():
+        """Remove a worker, and queue what it still owns."""
+        with self._writing() as now:
+            self._write(
+                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, updated = ?"
+                " WHERE status = 'running' AND owner = ?",
+                now,
+                worker,
+            )
             self._write("DELETE FROM ts_workers WHERE worker = ?", worker)
 
     def list_workers(self) -> list[WorkerRow]:

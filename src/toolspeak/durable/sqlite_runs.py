@@ -191,12 +191,17 @@ class SqliteRuns(SqliteConnection):
                 raise Fenced(hold.run_id)
         return following
 
-    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0) -> bool:
-        """Queue a run again whose owner could not drive it."""
+    def list_held(self, owner: str) -> list[tuple[str, int]]:
+        """Return the runs that a worker owns, each with its epoch."""
+        return self._read("SELECT run_id, epoch FROM ts_runs WHERE status = 'running' AND owner = ?", owner)
+
+    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0, is_death: bool = True) -> bool:
+        """Queue a run again that its owner does not drive to an end."""
         with self._writing() as now:
             count = self._write(
-                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + 1, ready = ?,"
+                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + ?, ready = ?,"
                 " updated = ? WHERE run_id = ? AND epoch = ? AND owner = ? AND status = 'running'",
+                int(is_death),
                 now + delay_ms,
                 now,
                 run_id,
