@@ -117,7 +117,10 @@ class SqliteRuns(SqliteConnection):
                 run_id,
                 epoch,
             )
-            return self.read_run(run_id) if count else None
+            run = self.read_run(run_id) if count else None
+            if run is not None and run.epoch > 1:
+                self._deltas.cut(run_id, run.next_seq)
+            return run
 
     def claim_next(self, owner: str, wanted: Wanted) -> list[RunRow]:
         """Make `owner` the owner of the runs that are next."""
