@@ -129,6 +129,8 @@ class RunStarted:
             A run that is resumed uses the tools of the program that resumes it.
         compacted: What an earlier run left of `messages` for the model; None if they are shown whole.
         tool_budget: The most tokens that the tools may take in a request.
+        search_tools: The names of the two tools that help with others, if the run has a budget: `help` and `find_tools`
+            under the names that were free. By its description, any other tool could take their place.
     """
 
     kind: ClassVar[Literal["run_started"]] = "run_started"
@@ -145,6 +147,7 @@ class RunStarted:
     tools: tuple[ToolSpec, ...] = ()
     compacted: Compacted | None = None
     tool_budget: int | None = None
+    search_tools: tuple[str, ...] = ()
 
 
 @frozen
@@ -361,6 +364,7 @@ class HandedOver:
     has_approver: bool = False
     tools: tuple[ToolSpec, ...] = ()
     tool_budget: int | None = None
+    search_tools: tuple[str, ...] = ()
 
 
 OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta

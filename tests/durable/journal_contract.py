@@ -249,6 +249,12 @@ class JournalContract:
         assert run is not None
         assert (run.status, run.epoch, run.deaths) == ("queued", 2, 1)
 
+    def test_a_run_that_was_not_driven_counts_no_death(self, session: JournalSession) -> None:
+        start_and_claim(session)
+        assert session.fail("r1", 1, "w1", is_death=False)
+        run = session.claim_next("w1", ANY)[0]
+        assert (run.epoch, run.deaths) == (2, 0)
+
     # Who may claim what
 
     def test_the_highest_priority_is_claimed_first_then_the_oldest(self, session: JournalSession) -> None:
@@ -328,10 +334,23 @@ class JournalContract:
         run = other.claim_next("w2", ANY)[0]
         assert (run.epoch, run.deaths, run.takeovers) == (2, 1, 1)
 
-    def test_a_run_of_a_worker_that_left_is_taken(self, session: JournalSession) -> None:
-        start_and_claim(session)
+    def test_a_worker_that_leaves_gives_its_runs_back(self, session: JournalSession) -> None:
+        hold = start_and_claim(session)
+        start_and_claim(session, "r2", owner="w2")
         session.leave("w1")
-        assert session.sweep().taken == (("r1", 1),)
+        with pytest.raises(Fenced):
+            session.append(hold, ["a"])
+        assert session.sweep().taken == ()
+        run = session.claim_next("w3", ANY)[0]
+        assert (run.run_id, run.epoch, run.deaths, run.takeovers) == ("r1", 2, 0, 0)
+
+    def test_a_worker_sees_what_it_owns(self, session: JournalSession) -> None:
+        hold = start_and_claim(session)
+        start_and_claim(session, "r2", owner="w2")
+        session.start(new_run("r3"))
+        assert session.list_held("w1") == [("r1", 1)]
+        session.release(hold, "queued")
+        assert session.list_held("w1") == []
 
     def test_progress_forgives_deaths(self, session: JournalSession) -> None:
         start_and_claim(session)

@@ -8,10 +8,18 @@ import pytest
 
 from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
-from toolspeak.events import ApprovalNeeded, Event, Fact, Interrupted, NestedFact, ToolFinished, ToolStarted
-from toolspeak.run.barrier import Durability, RunParked
+from toolspeak.events import ApprovalNeeded, Event, Fact, Interrupted, NestedFact, RunResumed, ToolFinished, ToolStarted
+from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
 from toolspeak.run.inbox import DELTAS
 from toolspeak.testing import ScriptedModel, calls, says
+
+COMMIT_STEPS = 20
+"""How often the event loop goes round during a commit, so that much can happen meanwhile."""
+
+
+async def go_round() -> None:
+    for _ in range(COMMIT_STEPS):
+        await asyncio.sleep(0)
 
 
 class Notebook:
@@ -23,7 +31,7 @@ class Notebook:
         self._fail_after = fail_after
 
     async def commit(self, events: Sequence[Event]) -> None:
-        await asyncio.sleep(0)
+        await go_round()
         if self.commits == self._fail_after:
             raise ConnectionError("the database is gone")
         self.commits += 1
@@ -84,8 +92,9 @@ async def test_nothing_happens_after_a_commit_that_failed(commits: int) -> None:
     assert not any(isinstance(fact, Interrupted) for fact in notebook.facts)
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
 @in_loop
-async def test_a_call_of_an_inner_run_waits_for_the_commit_of_the_outer_run() -> None:
+async def test_a_call_of_an_inner_run_waits_for_the_commit_of_the_outermost_run(depth: int) -> None:
     notebook, seen = Notebook(), list[bool]()
 
     @tool(effect="once")
@@ -94,13 +103,39 @@ async def test_a_call_of_an_inner_run_waits_for_the_commit_of_the_outer_run() ->
         started = [
             each for each in notebook.facts if isinstance(each, NestedFact) and isinstance(each.event, ToolStarted)
         ]
-        seen.append(len(started) == 1)
+        seen.append([len(each.path) for each in started] == [*range(1, depth + 1)])
         return "paid"
 
-    clerk = Agent(ScriptedModel([calls(("pay", {})), says("Paid.")]), [pay])
-    agent = Agent(ScriptedModel([calls(("clerk", {"prompt": "Pay."})), says("Done.")]), [clerk.as_tool("clerk")])
+    agent = Agent(ScriptedModel([calls(("pay", {})), says("Paid.")]), [pay])
+    for _ in range(depth):
+        model = ScriptedModel([calls(("clerk", {"prompt": "Pay."})), says("Done.")])
+        agent = Agent(model, [agent.as_tool("clerk")])
     await drive(agent, notebook.durability())
     assert seen == [True]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@in_loop
+async def test_whoever_waits_during_a_commit_goes_on_after_it_and_never_if_it_fails(fails: bool) -> None:
+    commit: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    barrier = CommitBarrier(lambda _: commit)
+    barrier.add(RunResumed())
+    flushing = asyncio.ensure_future(barrier.flush())
+    await go_round()
+    waiting = asyncio.ensure_future(barrier.wait())
+    await go_round()
+    assert not waiting.done()
+    if fails:
+        commit.set_exception(ConnectionError())
+    else:
+        commit.set_result(None)
+    await asyncio.wait([flushing])
+    late = asyncio.ensure_future(barrier.wait())
+    await go_round()
+    assert (waiting.done(), late.done()) == (not fails, not fails)
+    assert isinstance(flushing.exception(), ConnectionError) == fails
+    waiting.cancel()
+    late.cancel()
 
 
 @in_loop

@@ -3,12 +3,14 @@
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.durable.journal_contract import JournalContract, new_run
+from tests.durable.journal_contract import JournalContract, hold_of, new_run, start_and_claim
 from toolspeak.durable.journal import Journal
+from toolspeak.durable.rows import DeltaRow
 from toolspeak.durable.sqlite import SqliteJournal
 from toolspeak.durable.stores import open_journal
 from toolspeak.errors import StoreUnavailable, UsageError
@@ -64,11 +66,84 @@ def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 
 def test_facts_are_flushed_and_deltas_are_not(tmp_path: Path) -> None:
     session = SqliteJournal(tmp_path / "runs.db").connect()
-    runs, deltas = getattr(session, "_runs"), getattr(session, "_deltas")  # noqa: B009 (they are private)
+    session.add_deltas([DeltaRow("r1", 0, 1, "x")])
+    runs, deltas = getattr(session, "_runs"), getattr(getattr(session, "_deltas"), "_connection")  # noqa: B009 (they are private)
     assert runs.execute("PRAGMA synchronous").fetchone()[0] == 2
     assert runs.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     assert deltas.execute("PRAGMA synchronous").fetchone()[0] == 0
     session.close()
+
+
+def test_deltas_of_facts_that_were_never_committed_are_not_told(tmp_path: Path) -> None:
+    """A process that dies between the commits of both files leaves deltas under numbers of facts to come."""
+    session = SqliteJournal(tmp_path / "runs.db").connect()
+    hold = session.append(start_and_claim(session), ["a"])
+    session.add_deltas([DeltaRow("r1", 0, 1, "told"), DeltaRow("r1", 1, 1, "never told"), DeltaRow("r1", 2, 1, "nor")])
+    session.fail("r1", hold.epoch, "w1")
+    session.append(hold_of(session.claim("r1", 2, "w2")), ["resumed", "b"])
+    session.add_deltas([DeltaRow("r1", 2, 1, "anew")])
+    assert [row.data for row in session.read_deltas("r1", (-1, 0), 2)] == ["told", "anew"]
+    session.close()
+
+
+def test_deltas_of_a_transaction_that_fails_are_not_stored(tmp_path: Path) -> None:
+    session = SqliteJournal(tmp_path / "runs.db").connect()
+    with suppress(ZeroDivisionError), session.transaction():
+        session.add_deltas([DeltaRow("r1", 0, 1, "x")])
+        raise ZeroDivisionError
+    with session.transaction():
+        session.add_deltas([DeltaRow("r1", 0, 2, "y")])
+    assert [row.data for row in session.read_deltas("r1", (-1, 0), 0)] == ["y"]
+    session.close()
+
+
+def test_a_damaged_file_of_deltas_is_replaced(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "runs.db")
+    (tmp_path / "runs.db.deltas").write_bytes(b"SQLite format 3\0" + b"\xa5" * 8192)
+    session, watch = journal.connect(), journal.watch()
+    with session.transaction():
+        session.append(start_and_claim(session), ["a"])
+        session.add_deltas([DeltaRow("r1", 0, 1, "x")])
+    assert len(session.read_facts("r1")) == 1
+    assert [row.data for row in session.read_deltas("r1", (-1, 0), 0)] == ["x"]
+    assert watch.wait(0)
+    session.add_deltas([DeltaRow("r1", 0, 2, "y")])
+    assert watch.wait(0)
+    session.close()
+    watch.close()
+
+
+def test_sessions_find_a_file_of_deltas_that_was_replaced(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "runs.db")
+    session, other, watch = journal.connect(), journal.connect(), journal.watch()
+    for each in (session, other):
+        each.add_deltas([DeltaRow("r1", 0, 1, "x")])
+    watch.wait(0)
+    for path in tmp_path.glob("runs.db.deltas*"):
+        path.unlink()
+    session.add_deltas([DeltaRow("r1", 0, 1, "new")])
+    assert [row.data for row in other.read_deltas("r1", (-1, 0), 0)] == ["new"]
+    assert watch.wait(0)
+    for each in (session, other, watch):
+        each.close()
+
+
+def test_a_file_of_deltas_that_cannot_be_used_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "runs.db.deltas").mkdir()
+    journal = SqliteJournal(tmp_path / "runs.db")
+    session, watch = journal.connect(), journal.watch()
+    with session.transaction():
+        hold = session.append(start_and_claim(session), ["a"])
+        session.add_deltas([DeltaRow("r1", 0, 1, "x")])
+        session.append(hold, ["b"], stop_reason="answered")
+    assert len(session.read_facts("r1")) == 2
+    assert session.read_deltas("r1", (-1, 0), 1) == []
+    assert session.drop_deltas(session.read_clock()) == 0
+    assert session.prune(session.read_clock() + 1000) == ["r1"]
+    assert watch.wait(0)
+    assert sum("runs.db.deltas cannot be used" in message for message in caplog.messages) == 2  # session and watch
+    session.close()
+    watch.close()
 
 
 @pytest.mark.parametrize("url", ["runs.db", "mysql://x", "sqlite:///", "sqlite:///:memory:", ""])

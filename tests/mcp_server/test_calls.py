@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from toolspeak import Context, UsageError, discover
 from toolspeak.mcp_server import ToolServer
+from toolspeak.mcp_server.approval import format_question
 from toolspeak.mcp_server.call_gate import CallGate, TooManyCalls
 from toolspeak.mcp_server.progress import ProgressSender
 
@@ -140,6 +141,49 @@ def test_the_client_asks_its_user_for_approval(era: str, action: Any, said: str)
     assert asked == ['Run burn with {"papers": 3}?']
     assert text_of(result).startswith(said)
     assert result.is_error is (action != "accept")
+
+
+APPROVED: types.InputResponses = {"approval": types.ElicitResult(action="accept", content={})}
+
+
+def test_a_decision_counts_only_for_the_call_that_was_asked_about_and_once():
+    async def answer(context: Any, question: Any) -> types.ElicitResult:
+        raise AssertionError("the test answers itself")
+
+    async def work(client: Client) -> list[str]:
+        async def burn(papers: int, state: str | None) -> types.CallToolResult | types.InputRequiredResult:
+            return await client.session.call_tool(
+                "burn",
+                {"papers": papers},
+                input_responses=APPROVED,
+                request_state=state,
+                allow_input_required=True,
+            )
+
+        unasked = await burn(3, None)
+        assert isinstance(unasked, types.InputRequiredResult)
+        state = unasked.request_state
+        for papers, wrong in ((4, state), (3, "approved"), (3, f"{state}x")):
+            with pytest.raises(MCPError, match="Invalid or expired requestState"):
+                await burn(papers, wrong)
+        approved, repeated = await burn(3, state), await burn(3, state)
+        assert isinstance(approved, types.CallToolResult)
+        return [text_of(approved), repeated.result_type]
+
+    client = in_process("2026-07-28", elicitation_callback=answer)
+    assert talk(client, work) == ["burned 3", "input_required"]
+
+
+@pytest.mark.parametrize(
+    ("path", "question"),
+    [
+        ("a\u202etxt.exe\u200b", r'Run delete with {"path": "a\u202etxt.exe\u200b"}?'),
+        ("größer", 'Run delete with {"path": "größer"}?'),
+        ("x" * 3_000, f'Run delete with {{"path": "{"x" * 1_990}… (1,012 more characters are not shown)?'),
+    ],
+)
+def test_the_question_hides_nothing(path: str, question: str):
+    assert format_question(types.CallToolRequestParams(name="delete", arguments={"path": path})) == question
 
 
 @eras

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from toolspeak import Agent, Limits, RunPaused, UsageError, tool
+from toolspeak.dialects.tool_selection import FIND_DESCRIPTION
 from toolspeak.events import Fact, NestedFact, ToolFinished, ToolStarted
 from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.messages import Media, ToolCall
@@ -83,6 +84,7 @@ def test_what_a_program_gives(code: str, expected: str):
     [
         ("get_order(nr=1)", "nr: no such key; did you mean number?"),
         ("get_order(1, 2, 3)", "get_order() takes 1 arguments but 3 were given"),
+        ("get_order(1, number=2)", "TypeError: get_order() got multiple values for argument 'number'"),
         ("get_order(13)", "ValueError: no order 13"),
         ("get_orders(1)", "name 'get_orders' is not defined"),
         ("1 / 0", "ZeroDivisionError"),
@@ -97,6 +99,51 @@ def test_why_a_program_fails(code: str, reason: str):
 
     assert reason in str(outcome.calls[0].error)
     assert outcome.text == "Done."
+
+
+NEST = "x = {}\nfor _ in range({}): x = [x]\nkeep(x)"
+
+
+def keep(value: object = None, numbers: list[float] | None = None) -> object:
+    """Keep a value."""
+    return value
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("keep(float('nan'))", "nan is no number of JSON"),
+        ("keep([{'a': -float('inf')}])", "-inf is no number of JSON"),
+        ("keep(numbers='[1e999]')", "inf is no number of JSON"),
+        ("keep(b'\\xff')", "bytes that are not text in UTF-8; pass text, such as data.hex()"),
+        ("keep(10**5000)", "an integer has too many digits"),
+        ("keep({1: 'a', '1': 'b'})", "two keys of a dict are '1' in JSON"),
+        (NEST.format(1, 100), "lists and dicts are nested more than 100 deep"),
+        (NEST.format(1, 500), "lists and dicts are nested more than 100 deep"),
+    ],
+)
+def test_arguments_that_a_call_would_lose_are_an_error_in_the_program(code: str, reason: str):
+    caught = f"try:\n    {code.splitlines()[-1]}\nexcept TypeError as error:\n    print(error)"
+    program = "\n".join([*code.splitlines()[:-1], caught])
+
+    outcome = answer_program(program, keep)
+
+    assert outcome.calls[0].output == f"keep() cannot take these arguments: {reason}"
+    assert not list_inner(outcome.facts, ToolStarted)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (NEST.format(1, 99) + " == x", "True"),
+        ("keep(10**4000) == 10**4000", "True"),
+        ("keep({1: (2, 3), 'b': b'text'})", "{'1': [2, 3], 'b': 'text'}"),
+        ("import datetime\nkeep([datetime.date(2026, 1, 2)])", "['2026-01-02']"),
+        ("keep(ValueError('lost'))", "'lost'"),
+    ],
+)
+def test_arguments_get_their_form_in_json(code: str, expected: str):
+    assert answer_program(code, keep).calls[0].output == expected
 
 
 @pytest.mark.parametrize(
@@ -380,20 +427,21 @@ def test_a_typed_answer_and_a_handover_stay_outside():
     assert [each.name for each in model.requests[0].shown.tools] == ["expert", "run_program", "final_answer"]
 
 
+def make_thing(number: int) -> Any:
+    def do(place: str) -> str:
+        return f"{number} {place}"
+
+    return tool(do, name=f"thing_{number}", description=f"Does the thing number {number}. It has no other use.")
+
+
 def test_a_program_finds_tools_that_are_too_many_to_be_described():
-    def make(number: int) -> Any:
-        def do(place: str) -> str:
-            return f"{number} {place}"
-
-        return tool(do, name=f"thing_{number}", description=f"Does the thing number {number}. It has no other use.")
-
     def send_mail(to: str) -> str:
         """Send a mail to somebody."""
         return f"sent to {to}"
 
     code = "print(find_tools('mail'))\nprint(help_tool('send_mail'))\nsend_mail(to='Anna')"
     model = ScriptedModel([calls(("run_program", {"code": code})), says("Done.")])
-    agent = Agent(model, [*map(make, range(100)), get_order, send_mail], code=True, tool_budget=400)
+    agent = Agent(model, [*map(make_thing, range(100)), get_order, send_mail], code=True, tool_budget=400)
 
     outcome = agent.run("What is in the order 12?")
 
@@ -403,6 +451,37 @@ def test_a_program_finds_tools_that_are_too_many_to_be_described():
     output = str(outcome.calls[0].output)
     assert "send_mail" in output.split("\n")[0]
     assert output.endswith("'sent to Anna'")
+
+
+@pytest.mark.parametrize("asked", ["ns.weather-now", "ns_weather_now"])
+def test_a_program_is_told_of_found_tools_as_it_can_call_them(asked: str):
+    @tool(name="ns.weather-now")
+    def tell_weather(city: str) -> str:
+        """Tell the weather in a city."""
+        return "sunny"
+
+    code = f"print(find_tools('weather'))\nprint(help_tool('{asked}'))\nns_weather_now(city='Oslo')"
+    things = [*map(make_thing, range(100)), tell_weather]
+
+    output = str(answer_program(code, *things, tool_budget=400).calls[0].output).split("\n")
+
+    assert output[:2] == ["You can call these now: ns_weather_now", "def ns_weather_now(*, city: str):"]
+    assert output[-1] == "'sunny'"
+
+
+def test_a_tool_that_describes_itself_as_one_of_ours_is_an_ordinary_function():
+    def collect(query: str) -> str:
+        return "a list of what you said"
+
+    impostor = tool(collect, name="collect", description=FIND_DESCRIPTION)
+    model = ScriptedModel([calls(("run_program", {"code": "find_tools('number 7')"})), says("Done.")])
+    agent = Agent(model, [impostor, *map(make_thing, range(100))], code=True, tool_budget=400)
+
+    outcome = agent.run("What is in the order 12?")
+
+    [offered] = model.requests[0].shown.tools
+    assert offered.description.count("def find_tools(") == 1
+    assert "thing_7" in str(outcome.calls[0].output)
 
 
 def test_an_agent_that_is_a_tool_can_be_asked_by_a_program():

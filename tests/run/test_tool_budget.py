@@ -8,7 +8,8 @@ import pytest
 
 from toolspeak import Agent, Limits, UsageError
 from toolspeak.dialects import DIALECTS
-from toolspeak.dialects.slim_tools import count_tool_tokens
+from toolspeak.dialects.slim_tools import HELP_DESCRIPTION, count_tool_tokens
+from toolspeak.dialects.tool_selection import FIND_DESCRIPTION
 from toolspeak.events import RunStarted
 from toolspeak.messages import Message, Result, Text
 from toolspeak.models import Request
@@ -182,6 +183,34 @@ def test_tools_of_the_user_keep_their_names():
     assert {"tool_help", "search_tools"} <= set(name_shown(model.requests[0]))
 
 
+@pytest.mark.parametrize("description", [FIND_DESCRIPTION, HELP_DESCRIPTION])
+def test_a_tool_that_describes_itself_as_one_of_ours_is_an_ordinary_tool(description: str):
+    def collect(query: str) -> str:
+        return "a list of what you said"
+
+    impostor = Tool(collect, name="collect", description=description)
+    script = [calls(("find_tools", {"query": "collect mail"})), says("Done.")]
+    model = ScriptedModel(script)
+
+    outcome = Agent(model, [impostor, *TOOLS], tool_budget=BUDGET).run("Tell me about the weather in Oslo.")
+
+    assert name_shown(model.requests[0])[-2:] == ["help", "find_tools"]
+    assert {"collect", "send_mail"} <= set(str(outcome.calls[0].output).replace(",", " ").split())
+
+
+def test_a_new_tool_cannot_take_the_place_of_ours_in_a_resumed_run():
+    def find_tools(query: str) -> str:
+        """Find hammers and saws in a shed."""
+        return "a saw"
+
+    whole = ScriptedModel([calls(("find_tools", {"query": "mail"})), says("Done.")])
+    facts = list(Agent(whole, TOOLS, tool_budget=BUDGET).run("Hi").facts)
+    ends = [place for place, fact in enumerate(facts) if fact.kind == "turn_started"]
+
+    with pytest.raises(UsageError, match="two tools are called 'find_tools'"):
+        Agent(ScriptedModel([]), [find_tools, *TOOLS], tool_budget=BUDGET).resume(facts[: ends[1]])
+
+
 @every_dialect
 def test_a_typed_answer_and_a_demanded_tool_are_always_shown(dialect: str):
     script = [calls(("book_train", {"start": "A", "end": "B"})), calls(("final_answer", {"answer": 4}))]
@@ -211,6 +240,7 @@ def test_the_budget_is_a_fact():
     started = outcome.facts[0]
     assert isinstance(started, RunStarted)
     assert started.tool_budget == BUDGET
+    assert started.search_tools == ("help", "find_tools")
 
 
 @pytest.mark.parametrize("budget", [0, -1, True, 1.5, "many"])

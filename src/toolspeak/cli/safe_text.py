@@ -17,29 +17,15 @@ from typing import TextIO
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-_UNSAFE = (
-    r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and line feed
-    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # directions of writing
-    r"\u2028\u2029"  # line breaks that only some programs know
-    r"\xad\u034f\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb"  # no width
-    r"\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters without a shape
-    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"  # no width, beyond the usual planes
-    r"\ud800-\udfff"  # halves of characters
-)
-_JOINERS = "\u200c\u200d"
-_UNSAFE_ANYWHERE = re.compile(f"[{_UNSAFE}{_JOINERS}]")
-_UNSAFE_IN_PROSE = re.compile(f"[{_UNSAFE}]|[{_JOINERS}]")
-_UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}{_JOINERS}\\t\\n]")
+from toolspeak.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match
 
-
-def escape_controls(text: str) -> str:
-    r"""Return the text with escapes such as `\x1b` for what a terminal would obey or hide. Lines and tabs are kept."""
-    return _UNSAFE_ANYWHERE.sub(_escape, text)
+_UNSAFE_IN_PROSE = re.compile(f"[{UNSAFE_CHARS}]|[{JOINERS}]")
+_UNSAFE_IN_LINE = re.compile(f"[{UNSAFE_CHARS}{JOINERS}\\t\\n]")
 
 
 def escape_line(text: str) -> str:
     r"""Return the text as one line: as `escape_controls`, with line feeds and tabs as `\n` and `\t`."""
-    return _UNSAFE_IN_LINE.sub(_escape, text)
+    return _UNSAFE_IN_LINE.sub(escape_match, text)
 
 
 def join_lines(text: str) -> str:
@@ -72,26 +58,11 @@ def escape_prose(text: str) -> str:
 
 
 def _escape_unless_joined(match: re.Match[str]) -> str:
-    if match[0] not in _JOINERS:
-        return _escape(match)
+    if match[0] not in JOINERS:
+        return escape_match(match)
     before = match.string[match.start() - 1 : match.start()]
-    is_writing = before > "\x7f" and before not in _JOINERS and unicodedata.category(before)[0] in "LMS"
-    return match[0] if is_writing else _escape(match)
-
-
-def _escape(match: re.Match[str]) -> str:
-    letter = match[0]
-    if letter == "\r":  # the line feed after it is kept; without one, it would let text overwrite the line
-        return ""
-    if letter in "\t\n":
-        return "\\t" if letter == "\t" else "\\n"
-    code = ord(letter)
-    if code < 0x20:
-        return f"\\x{code:02x}"
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    high, low = divmod(code - 0x10000, 0x400)  # the form that JSON has
-    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    is_writing = before > "\x7f" and before not in JOINERS and unicodedata.category(before)[0] in "LMS"
+    return match[0] if is_writing else escape_match(match)
 
 
 # Printing

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.quarantine import QUARANTINE_DEATHS
@@ -29,6 +29,7 @@ class ClaimDispatcher:
         self._can_isolate = can_isolate
         self._drives: set[asyncio.Task[None]] = set()
         self._is_exclusive = False
+        self._is_closing = False
 
     def launch(self, worker: Driving) -> AbstractAsyncContextManager[None]:
         """Return a context in which runs are handed to a worker."""
@@ -36,17 +37,18 @@ class ClaimDispatcher:
 
     @asynccontextmanager
     async def _serve_in_background(self, worker: Driving) -> AsyncGenerator[None]:
-        serving = asyncio.create_task(self._serve(worker))
-        try:
-            yield
-        finally:
-            serving.cancel()
-            with suppress(asyncio.CancelledError):
-                await serving
-            for drive in self._drives:
-                drive.cancel()
-            if self._drives:
-                await asyncio.wait(self._drives)
+        with self._watcher.subscribe() as changed:
+            serving = asyncio.create_task(self._serve(worker, changed))
+            try:
+                yield
+            finally:
+                self._is_closing = True
+                changed.set()
+                await serving  # not cancelled: a claim that is under way takes effect, and its runs must be given back
+                for drive in self._drives:
+                    drive.cancel()
+                if self._drives:
+                    await asyncio.wait(self._drives)
 
     async def enqueue(self, runs: Sequence[RunRow]) -> None:
         """Do nothing: queued runs are found in the journal."""
@@ -58,18 +60,18 @@ class ClaimDispatcher:
         """Return nothing: a claim is written in the journal, whose sweep finds it."""
         return ()
 
-    async def _serve(self, worker: Driving) -> None:
-        with self._watcher.subscribe() as changed:
-            while not worker.is_stopping:
-                try:
-                    claimed = await self._claim(worker)
-                except StoreUnavailable as error:
-                    LOG.warning("worker %s cannot claim runs: %s", worker.name, error)
-                    claimed = []
-                for run in claimed:
-                    self._begin(worker, run, changed)
-                if not claimed:
-                    await wait_for_change(changed, MAX_WAIT_SECONDS)
+    async def _serve(self, worker: Driving, changed: asyncio.Event) -> None:
+        while not (worker.is_stopping or self._is_closing):
+            try:
+                claimed = await self._claim(worker)
+            except StoreUnavailable as error:
+                LOG.warning("worker %s cannot claim runs: %s", worker.name, error)
+                claimed = []
+            for run in claimed:
+                self._begin(worker, run, changed)
+            if not claimed:
+                await wait_for_change(changed, MAX_WAIT_SECONDS)
+        await asyncio.sleep(0)  # the runs that were claimed last begin, so that the worker can give them back
 
     async def _claim(self, worker: Driving) -> list[RunRow]:
         free = worker.slots - len(self._drives)

@@ -44,7 +44,10 @@ class Driving(Protocol):
         ...
 
     async def drive_claimed(self, run: RunRow) -> None:
-        """Drive a run that was claimed already, by `JournalSession.claim_next`. It never raises."""
+        """Drive a run that was claimed already, by `JournalSession.claim_next`; give it back if the worker stops.
+
+        It never raises.
+        """
         ...
 
     async def write(self, job: Callable[[JournalSession], T]) -> T:

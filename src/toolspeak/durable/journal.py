@@ -187,8 +187,19 @@ class JournalSession(Protocol):
         """
         ...
 
-    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0) -> bool:
-        """Queue a run again whose owner could not drive it, with a death more, and ready after a delay.
+    def list_held(self, owner: str) -> list[tuple[str, int]]:
+        """Return the runs that a worker owns, each with its epoch."""
+        ...
+
+    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0, is_death: bool = True) -> bool:
+        """Queue a run again that its owner does not drive to an end, under the next epoch, and ready after a delay.
+
+        Args:
+            run_id: The run.
+            epoch: Its epoch.
+            owner: Its owner.
+            delay_ms: How long it is not claimed.
+            is_death: Whether the run may have ended the process that drove it, which counts as a death.
 
         Returns:
             Whether this was so. False, if the run is not `running` with this epoch and owner: nothing was done then.
@@ -254,7 +265,7 @@ class JournalSession(Protocol):
         ...
 
     def leave(self, worker: str) -> None:
-        """Remove a worker that holds no run."""
+        """Remove a worker. Runs that it still owns are queued under the next epoch; no death is counted."""
         ...
 
     def list_workers(self) -> list[WorkerRow]:

@@ -141,8 +141,15 @@ class PostgresSession(PostgresRuns):
         return rows[0][0]
 
     def leave(self, worker: str) -> None:
-        """Remove a worker that holds no run."""
+        """Remove a worker, and queue what it still owns."""
         with self._writing():
+            count = self._write(
+                f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, updated = {NOW}"  # noqa: S608 (no text of users)
+                " WHERE status = 'running' AND owner = %s",
+                worker,
+            )
+            if count:
+                self._notify()
             self._write("DELETE FROM ts_workers WHERE worker = %s", worker)
 
     def list_workers(self) -> list[WorkerRow]:

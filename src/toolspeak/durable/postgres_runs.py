@@ -279,13 +279,18 @@ class PostgresRuns(PostgresConnection):
             self._notify()
         return rows[0][0]
 
-    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0) -> bool:
-        """Queue a run again whose owner could not drive it."""
+    def list_held(self, owner: str) -> list[tuple[str, int]]:
+        """Return the runs that a worker owns, each with its epoch."""
+        return self._read("SELECT run_id, epoch FROM ts_runs WHERE status = 'running' AND owner = %s", owner)
+
+    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0, is_death: bool = True) -> bool:
+        """Queue a run again that its owner does not drive to an end."""
         with self._writing():
             count = self._write(
-                f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + 1,"  # noqa: S608 (no text of users)
+                f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + %s,"  # noqa: S608 (no text of users)
                 f" ready = {NOW} + %s, updated = {NOW}"
                 " WHERE run_id = %s AND epoch = %s AND owner = %s AND status = 'running'",
+                int(is_death),
                 delay_ms,
                 run_id,
                 epoch,

@@ -1,8 +1,7 @@
 """Durable runs in an SQLite file: for all processes of one machine.
 
 Every transaction that writes takes the lock for writing at its beginning (`BEGIN IMMEDIATE`), so none has to be
-repeated. The clock of the database is that of the machine. The connection for deltas is another one, whose transactions
-are committed at once: whoever sees a fact sees the deltas that were added before it.
+repeated. The clock of the database is that of the machine. Deltas are in a file of their own (`sqlite_deltas.py`).
 """
 
 from collections.abc import Collection, Sequence
@@ -10,10 +9,9 @@ from pathlib import Path
 
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, RunRow, Sweep, WorkerRow
-from toolspeak.durable.sqlite_connection import SqliteWatch, make_marks, name_errors
+from toolspeak.durable.sqlite_connection import SqliteWatch, make_marks
 from toolspeak.durable.sqlite_runs import SqliteRuns
 from toolspeak.errors import UsageError
-from toolspeak.store.schema import transaction
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -62,30 +60,21 @@ class SqliteSession(SqliteRuns):
         return rows[0][0] if rows else None
 
     def add_deltas(self, deltas: Sequence[DeltaRow]) -> None:
-        """Store deltas, of any runs."""
-        with name_errors(self._path), transaction(self._deltas):
-            self._deltas.executemany("INSERT INTO ts_deltas VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", deltas)
+        """Store deltas, of any runs: at once, or together with the transaction that is under way."""
+        if self._runs.in_transaction:
+            self._new_deltas += deltas
+        else:
+            self._deltas.add(deltas)
 
     def read_deltas(self, run_id: str, after: tuple[int, int], through: int) -> list[DeltaRow]:
         """Return deltas of a run in order."""
-        with name_errors(self._path):
-            rows = self._deltas.execute(
-                "SELECT run_id, seq, pos, data FROM ts_deltas"
-                " WHERE run_id = ? AND (seq, pos) > (?, ?) AND seq <= ? ORDER BY seq, pos",
-                (run_id, *after, through),
-            )
-            return [DeltaRow(*row) for row in rows]
+        return self._deltas.read(run_id, after, through)
 
     def drop_deltas(self, before: int) -> int:
         """Delete deltas of runs that ended before a time, or are no longer in the journal."""
-        with name_errors(self._path):
-            stored = self._deltas.execute("SELECT DISTINCT run_id FROM ts_deltas").fetchall()
-            runs = [(row[0], self.read_run(row[0])) for row in stored]
-            ended = [(name,) for name, run in runs if run is None or (run.status == "done" and run.updated < before)]
-            if not ended:
-                return 0
-            with transaction(self._deltas):
-                return self._deltas.executemany("DELETE FROM ts_deltas WHERE run_id = ?", ended).rowcount
+        runs = [(run_id, self.read_run(run_id)) for run_id in self._deltas.list_runs()]
+        ended = [name for name, run in runs if run is None or (run.status == "done" and run.updated < before)]
+        return self._deltas.delete(ended)
 
     # Commands
 
@@ -143,8 +132,14 @@ class SqliteSession(SqliteRuns):
             return now
 
     def leave(self, worker: str) -> None:
-        """Remove a worker that holds no run."""
-        with self._writing():
+        """Remove a worker, and queue what it still owns."""
+        with self._writing() as now:
+            self._write(
+                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, updated = ?"
+                " WHERE status = 'running' AND owner = ?",
+                now,
+                worker,
+            )
             self._write("DELETE FROM ts_workers WHERE worker = ?", worker)
 
     def list_workers(self) -> list[WorkerRow]:
@@ -221,6 +216,6 @@ class SqliteSession(SqliteRuns):
             )
             for table in ("ts_facts", "ts_blobs", "ts_commands", "ts_runs"):
                 self._runs.executemany(f"DELETE FROM {table} WHERE run_id = ?", rows)  # noqa: S608 (no text of users)
-        with name_errors(self._path), transaction(self._deltas):
-            self._deltas.executemany("DELETE FROM ts_deltas WHERE run_id = ?", rows)
-        return [row[0] for row in rows]
+        run_ids = [row[0] for row in rows]
+        self._deltas.delete(run_ids)
+        return run_ids

@@ -8,9 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from toolspeak.durable.rows import RunRow
+from toolspeak.durable.rows import DeltaRow, RunRow
+from toolspeak.durable.sqlite_deltas import SqliteDeltas
 from toolspeak.durable.sqlite_lanes import SqliteLanes
-from toolspeak.durable.sqlite_schema import open_deltas, open_runs
+from toolspeak.durable.sqlite_schema import identify, open_runs
 from toolspeak.errors import StoreUnavailable
 
 POLL_SECONDS = 0.01
@@ -27,12 +28,9 @@ class SqliteConnection:
         self._path = path
         with name_errors(path):
             self._runs = open_runs(path)
-            try:
-                self._deltas = open_deltas(path)
-            except BaseException:
-                self._runs.close()
-                raise
             self._file = identify(path)
+        self._deltas = SqliteDeltas(path)
+        self._new_deltas: list[DeltaRow] = []
         self._lanes = SqliteLanes(self._runs)
 
     def close(self) -> None:
@@ -47,12 +45,15 @@ class SqliteConnection:
             self._begin()
             try:
                 yield
+                self._deltas.add(self._new_deltas)  # before the facts: whoever sees those sees the deltas
                 self._runs.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
                     if self._runs.in_transaction:
                         self._runs.execute("ROLLBACK")
                 raise
+            finally:
+                self._new_deltas = []
 
     def _begin(self) -> None:
         if identify(self._path) != self._file:  # else the facts would go into a file that nobody finds again
@@ -90,7 +91,8 @@ class SqliteWatch:
     def __init__(self, path: Path) -> None:
         self._path = path
         with name_errors(path):
-            self._connections = (open_runs(path), open_deltas(path))
+            self._runs = open_runs(path)
+            self._deltas = SqliteDeltas(path)
             self._seen = self._read_versions()
 
     def wait(self, seconds: float) -> bool:
@@ -105,13 +107,13 @@ class SqliteWatch:
         self._seen = versions
         return True
 
-    def _read_versions(self) -> tuple[int, ...]:
-        return tuple(each.execute("PRAGMA data_version").fetchone()[0] for each in self._connections)
+    def _read_versions(self) -> tuple[object, ...]:
+        return self._runs.execute("PRAGMA data_version").fetchone()[0], self._deltas.read_version()
 
     def close(self) -> None:
         """Stop watching."""
-        for each in self._connections:
-            each.close()
+        self._runs.close()
+        self._deltas.close()
 
 
 @contextmanager
@@ -123,15 +125,6 @@ def name_errors(path: Path) -> Generator[None]:
         raise StoreUnavailable(f"the store {path} cannot be used: {error}") from error
     except OSError as error:
         raise StoreUnavailable(f"the store {path} cannot be used: {error.strerror or error}") from error
-
-
-def identify(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one under the same name; None if there is no such file."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def make_marks(values: Collection[object]) -> str:

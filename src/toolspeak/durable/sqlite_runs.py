@@ -117,7 +117,10 @@ class SqliteRuns(SqliteConnection):
                 run_id,
                 epoch,
             )
-            return self.read_run(run_id) if count else None
+            run = self.read_run(run_id) if count else None
+            if run is not None and run.epoch > 1:
+                self._deltas.cut(run_id, run.next_seq)
+            return run
 
     def claim_next(self, owner: str, wanted: Wanted) -> list[RunRow]:
         """Make `owner` the owner of the runs that are next."""
@@ -191,12 +194,17 @@ class SqliteRuns(SqliteConnection):
                 raise Fenced(hold.run_id)
         return following
 
-    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0) -> bool:
-        """Queue a run again whose owner could not drive it."""
+    def list_held(self, owner: str) -> list[tuple[str, int]]:
+        """Return the runs that a worker owns, each with its epoch."""
+        return self._read("SELECT run_id, epoch FROM ts_runs WHERE status = 'running' AND owner = ?", owner)
+
+    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0, is_death: bool = True) -> bool:
+        """Queue a run again that its owner does not drive to an end."""
         with self._writing() as now:
             count = self._write(
-                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + 1, ready = ?,"
+                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + ?, ready = ?,"
                 " updated = ? WHERE run_id = ? AND epoch = ? AND owner = ? AND status = 'running'",
+                int(is_death),
                 now + delay_ms,
                 now,
                 run_id,

@@ -1,8 +1,8 @@
 """The tables of durable runs in SQLite, and how a file gets them.
 
 `PRAGMA user_version` is the number of the schema, and each entry of `MIGRATIONS` brings a file from one number to the
-next. `PRAGMA application_id` tells such a file from other databases. Deltas are in a file of their own beside it, which
-is never flushed to the disk: they may be lost.
+next. `PRAGMA application_id` tells such a file from other databases. Deltas are in a file of their own
+(`sqlite_deltas.py`).
 """
 
 import sqlite3
@@ -13,8 +13,6 @@ from toolspeak.store.schema import BUSY_SECONDS, create_file, transaction, use_w
 
 APPLICATION_ID = 0x7453_6452
 """What `PRAGMA application_id` is in a file of durable runs."""
-
-DELTAS_SUFFIX = ".deltas"
 
 _SCHEMA_1 = (
     """
@@ -128,8 +126,8 @@ def open_runs(path: Path) -> sqlite3.Connection:
 
 
 def open_deltas(path: Path) -> sqlite3.Connection:
-    """Open the file of deltas that belongs to a file of runs."""
-    connection = _open(path.with_name(path.name + DELTAS_SUFFIX))
+    """Open a file of deltas, and create it if needed."""
+    connection = _open(path)
     try:
         use_write_ahead_log(connection)
         connection.execute("PRAGMA synchronous = OFF")
@@ -138,6 +136,15 @@ def open_deltas(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def identify(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one under the same name; None if there is no such file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _open(path: Path) -> sqlite3.Connection:

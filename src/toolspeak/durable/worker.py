@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from toolspeak.durable.claim import ClaimDispatcher
-from toolspeak.durable.dispatch import Dispatcher
+from toolspeak.durable.dispatch import Dispatcher, Entry
 from toolspeak.durable.journal import Fenced, JournalSession
 from toolspeak.durable.quarantine import MAX_DEATHS, QUARANTINE_DEATHS, Quarantine, find_target, load_agents
 from toolspeak.durable.rows import STORED_FORMAT, Hold, RunRow
@@ -108,7 +108,8 @@ class Worker:
         )
         self._max_silence = max(MIN_SILENCE_SECONDS, 4 * lease)
         self._last_tick: float | None = None
-        self._segments: dict[str, Segment] = {}
+        self._segments: dict[Entry, Segment] = {}
+        self._undriven: set[Entry] = set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stack: AsyncExitStack | None = None
@@ -219,9 +220,7 @@ class Worker:
         """Drive a run that was claimed already. It never raises."""
         self._idle.clear()
         segment = Segment(run, self._agents[run.agent], self._writer, self._deps, self.name)
-        self._segments[run.run_id] = segment
-        if self.is_stopping:
-            segment.park()
+        self._segments[run.run_id, run.epoch] = segment
         try:
             await self._drive(run, segment)
         except Fenced:
@@ -234,12 +233,14 @@ class Worker:
             LOG.warning("run %s could not be driven, and is tried again", run.run_id, exc_info=True)
             await self._give_up(run)
         finally:
-            self._segments.pop(run.run_id, None)
+            self._segments.pop((run.run_id, run.epoch), None)
             if not self._segments:
                 self._idle.set()
 
     async def _drive(self, run: RunRow, segment: Segment) -> None:
-        if run.deaths >= MAX_DEATHS:
+        if self.is_stopping:
+            await self._insist(lambda session: session.fail(run.run_id, run.epoch, self.name, is_death=False))
+        elif run.deaths >= MAX_DEATHS:
             await segment.end_as_poison()
         elif run.deaths >= QUARANTINE_DEATHS and self._quarantine is not None:
             if await self._quarantine.drive(run) != 0:
@@ -260,7 +261,7 @@ class Worker:
             except Fenced:
                 return
             except StoreUnavailable:
-                if self.is_stopping:  # then others take the run over
+                if self.is_stopping:  # `leave` gives the run back, or others take it over
                     return
                 await asyncio.sleep(self._tick_seconds)
 
@@ -283,10 +284,12 @@ class Worker:
     async def _look_after_runs(self) -> None:
         if self._segments:
             names = list(COMMAND_FACTS)
-            held = list(self._segments)
-            for command in await self.read(lambda session: session.read_commands(held, names=names)):
-                if (segment := self._segments.get(command.run_id)) is not None:
-                    segment.interrupt(command.name)
+            driven = [run_id for run_id, _ in self._segments]
+            for command in await self.read(lambda session: session.read_commands(driven, names=names)):
+                for segment in self._segments.values():
+                    if segment.run.run_id == command.run_id:
+                        segment.interrupt(command.name)
+        await self._give_back_undriven()
         swept = await self.write(lambda session: session.sweep())
         if swept.taken:
             LOG.warning("worker %s took over: %s", self.name, ", ".join(run_id for run_id, _ in swept.taken))
@@ -297,6 +300,19 @@ class Worker:
             await self._dispatcher.forget(lost)
         if not isinstance(self._dispatcher, ClaimDispatcher):
             await self._enqueue()
+
+    async def _give_back_undriven(self) -> None:
+        """Queue the runs that this worker owns in the journal and does not drive.
+
+        A claim whose commit failed may have taken effect all the same. A run that was claimed just now is not driven
+        yet, so a run is given back when it was not driven at the last tick either.
+        """
+        held = await self.read(lambda session: session.list_held(self.name))
+        undriven = set(held).difference(self._segments)
+        for run_id, epoch in undriven & self._undriven:
+            LOG.warning("run %s is given back: worker %s owns it and does not drive it", run_id, self.name)
+            await self.write(lambda session, r=run_id, e=epoch: session.fail(r, e, self.name, is_death=False))
+        self._undriven = undriven
 
     async def _enqueue(self) -> None:
         """Give queued runs to the dispatcher."""

@@ -331,6 +331,7 @@ def _hand_over(state: State, fact: HandedOver) -> State:
         has_approver=fact.has_approver,
         tools=fact.tools,
         tool_budget=fact.tool_budget,
+        search_tools=fact.search_tools,
     )
     specs: Mapping[str, ToolSpec] = {spec.name: spec for spec in fact.tools}
     specs = specs if state.compacted is None else _offer_recall(specs)

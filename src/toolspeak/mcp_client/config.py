@@ -7,7 +7,6 @@ read when the server starts; the configuration, and what is derived from it, hol
 import json
 import os
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from hashlib import sha256
@@ -17,10 +16,18 @@ from urllib.parse import urlsplit
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
+from toolspeak.server_targets import (
+    LONG_CODE,
+    PREFIX,
+    VARIABLE,
+    anchor_command,
+    find_command_files,
+    find_servers_file,
+    find_start_folder,
+    is_address,
+    split_command,
+)
 from toolspeak.validation import format_value
-
-PREFIX = "mcp:"
-"""What a target begins with that names a server."""
 
 START_TIMEOUT_SECONDS = 30.0
 """How long a server may take to start and to list its tools; `npx` may have to download it first."""
@@ -29,8 +36,6 @@ Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
 ProgressCallback: TypeAlias = Callable[[str, float, float | None, str | None], None]
 """Called with the name of a tool, how far its call is, how far it will get if that is known, and a text."""
-
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 _TRANSPORTS: Mapping[str, Transport] = {
     "stdio": "stdio",
@@ -57,7 +62,7 @@ class ServerConfig:
         command: The program and its arguments, for a child process.
         url: The address, for HTTP.
         env: Further environment variables of the child process.
-        cwd: The folder in which the child process starts.
+        cwd: The folder in which the child process starts; None for the working directory.
         headers: Headers of all requests, for HTTP.
         approve: Whether each call needs an approval.
         trust_hints: Whether the server is believed when it says that a tool only reads, or may be repeated.
@@ -81,17 +86,43 @@ class ServerConfig:
 
     @property
     def identity(self) -> str:
-        """A hash that is the same for the same program and arguments or the same address, and tells nothing of them."""
-        address = self.url.partition("?")[0]
-        return sha256(json.dumps([self.transport, list(self.command), address]).encode()).hexdigest()[:32]
+        """A hash that is the same for the same program and arguments or the same address, and tells nothing of them.
+
+        A file that the command line names, and a module that is run with `-m`, counts with its folder: a script of the
+        same name in another folder is another server.
+        """
+        words = [self.transport, list(self._anchored_command), self.url]
+        if self._runs_local_module:
+            words.append(str(self._start_folder))
+        return sha256(json.dumps(words).encode()).hexdigest()[:32]
 
     @property
     def place(self) -> str:
-        """Where the server is, without arguments and queries, which may hold keys."""
+        """Where the server is: its program and the files that it is given, or its address.
+
+        Other arguments and queries are left out: they may hold keys.
+        """
         if self.transport == "stdio":
-            return self.command[0]
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
+            program, *arguments = self._anchored_command
+            files = [str(file) for file in find_command_files(arguments)]
+            folder = [f"in {self._start_folder}"] if self._runs_local_module else []
+            return " ".join([program, *files, *folder])
+        return strip_address(self.url)
+
+    @property
+    def _start_folder(self) -> Path:
+        return Path(self.cwd).absolute() if self.cwd else Path.cwd()
+
+    @property
+    def _anchored_command(self) -> tuple[str, ...]:
+        return anchor_command(self.command, self._start_folder)
+
+    @property
+    def _runs_local_module(self) -> bool:
+        if "-m" not in self.command[:-1]:
+            return False
+        module = self.command[self.command.index("-m") + 1].partition(".")[0]
+        return any((self._start_folder / name).exists() for name in (module, f"{module}.py"))
 
     def expand(self, environ: Mapping[str, str] | None = None) -> "ServerConfig":
         """Return the configuration with the values of the variables that it names.
@@ -102,7 +133,7 @@ class ServerConfig:
         variables = os.environ if environ is None else environ
 
         def expand(text: str) -> str:
-            return _VARIABLE.sub(lambda found: self._read_variable(found[1], found[2], variables), text)
+            return VARIABLE.sub(lambda found: self._read_variable(found[1], found[2], variables), text)
 
         return replace(
             self,
@@ -119,6 +150,12 @@ class ServerConfig:
         if default is None:
             raise UsageError(f"the MCP server {self.name} needs the environment variable {name}, which is not set")
         return default
+
+
+def strip_address(url: str) -> str:
+    """Return an address without what may be a key: user, query, and long codes in the path."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{LONG_CODE.sub('…', parts.path)}"
 
 
 def is_server_target(target: object) -> bool:
@@ -139,17 +176,14 @@ def read_target(target: str | Path) -> list[ServerConfig]:
         ['filesystem']
     """
     text = str(target)
-    if not text.startswith(PREFIX):
+    if isinstance(target, Path) or not text.startswith(PREFIX):
         return read_servers_file(Path(text))
+    if (file := find_servers_file(text, Path.cwd())) is not None:
+        return read_servers_file(file)
     rest = text.removeprefix(PREFIX).strip()
-    if rest.endswith(".json") and Path(rest).is_file():
-        return read_servers_file(Path(rest))
-    if rest.startswith(("http://", "https://")):
+    if is_address(rest):
         return [_check_url(ServerConfig(name=_name_address(rest), transport="http", url=rest))]
-    try:
-        command = tuple(shlex.split(rest))
-    except ValueError as error:
-        raise UsageError(f"{text!r} is no command line: {error}") from None
+    command = split_command(text)
     if not command:
         raise UsageError(f"{text!r} names no server; write mcp: and a command line or an address")
     return [ServerConfig(name=_name_command(command), command=command)]
@@ -157,6 +191,8 @@ def read_target(target: str | Path) -> list[ServerConfig]:
 
 def read_servers_file(path: Path) -> list[ServerConfig]:
     """Return the servers in a file of the form `{"mcpServers": {"name": {…}}}`, as desktop clients write it.
+
+    Programs start in the folder of the file, and relative paths in it are relative to that folder.
 
     Raises:
         UsageError: The file is missing, or is not of that form.
@@ -171,12 +207,13 @@ def read_servers_file(path: Path) -> list[ServerConfig]:
     if not isinstance(table, dict):
         raise UsageError(f'{path} has no servers; the form is {{"mcpServers": {{"name": {{"command": …}}}}}}')
     servers = cast("dict[str, Any]", table)
-    read = [_read_server(name, value, f"{path}: the server {name}") for name, value in servers.items()]
+    read = [_read_server(name, value, path) for name, value in servers.items()]
     return [server for server in read if server is not None]
 
 
-def _read_server(name: str, value: Any, where: str) -> ServerConfig | None:
+def _read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
     """Read one server of a file; None if the file says that it is switched off."""
+    where = f"{path}: the server {name}"
     if not isinstance(value, dict):
         raise UsageError(f"{where} is an object with a command or a url, not {format_value(value)}")
     table = cast("dict[str, Any]", value)
@@ -203,7 +240,8 @@ def _read_server(name: str, value: Any, where: str) -> ServerConfig | None:
         raise UsageError(f"{where}: cwd is the path of a folder")
     words = (command, *cast("list[str]", args))
     env = _read_texts(table, "env", where)
-    return _read_options(ServerConfig(name=name, command=words, env=env, cwd=cwd), table, where)
+    folder = find_start_folder(cwd, path)
+    return _read_options(ServerConfig(name=name, command=words, env=env, cwd=folder), table, where)
 
 
 def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) -> ServerConfig:
@@ -226,7 +264,7 @@ def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str
 def _check_url(config: ServerConfig) -> ServerConfig:
     parts = urlsplit(config.url)
     if not config.url.startswith("${") and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise UsageError(f"the MCP server {config.name}: {config.url!r} is no address that begins with http or https")
+        raise UsageError(f"the MCP server {config.name}: {config.place!r} is no address that begins with http or https")
     return config
 
 

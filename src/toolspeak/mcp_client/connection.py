@@ -32,8 +32,11 @@ MAX_TOOLS = 2_000
 FORGOTTEN_SESSION = "Session terminated"
 """What the SDK says when an HTTP server does not know the session any more, since it was started anew."""
 
+END_TIMEOUT_SECONDS = 5.0
+"""How long a connection has to end; the transports take less."""
+
 CLOSE_TIMEOUT_SECONDS = 10.0
-"""How long `close` waits for a server to end; the transports take less."""
+"""How long `close` waits for a server to end."""
 
 _live: set["Connection"] = set()
 _live_lock = threading.RLock()
@@ -77,16 +80,27 @@ class Connection:
     async def _own(self) -> None:
         self._task = asyncio.current_task()
         error: BaseException | None = None
+        now = asyncio.get_running_loop().time
+        # A server may refuse to end. Whoever waits for it has an answer all the same.
+        ending = asyncio.timeout(self.config.start_timeout + END_TIMEOUT_SECONDS)
         try:
-            async with AsyncExitStack() as stack:
-                async with asyncio.timeout(self.config.start_timeout):
-                    client = await stack.enter_async_context(_build_client(self.config.expand(), self.failure))
-                    definitions = await _list_tools(client)
-                self._client = client
-                self.started.set_result(definitions)
-                await self._stopping.wait()
+            async with ending, AsyncExitStack() as stack:
+                try:
+                    async with asyncio.timeout(self.config.start_timeout):
+                        client = await stack.enter_async_context(_build_client(self.config.expand(), self.failure))
+                        definitions = await _list_tools(client)
+                    ending.reschedule(None)
+                    self._client = client
+                    self.started.set_result(definitions)
+                    await self._stopping.wait()
+                except BaseException as raised:
+                    error = raised
+                    raise
+                finally:
+                    ending.reschedule(now() + END_TIMEOUT_SECONDS)
         except BaseException as raised:  # whatever ended the connection is the answer to whoever waits for it
-            error = raised
+            if error is None or (isinstance(error, asyncio.CancelledError) and not ending.expired()):
+                error = raised  # why the SDK cancelled the start
         self._client = None
         if not self.started.done():
             self.started.set_exception(self._explain_failed_start(error))

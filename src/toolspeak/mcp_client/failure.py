@@ -1,9 +1,14 @@
 """`ServerFailure`: why a connection to an MCP server ended, in words for a person."""
 
+import re
 from dataclasses import dataclass
 from typing import cast
 
+from toolspeak.mcp_client.config import strip_address
+
 MAX_REASON_CHARS = 500
+
+_ADDRESS = re.compile(r"https?://[^\s'\"<>]+")
 
 
 @dataclass(slots=True)
@@ -33,5 +38,9 @@ def find_reason(error: BaseException) -> str:
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None:  # the text of an error of HTTP has the address in it, which may hold a key
+        return f"it answered with HTTP {status}"
     text = " ".join(str(error).split()) or type(error).__name__
+    text = _ADDRESS.sub(lambda found: strip_address(found[0]), text)
     return text if len(text) <= MAX_REASON_CHARS else f"{text[:MAX_REASON_CHARS]}…"

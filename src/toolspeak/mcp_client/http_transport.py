@@ -1,7 +1,11 @@
-"""Messages to and from a server over HTTP, by the transport of the SDK, with a limit on the size of an answer."""
+"""Messages to and from a server over HTTP, by the transports of the SDK, with a limit on the size of an answer.
+
+Compressed answers are not asked for, and are refused: a few kilobytes can become gigabytes before anybody counts them.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx2
 from mcp.client.sse import sse_client
@@ -13,39 +17,59 @@ from toolspeak.mcp_client.stdio_transport import MAX_MESSAGE_BYTES
 
 CONNECT_TIMEOUT_SECONDS = 30.0
 
+GOODBYE_TIMEOUT_SECONDS = 2.0
+"""How long a server has to answer that a session has ended; the session ends without the answer, too."""
+
 
 @asynccontextmanager
 async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[tuple[object, object]]:
     """Connect to a server, and yield the streams that the SDK reads messages from and writes messages to."""
+    guard = _AnswerGuard(failure)
+    headers = dict(config.headers)
     if config.transport == "sse":
-        async with sse_client(config.url, headers=dict(config.headers)) as streams:
+        async with sse_client(config.url, headers=headers, httpx_client_factory=guard.build_client) as streams:
             yield streams
         return
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_SECONDS, read=None)  # a call may take long; the agent has its own timeout
-    transport = _LimitedTransport(failure)
     async with (
-        httpx2.AsyncClient(headers=dict(config.headers), timeout=timeout, transport=transport) as client,
+        guard.build_client(headers=headers, timeout=timeout) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield streams
 
 
-class _LimitedTransport(httpx2.AsyncHTTPTransport):
-    """Refuses an answer that is too large. The events of a stream have a limit each, in the SDK."""
+class _AnswerGuard:
+    """Refuses answers that are compressed or too large. The events of a stream have a limit each, in the SDK."""
 
     def __init__(self, failure: ServerFailure) -> None:
-        super().__init__()
         self._failure = failure
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await super().handle_async_request(request)
+    def build_client(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        """Build a client whose answers are checked. It uses the proxies that environment variables name."""
+        hooks: dict[str, list[Any]] = {"request": [self._prepare], "response": [self._check]}
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
+
+    async def _prepare(self, request: httpx2.Request) -> None:
+        request.headers["accept-encoding"] = "identity"
+        if request.method == "DELETE":  # the end of the session
+            timeout = httpx2.Timeout(GOODBYE_TIMEOUT_SECONDS).as_dict()
+            request.extensions = {**request.extensions, "timeout": timeout}
+
+    async def _check(self, response: httpx2.Response) -> None:
         if response.status_code in (401, 403):
             self._failure.reason = f"it answered with HTTP {response.status_code}: it needs a key or another one"
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            self._failure.reason = "it sent a compressed answer, which it was not asked for"
+            raise httpx2.DecodingError(self._failure.reason, request=response.request)
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             stream = response.stream
-            assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 (the transport is async)
+            assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 (the client is async)
             response.stream = _LimitedStream(stream, self._failure)
-        return response
 
 
 class _LimitedStream(httpx2.AsyncByteStream):

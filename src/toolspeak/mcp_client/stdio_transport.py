@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolspeak.errors import UsageError
@@ -74,9 +75,14 @@ async def _start(config: ServerConfig) -> asyncio.subprocess.Process:
     from mcp.client.stdio import get_default_environment
 
     env = get_default_environment() | dict(config.env)
-    program = shutil.which(config.command[0], path=env.get("PATH"))
+    named = config.command[0]
+    is_path = Path(named).name != named
+    if is_path and config.cwd:  # it is relative to the folder in which the server starts
+        named = str(Path(config.cwd, named).absolute())
+    program = shutil.which(named, path=env.get("PATH"))
     if program is None:
-        raise UsageError(f"the MCP server {config.name}: there is no program {config.command[0]!r} on the PATH")
+        place = "" if is_path else " on the PATH"
+        raise UsageError(f"the MCP server {config.name}: there is no program {named!r}{place}")
     try:
         return await asyncio.create_subprocess_exec(
             program,

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from toolspeak._version import __version__
 from toolspeak.errors import UsageError
 from toolspeak.execution import Executor
-from toolspeak.mcp_server.approval import ApprovalRule, get_approval
+from toolspeak.mcp_server.approval import ApprovalRule, ClientApproval, seal_questions
 from toolspeak.mcp_server.call_gate import CallGate, TooManyCalls
 from toolspeak.mcp_server.call_results import make_call_result
 from toolspeak.mcp_server.definitions import ServedTool, define_tool, explain_refusal
@@ -85,7 +85,7 @@ class ToolServer:
         self._listed = types.ListToolsResult(tools=[each.listed for each in self._served.values()])
         self._deps = deps
         self._timeout = timeout
-        self._approve: ApprovalRule = approve
+        self._approval = ClientApproval(approve)
         self._gate = CallGate()
         self.protocol: Server[Any] = Server(
             name,
@@ -94,6 +94,7 @@ class ToolServer:
             on_call_tool=self._call_tool,
             get_tool_input_schema=self._get_input_schema,
         )
+        self.protocol.middleware.append(seal_questions(name))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request. Nothing is kept from one request to the next, nor does anything run on after it."""
@@ -120,7 +121,7 @@ class ToolServer:
         if served is None:
             raise MCPError(types.INVALID_PARAMS, explain_unknown_tool(params.name, self.toolbox.names))
         spec = served.tool.spec
-        if spec.approve and (answer := await get_approval(context, params, self._approve)) is not None:
+        if spec.approve and (answer := await self._approval.get(context, params)) is not None:
             return answer
         try:
             async with self._gate.admit(alone=spec.sequential):

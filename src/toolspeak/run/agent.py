@@ -55,6 +55,7 @@ from toolspeak.run.receiving import gains_by_streaming
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
 from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
+from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.run.summary import Summarizer
 from toolspeak.settings import Settings
@@ -287,7 +288,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         own_context = Context(deps=deps, run_id=context.run_id)
         tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), own_context)
         dialect = await self._dialects.choose_first(handed)
-        toolbox = Toolbox([*offer_tools(self, tools, driver.state.history), *answer])
+        toolbox = Toolbox([*offer_tools(self, tools, driver.state.history, handed), *answer])
         successor = self._build_driver(context.run_id, toolbox, dialect, {"deps": deps}, driver.streams)
         successor.approve = successor.approve or driver.approve
         return successor
@@ -357,6 +358,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
                 tools=offered.specs,
                 compacted=compacted,
                 tool_budget=None if self.code else self.tool_budget,
+                search_tools=name_search_tools(offered),
             )
             driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
             return driver, [started, interrupt_late_run(limits)] if is_late else [started]
@@ -387,7 +389,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
         def build(tools: Toolbox, dialect: Dialect) -> Driver:
-            toolbox = add_answer(offer_tools(self, tools, started.messages, started.tool_budget), answer)
+            toolbox = add_answer(offer_tools(self, tools, started.messages, started), answer)
             return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
 
         async def ask_before_start() -> Driver | None:

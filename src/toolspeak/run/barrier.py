@@ -55,6 +55,7 @@ class CommitBarrier:
         self._events: list[Event] = []
         self._launches: dict[str, Callable[[], None]] = {}
         self._waiters: list[asyncio.Future[None]] = []
+        self._is_committing = False
 
     @property
     def is_durable(self) -> bool:
@@ -78,12 +79,14 @@ class CommitBarrier:
 
     async def flush(self) -> None:
         """Commit the events that were collected, and launch what was held back, until nothing is left."""
-        while self._events or self._launches:
+        while self._events or self._launches or self._waiters:
             events, self._events = self._events, []
             launches, self._launches = self._launches, {}
             waiters, self._waiters = self._waiters, []
             if events and self._commit is not None:
+                self._is_committing = True  # and it stays so if the commit fails: then nobody may go on
                 await self._commit(events)
+                self._is_committing = False
             for launch in launches.values():
                 launch()
             for waiter in waiters:
@@ -91,8 +94,8 @@ class CommitBarrier:
                     waiter.set_result(None)
 
     async def wait(self) -> None:
-        """Wait until all events that were collected so far are committed. Whoever drives the run must flush."""
-        if self._events:
+        """Wait until all events that were added so far are committed. Whoever drives the run must flush."""
+        if self._events or self._is_committing:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter

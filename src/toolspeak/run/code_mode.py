@@ -9,7 +9,7 @@ cannot hand over.
 """
 
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from keyword import iskeyword
@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from toolspeak.dialects import PYTHON
 from toolspeak.dialects.notation import identifier
 from toolspeak.dialects.python_notation import format_tools
-from toolspeak.dialects.slim_tools import HELP_DESCRIPTION, find_free_name
+from toolspeak.dialects.slim_tools import find_free_name
 from toolspeak.dialects.tool_selection import select_tools
 from toolspeak.errors import ToolError
-from toolspeak.events import Fact, NestedFact, ToolStarted
+from toolspeak.events import Fact, HandedOver, NestedFact, RunStarted, ToolStarted
 from toolspeak.execution.sandbox import SandboxLimits
 from toolspeak.limits import Limits
 from toolspeak.messages import Message
 from toolspeak.outcome import Outcome
 from toolspeak.run.handoffs import Handoff
 from toolspeak.run.program_model import ProgramModel, format_result
-from toolspeak.run.search_tools import add_search_tools
-from toolspeak.run.shown_tools import is_search_tool
+from toolspeak.run.search_tools import add_program_search_tools, add_search_tools, rename_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, find_outer_call, finish_inner_run
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Context, Tool, Toolbox
@@ -52,7 +51,7 @@ await. Not available: packages, files, network. Each program starts fresh. The f
 
 
 def offer_tools(
-    agent: "Agent[Any]", toolbox: Toolbox, messages: Sequence[Message], recorded_budget: int | None = None
+    agent: "Agent[Any]", toolbox: Toolbox, messages: Sequence[Message], recorded: RunStarted | HandedOver | None = None
 ) -> Toolbox:
     """Return the tools of a run as its model can call them: one by one, or from programs.
 
@@ -60,19 +59,21 @@ def offer_tools(
         agent: The agent.
         toolbox: The tools.
         messages: The conversation, which says what tools are described if there is a budget for them.
-        recorded_budget: The budget of a run that is resumed.
+        recorded: What was recorded when the agent began, if the run is resumed.
     """
     if not agent.code:
-        return add_search_tools(toolbox, recorded_budget or agent.tool_budget)
+        budget, names = (agent.tool_budget, ()) if recorded is None else (recorded.tool_budget, recorded.search_tools)
+        return toolbox if budget is None else add_search_tools(toolbox, names)
     inner = Toolbox([each for each in toolbox if not isinstance(each.function, Handoff)])
     outside = [each for each in toolbox if isinstance(each.function, Handoff)]
     if not len(inner):
         return toolbox
     name = find_free_name([each.spec for each in outside], RUN_PROGRAM)
     make_agent = partial(type(agent), tool_timeout=agent.tool_timeout)
-    searched = add_search_tools(inner, agent.tool_budget)
+    searched = inner if agent.tool_budget is None else add_program_search_tools(inner, name_functions(inner.specs))
     limits = agent.code if isinstance(agent.code, SandboxLimits) else SandboxLimits()
-    described = _describe(name_functions(searched.specs), agent.tool_budget, messages)
+    functions = rename_tools(name_functions(searched.specs))
+    described = _describe(functions[: len(inner)], functions[len(inner) :], agent.tool_budget, messages)
     return Toolbox([*outside, _build_tool(name, searched, described, limits, make_agent)])
 
 
@@ -117,15 +118,14 @@ def name_functions(specs: Sequence[ToolSpec]) -> dict[str, ToolSpec]:
 
 
 def _describe(
-    names: Mapping[str, ToolSpec], tool_budget: int | None, messages: Sequence[Message]
+    functions: Sequence[ToolSpec],
+    search_tools: Sequence[ToolSpec],
+    tool_budget: int | None,
+    messages: Sequence[Message],
 ) -> tuple[ToolSpec, ...]:
-    """Return the tools as the description of a program shows them, with the names that they have there."""
-    renamed = [replace(spec, name=name) for name, spec in names.items()]
-    tools = [spec for spec in renamed if not is_search_tool(spec)]
-    own = {spec.name: spec for spec in renamed if is_search_tool(spec)}
-    find = next((spec for spec in own.values() if spec.description != HELP_DESCRIPTION), None)
-    help_tool = next((spec for spec in own.values() if spec is not find), None)
-    selection = select_tools(tools, PYTHON, tool_budget, messages, help_tool=help_tool, find_tool=find)
+    """Return the functions of a program that its description shows."""
+    help_tool, find_tool = search_tools or (None, None)
+    selection = select_tools(functions, PYTHON, tool_budget, messages, help_tool=help_tool, find_tool=find_tool)
     return (*selection.listed, *selection.own_tools)
 
 

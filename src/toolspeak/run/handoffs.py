@@ -14,6 +14,7 @@ from toolspeak.run.callbacks import call_function
 from toolspeak.run.driver import Driver
 from toolspeak.run.inputs import AGENT_ATTRIBUTE, build_choice, check_system_text
 from toolspeak.run.running_calls import CALLING_RUN
+from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import is_call_of
 from toolspeak.tools import Context, Tool, Toolbox
 
@@ -61,6 +62,7 @@ class Handoff:
             has_approver=successor.approve is not None,
             tools=toolbox.specs,
             tool_budget=None if agent.code else agent.tool_budget,
+            search_tools=name_search_tools(toolbox),
         )
 
 

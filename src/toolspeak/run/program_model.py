@@ -8,11 +8,7 @@ make the same calls as before.
 import json
 import threading
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any
 
-from pydantic_core import to_jsonable_python
-
-from toolspeak.coercion import coerce_arguments
 from toolspeak.events import Fact, ToolFinished, Usage
 from toolspeak.execution.sandbox import CodeResult, SandboxLimits
 from toolspeak.execution.sandbox.monty_program import MontyProgram, ProgramCall
@@ -20,6 +16,7 @@ from toolspeak.messages import Media, Message, Part, Result, Text, ToolCall, Too
 from toolspeak.models import Request
 from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.run.callbacks import call_function
+from toolspeak.run.program_arguments import name_arguments
 from toolspeak.spec import ToolSpec
 
 NO_OUTPUT = "(nothing was printed, and the last line has no value: use print)"
@@ -130,24 +127,19 @@ class ProgramModel:
         return self._pending or CodeResult(mode="monty", error=CHANGED_COURSE, stopped=True)
 
     def _refuse_bad_calls(self, program: MontyProgram, pending: ProgramCall | CodeResult) -> ProgramCall | CodeResult:
-        """Raise an error in calls that have more arguments than the tool has parameters, until one has not."""
+        """Raise an error in calls whose arguments no tool could take, until one is good."""
         while isinstance(pending, ProgramCall):
-            names = list(self._specs[pending.name].parameters["properties"])
-            if len(pending.args) <= len(names):
+            try:
+                name_arguments(self._specs[pending.name], pending)
+            except TypeError as error:
+                pending = program.fail(error)
+            else:
                 break
-            given = len(pending.args)
-            pending = program.fail(TypeError(f"{pending.name}() takes {len(names)} arguments but {given} were given"))
         return pending
 
     def _is_same(self, pending: ProgramCall, call: ToolCall) -> bool:
         spec = self._specs[pending.name]
         return spec.name == call.name and name_arguments(spec, pending) == call.arguments
-
-
-def name_arguments(spec: ToolSpec, call: ProgramCall) -> dict[str, Any]:
-    """Return the arguments of a call by name, as JSON values in the form of the schema."""
-    named = dict(zip(spec.parameters["properties"], call.args, strict=False)) | call.kwargs
-    return coerce_arguments(json.loads(json.dumps(to_jsonable_python(named, fallback=str))), spec.parameters)
 
 
 def format_result(result: CodeResult) -> str:

@@ -9,11 +9,12 @@ from typing import Any, cast
 from toolspeak.errors import ToolsChanged, UsageError
 from toolspeak.events import Interrupted
 from toolspeak.mcp_client import ServerConfig, ServerTools, is_server_target, read_target
-from toolspeak.mcp_client.config import PREFIX, START_TIMEOUT_SECONDS, ProgressCallback
+from toolspeak.mcp_client.config import START_TIMEOUT_SECONDS, ProgressCallback
 from toolspeak.mcp_client.connection import Definition
 from toolspeak.mcp_client.pinning import find_changes, format_changes, select_pinned
 from toolspeak.mcp_client.server_tools import accept_all
 from toolspeak.run.running_calls import CALLING_RUN
+from toolspeak.server_targets import PREFIX
 from toolspeak.settings.server_pins import ServerPin, find_pin, save_pin
 
 

@@ -8,8 +8,7 @@ compacted, the tools that the dropped messages had added move to the list at the
 from collections.abc import Sequence
 
 from toolspeak.dialects import Dialect
-from toolspeak.dialects.slim_tools import HELP_DESCRIPTION
-from toolspeak.dialects.tool_selection import FIND_DESCRIPTION, ToolSelection, ToolView, select_tools
+from toolspeak.dialects.tool_selection import ToolSelection, ToolView, select_tools
 from toolspeak.loop import State
 from toolspeak.loop.compaction import show_history
 from toolspeak.loop.recall import RECALL
@@ -30,22 +29,18 @@ def view_run_tools(state: State, dialect: Dialect) -> tuple[ToolView, tuple[Mess
     return view, show_history(view.history, state.compacted, has_recall=state.has_recall)
 
 
+def list_searched(state: State) -> list[ToolSpec]:
+    """Return the tools that a model may be shown, in the order in which they are ranked when it is shown them."""
+    own = () if state.run is None else state.run.search_tools
+    return [spec for spec in state.specs.values() if spec.name not in own]
+
+
 def _select(state: State, dialect: Dialect, budget: int, kept: Sequence[str]) -> ToolSelection:
-    own = {spec.name: spec for spec in state.specs.values() if is_search_tool(spec)}
+    names = state.run.search_tools if state.run is not None else ()
+    help_tool, find_tool = [state.specs.get(name) for name in names] or (None, None)
     return select_tools(
-        [spec for spec in state.specs.values() if spec.name not in own],
-        dialect,
-        budget,
-        state.history,
-        help_tool=next((spec for spec in own.values() if spec.description == HELP_DESCRIPTION), None),
-        find_tool=next((spec for spec in own.values() if spec.description != HELP_DESCRIPTION), None),
-        kept=kept,
+        list_searched(state), dialect, budget, state.history, help_tool=help_tool, find_tool=find_tool, kept=kept
     )
-
-
-def is_search_tool(spec: ToolSpec) -> bool:
-    """Whether a tool is one of toolspeak that helps with other tools."""
-    return spec.description == HELP_DESCRIPTION or spec.description.startswith(FIND_DESCRIPTION)
 
 
 def _list_dropped(state: State, view: ToolView) -> list[str]:

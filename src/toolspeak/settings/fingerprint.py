@@ -1,18 +1,21 @@
-"""The fingerprint of a project's settings: a hash of the settings and of the Python files that they name as tools.
+"""The fingerprint of a project's settings: a hash of the settings and of the files that they name as tools.
 
-A change of any of them changes the fingerprint, and the project must be trusted again. Modules that a tool file imports
+These are Python files, the files of MCP servers (`mcp.json`), and the files that the command lines of servers name. A
+change of any of them changes the fingerprint, and the project must be trusted again. Modules that a tool file imports
 are not covered: which ones these are is known only when the code runs.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import all_suffixes
 from importlib.util import cache_from_source
 from pathlib import Path
 
 from toolspeak.errors import UsageError
+from toolspeak.server_targets import PREFIX as SERVER_PREFIX
+from toolspeak.server_targets import find_server_files
 
 MAX_TOOL_FILES = 2000
 """How many files the targets of one project may have."""
@@ -26,7 +29,7 @@ def compute_fingerprint(content: bytes, files: Sequence[Path]) -> str:
 
 
 def find_tool_files(targets: Sequence[str], where: str) -> list[Path]:
-    """Return the files that targets name by a path: Python files, and all importable files in folders.
+    """Return the files that targets name by a path: Python files, all importable files in folders, files of servers.
 
     A file that does not exist is in the list, so that creating it changes the fingerprint. Targets that are names of
     modules have no files here: they are found among the installed packages.
@@ -36,14 +39,20 @@ def find_tool_files(targets: Sequence[str], where: str) -> list[Path]:
     """
     files: dict[Path, None] = {}
     for target in targets:
-        path = _target_path(target)
-        if path is None:
-            continue
-        for file in _walk(path) if path.is_dir() else [path]:
+        for file in _find_files(target):
             files[file] = None
             if len(files) > MAX_TOOL_FILES:
                 raise UsageError(f"{where}: tools name more than {MAX_TOOL_FILES} files; name the files that are meant")
     return list(files)
+
+
+def _find_files(target: str) -> Iterable[Path]:
+    if target.startswith(SERVER_PREFIX) or target.endswith(".json"):
+        return find_server_files(target)
+    path = _target_path(target)
+    if path is None:
+        return []
+    return _walk(path) if path.is_dir() else [path]
 
 
 def _target_path(target: str) -> Path | None:

@@ -17,6 +17,8 @@ from typing import Any, cast
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.limits import Limits
+from toolspeak.server_targets import PREFIX as SERVER_PREFIX
+from toolspeak.server_targets import anchor_target
 from toolspeak.settings.fingerprint import compute_fingerprint, find_tool_files
 from toolspeak.settings.folders import Environ, expand_home
 from toolspeak.settings.ownership import find_other_writer
@@ -242,9 +244,12 @@ def _read_project(
 
 
 def resolve_target(target: str, folder: Path, environ: Environ | None) -> str:
-    """Return a target with its path made absolute. A relative path is relative to the settings file."""
-    if target.startswith("mcp:"):  # the command line or the address of an MCP server
-        return target
+    """Return a target with its path made absolute. A relative path is relative to the settings file.
+
+    In the command line of an MCP server, the words that name files in that folder are made absolute.
+    """
+    if target.startswith(SERVER_PREFIX):
+        return anchor_target(target, folder)
     is_path = "/" in target or "\\" in target or re.search(r"\.(?:py(:|$)|json$)", target)
     if not is_path:
         is_path = (folder / target.partition(":")[0]).is_dir()

@@ -1,0 +1,128 @@
+"""What a worker does with its runs when something goes wrong: with the store, with the loop, with the runs."""
+
+import asyncio
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.durable.loops import in_loop
+from toolspeak import Agent
+from toolspeak.durable import Runs, Worker
+from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
+from toolspeak.durable.rows import RunRow
+from toolspeak.errors import StoreUnavailable
+from toolspeak.testing import ScriptedModel, says
+
+WAIT_SECONDS = 30
+
+
+def echo_agent() -> Agent[Any]:
+    return Agent(ScriptedModel([says("Hello.")] * 3))
+
+
+class ClaimHook:
+    """What a test does when a claim has found runs, within its transaction and after its commit."""
+
+    def within(self) -> None:
+        """Do something before the commit."""
+
+    def after(self) -> None:
+        """Do something after the commit."""
+
+
+class HookedSession:
+    """A session with a hook in its claims."""
+
+    def __init__(self, session: JournalSession, hook: ClaimHook) -> None:
+        self._session = session
+        self._hook = hook
+        self._has_claimed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def claim_next(self, *args: Any) -> list[RunRow]:
+        claimed = self._session.claim_next(*args)
+        if claimed:
+            self._has_claimed = True
+            self._hook.within()
+        return claimed
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        self._has_claimed = False
+        with self._session.transaction():
+            yield
+        if self._has_claimed:
+            self._hook.after()
+
+
+class HookedJournal:
+    """A journal with a hook in the claims of its sessions."""
+
+    def __init__(self, journal: Journal, hook: ClaimHook) -> None:
+        self.url = journal.url
+        self._journal = journal
+        self._hook = hook
+
+    def connect(self) -> JournalSession:
+        session: Any = HookedSession(self._journal.connect(), self._hook)
+        return session
+
+    def watch(self) -> ChangeWatch:
+        return self._journal.watch()
+
+
+class LostAnswer(ClaimHook):
+    """The connection is lost at the first commit of a claim: the claim took effect, and the worker does not know."""
+
+    is_lost = False
+
+    def after(self) -> None:
+        if not self.is_lost:
+            self.is_lost = True
+            raise StoreUnavailable("the connection was lost at the commit")
+
+
+@in_loop
+async def test_a_claim_that_took_effect_although_its_commit_failed_is_given_back(tmp_path: Path) -> None:
+    hook = LostAnswer()
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        run = await runs.start("echo", "Hi.")
+        runs.journal = HookedJournal(runs.journal, hook)
+        async with Worker(runs, {"echo": echo_agent()}, lease=5):
+            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+        row = await run.row()
+    assert hook.is_lost
+    assert (row.epoch, row.deaths, row.takeovers) == (2, 0, 0)
+
+
+class SlowClaim(ClaimHook):
+    """A claim that is under way until the worker has had time to stop."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+        self.loop = asyncio.get_running_loop()
+        self.worker: Worker | None = None
+
+    def within(self) -> None:
+        assert self.worker is not None
+        self.loop.call_soon_threadsafe(self.began.set)
+        while not self.worker.is_stopping:
+            time.sleep(0.001)
+        time.sleep(0.02)
+
+
+@in_loop
+async def test_a_worker_that_stops_while_it_claims_a_run_gives_the_run_back(tmp_path: Path) -> None:
+    hook = SlowClaim()
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        run = await runs.start("echo", "Hi.")
+        runs.journal = HookedJournal(runs.journal, hook)
+        hook.worker = Worker(runs, {"echo": echo_agent()}, lease=60)
+        async with hook.worker:
+            await hook.began.wait()
+        row = await run.row()
+    assert (row.status, row.owner, row.epoch, row.deaths, row.takeovers) == ("queued", "", 2, 0, 0)
