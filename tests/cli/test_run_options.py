@@ -11,7 +11,7 @@ from toolspeak.cli.code_block import extract_code
 from toolspeak.cli.sampling_options import parse_sampling
 from toolspeak.errors import UsageError
 from toolspeak.models import Sampling
-from toolspeak.testing import says
+from toolspeak.testing import calls, says
 
 
 def run(folder: Path, server: Server, *arguments: str, stdin: str = "") -> Done:
@@ -74,6 +74,48 @@ def test_only_the_code_is_printed_and_options_reach_the_model(folder: Path, serv
     assert (done.returncode, done.stdout) == (0, "print(1)\n")
     body = server.posts[-1].body
     assert (body["temperature"], body["top_k"]) == (0, 3)
+
+
+MANY_TOOLS = "".join(
+    f"def report_{number}(year: int) -> str:\n    'Write the report number {number}. It lists a year.'\n    return 'r'\n"
+    for number in range(60)
+)
+
+
+def name_tools(server: Server) -> list[str]:
+    return [tool["function"]["name"] for tool in server.posts[0].body["tools"]]
+
+
+def test_a_budget_of_tools_reaches_the_agent(folder: Path, server: Server):
+    (folder / "many.py").write_text(MANY_TOOLS)
+    server.plays(plays([calls(("find_tools", {"query": "report_59"})), says("Found.")]))
+    done = run(folder, server, "Hi", "--tools", "many.py", "--tool-budget", "300", "--dialect", "native")
+    assert (done.returncode, done.stdout) == (0, "Found.\n"), done.stderr
+    assert name_tools(server)[-2:] == ["help", "find_tools"]
+    assert len(name_tools(server)) < 20
+
+
+def test_programs_call_the_functions(folder: Path, server: Server):
+    pytest.importorskip("pydantic_monty")
+    program = "print([weather(city=city) for city in ('Oslo', 'Rome')])"
+    server.plays(plays([calls(("run_program", {"code": program})), says("Both are fine.")]))
+    done = run(folder, server, "Hi", "--tools", "sky.py:weather", "--code", "--dialect", "native")
+    assert (done.returncode, done.stdout) == (0, "Both are fine.\n"), done.stderr
+    assert name_tools(server) == ["run_program"]
+    assert "Oslo" in server.posts[1].body["messages"][-1]["content"]
+
+
+def test_a_chat_takes_a_budget_and_programs(folder: Path, server: Server):
+    pytest.importorskip("pydantic_monty")
+    (folder / "many.py").write_text(MANY_TOOLS)
+    server.plays(plays([says("Hello.")]))
+    options = ["--tools", "many.py", "--tool-budget", "300", "--code", "--dialect", "native"]
+    model = f"{server.url}/v1#scripted"
+    done = run_command("chat", *options, "--model", model, cwd=folder, env=environment(folder), stdin="Hi\n")
+    assert done.returncode == 0, done.stderr
+    [offered] = server.posts[0].body["tools"]
+    assert "def find_tools(" in offered["function"]["description"]
+    assert "def report_59(" not in offered["function"]["description"]
 
 
 def test_an_answer_without_code_is_printed_whole(folder: Path, server: Server):

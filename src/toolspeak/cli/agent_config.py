@@ -24,6 +24,8 @@ class AgentOptions:
         tools: Targets that the user named.
         remembered_tools: Targets of the conversation that is continued, for the case that the user named none.
         sampling: How the tokens of answers are chosen.
+        tool_budget: The most tokens of tools in a request.
+        code: Whether the model writes programs that call the tools.
     """
 
     tools: tuple[str, ...] = ()
@@ -31,6 +33,8 @@ class AgentOptions:
     dialect: str | None = None
     system: str | None = None
     tool_choice: str | None = None
+    tool_budget: int | None = None
+    code: bool = False
     max_turns: int | None = None
     max_cost: float | None = None
     context: int | None = None
@@ -58,6 +62,8 @@ class AgentConfig:
     settings: Settings
     targets: tuple[str, ...] = ()
     sampling: Sampling = Sampling()
+    tool_budget: int | None = None
+    code: bool = False
 
     def build_agent(self, approvals: ApprovalBridge | None) -> Agent:
         """Build the agent. Without `approvals`, a run pauses when a call needs approval by the user.
@@ -74,6 +80,8 @@ class AgentConfig:
             limits=self.limits,
             approve=build_approver(self.approve, approvals),
             sampling=self.sampling,
+            tool_budget=self.tool_budget,
+            code=self.code,
         )
         if agent.dialect_choice.is_guess:
             portal.call(agent.choose_dialect())
@@ -112,6 +120,8 @@ def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
         settings=settings,
         targets=options.tools or options.remembered_tools or (),
         sampling=options.sampling,
+        tool_budget=options.tool_budget,
+        code=options.code,
     )
 
 

@@ -160,6 +160,20 @@ ContextOption = Annotated[
     typer.Option("--context", metavar="TOKENS", min=1, help="Compact conversations that need more tokens."),
 ]
 
+ToolBudgetOption = Annotated[
+    int | None,
+    typer.Option(
+        "--tool-budget",
+        metavar="TOKENS",
+        min=1,
+        help="The most tokens of tools in a request. The model finds those that do not fit with a call of find_tools.",
+    ),
+]
+
+CodeOption = Annotated[
+    bool, typer.Option("--code", help="Let the model write programs that call the functions, in a sandbox.")
+]
+
 AdapterOption = Annotated[
     str | None,
     typer.Option(
