@@ -19,7 +19,7 @@ from toolspeak.cli.mcp_commands import mcp_app
 from toolspeak.cli.model_commands import pull_command, serve_command
 from toolspeak.cli.settings_commands import config_command, trust_command
 from toolspeak.cli.tool_commands import call_command, graph_command, parse_command, tools_command
-from toolspeak.errors import ToolspeakError, UsageError
+from toolspeak.errors import ToolsChanged, ToolspeakError, UsageError
 
 app = typer.Typer(
     rich_markup_mode=None,  # help drawn by rich would take longer to import than everything else
@@ -35,6 +35,8 @@ def run() -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         return app(standalone_mode=False) or 0
+    except ToolsChanged as error:  # the difference is read line by line
+        return _fail(str(error), keeps_lines=True)
     except UsageError as error:
         return _fail(str(error))
     except ToolspeakError as error:  # not caused by the command line
@@ -51,10 +53,10 @@ def run() -> int:
         return _fail(format_message())
 
 
-def _fail(message: str, *, code: int = 2) -> int:
+def _fail(message: str, *, code: int = 2, keeps_lines: bool = False) -> int:
     from toolspeak.cli.safe_text import print_error
 
-    print_error(message)
+    print_error(message, keeps_lines=keeps_lines)
     return code
 
 

@@ -15,12 +15,12 @@ from toolspeak.cli.conversation_log import ContinuedConversation, ConversationLo
 from toolspeak.cli.format import describe_agent, format_cost
 from toolspeak.cli.live_run import run_live
 from toolspeak.cli.model_loader import ModelLoader
-from toolspeak.cli.safe_text import escape_line, join_lines
+from toolspeak.cli.safe_text import escape_controls, escape_line, join_lines
 from toolspeak.cli.slash_commands import COMMANDS, LeaveChat, parse_command, run_command
 from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import PipedInput, TerminalInput, UserInput, is_interactive
-from toolspeak.errors import ModelError, UsageError
+from toolspeak.errors import ModelError, ToolsChanged, UsageError
 from toolspeak.events import Compacted, Fact
 from toolspeak.messages import Media, Message, ToolCall, user
 from toolspeak.models import check_attachments
@@ -156,6 +156,8 @@ class ChatSession:
                 run_command(self, *command)
             else:
                 self._answer(text)
+        except ToolsChanged as error:  # the difference is read line by line
+            self._print(escape_controls(str(error)), "red")
         except (UsageError, ModelError) as error:
             self._print(join_lines(str(error)), "red")
         except KeyboardInterrupt:

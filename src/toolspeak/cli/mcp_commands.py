@@ -30,8 +30,14 @@ def explain_missing_sdk() -> Generator[None]:
         raise UsageError(f"MCP needs {error.name}; install it with: pip install 'toolspeak[mcp]'") from None
 
 
+ID_CHARS = 8
+"""Characters of the code by which servers of the same name are told apart."""
+
 NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="The name of the server, as mcp list shows it.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="NAME", help="The name of the server, or its code, as mcp list shows them.", show_default=False
+    ),
 ]
 
 
@@ -48,12 +54,14 @@ def list_command() -> None:
     pins = list_pins()
     if not pins:
         write_output("no MCP server has been used\n")
+    names = [pin.name for pin in pins]
     for pin in pins:
         notes = ", hints trusted" if pin.trust_hints else ""
         state = f", changed in {len(pin.changed)}: see below" if pin.changed else ""
-        line = f"{pin.name}  {pin.place}  {len(pin.tools)} tools{notes}{state}"
+        name = pin.name if names.count(pin.name) == 1 else f"{pin.name} ({pin.identity[:ID_CHARS]})"
+        line = f"{name}  {pin.place}  {len(pin.tools)} tools{notes}{state}"
         write_output(f"{escape_line(line)}\n")
-        for each in format_changes(pin.tools, pin.changed).splitlines():
+        for each in format_changes(pin.tools, pin.changed):
             write_output(f"    {escape_line(each)}\n")
 
 
@@ -74,11 +82,11 @@ def trust_server_command(
     from toolspeak.mcp_client.pinning import format_changes
     from toolspeak.settings.server_pins import accept_change, save_pin
 
-    for pin in _find_pins(name):
-        for each in format_changes(pin.tools, pin.changed).splitlines():
-            write_output(f"{escape_line(each)}\n")
-        save_pin(accept_change(pin, trust_hints=hints))
-        write_output(f"the tools of {escape_line(pin.name)} ({escape_line(pin.place)}) are accepted\n")
+    pin = _find_pin(name)
+    for each in format_changes(pin.tools, pin.changed):
+        write_output(f"{escape_line(each)}\n")
+    save_pin(accept_change(pin, trust_hints=hints))
+    write_output(f"the tools of {escape_line(pin.name)} ({escape_line(pin.place)}) are accepted\n")
 
 
 @mcp_app.command("remove")
@@ -87,9 +95,9 @@ def remove_command(name: NameArgument) -> None:
     from toolspeak.cli.safe_text import escape_line, write_output
     from toolspeak.settings.server_pins import remove_pin
 
-    for pin in _find_pins(name):
-        remove_pin(pin)
-        write_output(f"{escape_line(pin.name)} ({escape_line(pin.place)}) is forgotten\n")
+    pin = _find_pin(name)
+    remove_pin(pin)
+    write_output(f"{escape_line(pin.name)} ({escape_line(pin.place)}) is forgotten\n")
 
 
 @mcp_app.command("serve")
@@ -158,12 +166,18 @@ def mcp_serve_command(
     )
 
 
-def _find_pins(name: str) -> "list[ServerPin]":
+def _find_pin(name: str) -> "ServerPin":
+    """Return the server with a name, or with the code that tells servers of the same name apart."""
     from toolspeak.settings.server_pins import list_pins
 
     pins = list_pins()
     found = [pin for pin in pins if pin.name == name]
+    if len(name) >= ID_CHARS and not found:
+        found = [pin for pin in pins if pin.identity.startswith(name)]
     if not found:
         known = ", ".join(dict.fromkeys(pin.name for pin in pins)) or "none"
         raise UsageError(f"no MCP server named {name!r} has been used; known are: {known}")
-    return found
+    if len(found) > 1:
+        places = "; ".join(f"{pin.identity[:ID_CHARS]} is {pin.place}" for pin in found)
+        raise UsageError(f"several MCP servers are named {name!r}; give the code instead: {places}")
+    return found[0]

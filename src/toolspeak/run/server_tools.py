@@ -11,7 +11,7 @@ from toolspeak.events import Interrupted
 from toolspeak.mcp_client import ServerConfig, ServerTools, is_server_target, read_target
 from toolspeak.mcp_client.config import START_TIMEOUT_SECONDS, ProgressCallback
 from toolspeak.mcp_client.connection import Definition
-from toolspeak.mcp_client.pinning import find_changes, format_changes, select_pinned
+from toolspeak.mcp_client.pinning import find_changes, format_changes, select_pinned, shorten_changes
 from toolspeak.mcp_client.server_tools import accept_all
 from toolspeak.run.running_calls import CALLING_RUN
 from toolspeak.server_targets import PREFIX
@@ -127,7 +127,7 @@ def check_pin(config: ServerConfig, definitions: Sequence[Definition]) -> None:
         return
     error = ToolsChanged(
         f"the MCP server {config.name} describes its tools in another way than when they were accepted:\n"
-        f"{format_changes(pin.tools, changed)}\n"
+        f"{shorten_changes(format_changes(pin.tools, changed))}\n"
         f"to accept this: toolspeak mcp trust {config.name}"
     )
     if (driver := CALLING_RUN.get()) is not None:  # in a call: the server has died, and was started again
