@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from toolspeak import codec
 from toolspeak.durable.approvals import build_answers
 from toolspeak.durable.journal import Fenced, JournalSession
+from toolspeak.durable.progress import RunProgress
 from toolspeak.durable.records import Conversation, decode_fact, decode_request, encode_facts, load_conversation
 from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, Hold, RunRow
 from toolspeak.durable.writer import Writer
 from toolspeak.errors import RunPaused, StoreUnavailable, UsageError
 from toolspeak.events import (
     ApprovalGiven,
-    ApprovalNeeded,
     Event,
     Fact,
     Interrupted,
@@ -26,8 +26,6 @@ from toolspeak.events import (
     RunEnded,
     RunResumed,
     RunStarted,
-    ToolFinished,
-    TurnEnded,
 )
 from toolspeak.log import LOG
 from toolspeak.messages import Message, user
@@ -36,9 +34,6 @@ from toolspeak.run.barrier import Durability, RunParked
 from toolspeak.run.deadline import DEADLINE_OVER
 from toolspeak.run.inbox import DELTAS
 from toolspeak.run.run import AgentRun
-
-PROGRESS = (TurnEnded, ToolFinished, ApprovalNeeded)
-"""Facts after which a run has got further, so that earlier deaths of its workers count no more."""
 
 COMMAND_FACTS: dict[str, Interrupted] = {
     "cancel": Interrupted(cause="cancelled", detail="the run was cancelled"),
@@ -78,6 +73,7 @@ class Segment:
         self._make_deps = deps
         self._hold = Hold(run.run_id, run.epoch, owner, run.next_seq)
         self._pos = 0
+        self._progress = RunProgress()
         self._before: tuple[Message, ...] = ()
         self._handled: list[str] = []
         self._agent_run: AgentRun[Any] | None = None
@@ -188,7 +184,7 @@ class Segment:
             return
         encoded = encode_facts(facts, self._before)
         ended = next((fact for fact in facts if isinstance(fact, RunEnded)), None)
-        has_progress = any(isinstance(_unwrap(fact), PROGRESS) for fact in facts)
+        has_progress = self._progress.add(facts)
         handled, self._handled = self._handled, []
 
         def append(session: JournalSession) -> Hold:

@@ -1,0 +1,87 @@
+"""Which facts forgive the deaths of workers: those that the next worker need not bring about again."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.durable.loops import in_loop
+from toolspeak import Agent, tool
+from toolspeak.durable import Runs, Worker
+from toolspeak.durable.journal import JournalSession
+from toolspeak.durable.progress import RunProgress
+from toolspeak.events import (
+    ApprovalNeeded,
+    CallReady,
+    Fact,
+    Interrupted,
+    NestedFact,
+    RunResumed,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from toolspeak.messages import Message, ToolCall, ToolResult
+from toolspeak.testing import ScriptedModel, calls
+
+CALL = ToolCall(id="a", name="look", arguments={})
+STARTED = TurnStarted(turn=1, model="m", dialect="native")
+FINISHED = ToolFinished(result=ToolResult(call_id="a", output="seen"))
+ENDED = TurnEnded(message=Message(role="assistant", parts=()), finish="tool_calls")
+
+
+def nest(fact: Any, *path: str) -> NestedFact:
+    return NestedFact(path=path, event=fact)
+
+
+def follow(*facts: Fact) -> list[bool]:
+    progress = RunProgress()
+    return [progress.add([fact]) for fact in facts]
+
+
+def test_a_result_counts_after_its_message_only() -> None:
+    early = (STARTED, CallReady(call=CALL), ToolStarted(call_id="a"), FINISHED)
+    assert not any(follow(RunResumed(), *early))
+    assert follow(*early, ENDED, FINISHED) == [False] * 4 + [True, True]
+    assert RunProgress().add([*early, ENDED])
+    assert follow(RunResumed(), FINISHED) == [False, True]
+
+
+def test_a_result_of_an_inner_run_counts_if_no_message_around_it_is_open() -> None:
+    inner = (nest(STARTED, "a"), nest(FINISHED, "a"), nest(ENDED, "a"), nest(FINISHED, "a"))
+    assert follow(*inner) == [False, False, True, True]
+    assert not any(follow(STARTED, *inner))
+    assert follow(nest(STARTED, "a"), nest(FINISHED, "a", "b"), nest(FINISHED, "b"), FINISHED)[1:] == [
+        False,
+        True,
+        True,
+    ]
+
+
+def test_asking_again_does_not_count() -> None:
+    assert not any(follow(RunResumed(), nest(ApprovalNeeded(call=CALL), "a"), Interrupted(cause="cancelled")))
+
+
+@in_loop
+async def test_a_call_that_finishes_before_its_message_forgives_no_death(tmp_path: Path) -> None:
+    @tool(effect="read")
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    def let_a_worker_die(session: JournalSession) -> None:
+        session.beat("mortal", 600_000)
+        assert session.claim(run.id, 1, "mortal") is not None
+        session.beat("mortal", 0)
+        assert session.sweep().taken == ((run.id, 1),)
+
+    agent = Agent(ScriptedModel([calls(("look", {}), lingers=600)]), [look])
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        run = await runs.start("looker", "Look.")
+        await runs.write(let_a_worker_die)
+        async with Worker(runs, {"looker": agent}, grace=0):
+            async for each in run.events():
+                if isinstance(each.event, ToolFinished):
+                    break
+            assert (await run.row()).deaths == 1
+            await run.cancel()
+            await run.outcome(timeout=30)
