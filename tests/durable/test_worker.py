@@ -7,15 +7,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.durable.loops import in_loop
-from toolspeak import Agent
+from toolspeak import Agent, tool
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
+from toolspeak.durable.quarantine import QUARANTINE_DEATHS
+from toolspeak.durable.retries import MAX_DELAY_MS, RetryDelays
 from toolspeak.durable.rows import RunRow
 from toolspeak.errors import StoreUnavailable
-from toolspeak.testing import ScriptedModel, says
+from toolspeak.testing import ScriptedModel, calls, says
 
 WAIT_SECONDS = 30
+LEAVING_PROGRAM = Path(__file__).with_name("leaving_program.py")
 
 
 def echo_agent() -> Agent[Any]:
@@ -126,3 +131,72 @@ async def test_a_worker_that_stops_while_it_claims_a_run_gives_the_run_back(tmp_
             await hook.began.wait()
         row = await run.row()
     assert (row.status, row.owner, row.epoch, row.deaths, row.takeovers) == ("queued", "", 2, 0, 0)
+
+
+@in_loop
+async def test_a_run_that_a_worker_lost_and_took_again_can_be_cancelled(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    began, go_on = [asyncio.Event(), asyncio.Event()], asyncio.Event()
+
+    @tool(effect="idempotent")
+    async def work() -> str:
+        """Work."""
+        first = not began[0].is_set()
+        began[0 if first else 1].set()
+        await (go_on if first else asyncio.Event()).wait()
+        return "done"
+
+    agent = Agent(ScriptedModel([calls(("work", {})), says("Done.")]), [work])
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, {"worker": agent}) as worker:
+        run = await runs.start("worker", "Work.")
+        await began[0].wait()
+        await runs.write(lambda session: session.fail(run.id, 1, worker.name))  # as a sweep of another worker does
+        await began[1].wait()
+        go_on.set()
+        while "was taken over" not in caplog.text:  # the old segment finds itself fenced
+            await asyncio.sleep(0.01)
+        assert await run.cancel()
+        assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "cancelled"
+
+
+@in_loop
+async def test_a_run_whose_own_process_ends_without_giving_it_up_is_tried_again(tmp_path: Path) -> None:
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        run = await runs.start("leaver", "Leave.")
+        await runs.write(lambda session: lose(session, run.id, deaths=QUARANTINE_DEATHS))
+        async with Worker(runs, f"{LEAVING_PROGRAM}:agents"):
+            outcome = await run.outcome(timeout=WAIT_SECONDS)
+        row = await run.row()
+    assert (outcome.stop_reason, row.epoch) == ("answered", QUARANTINE_DEATHS + 2)
+
+
+def lose(session: JournalSession, run_id: str, *, deaths: int) -> None:
+    """Let workers claim a run and die."""
+    for epoch in range(1, deaths + 1):
+        session.claim(run_id, epoch, "dead")
+        session.fail(run_id, epoch, "dead")
+
+
+@in_loop
+async def test_an_outage_of_what_a_run_needs_counts_as_no_death(tmp_path: Path) -> None:
+    deaths = list[int]()
+
+    def make_deps(run: RunRow) -> None:
+        deaths.append(run.deaths)
+        if len(deaths) < 3:
+            raise ConnectionError("the database of the customers restarts")
+
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, {"echo": echo_agent()}, deps=make_deps):
+        outcome = await (await runs.start("echo", "Hi.")).outcome(timeout=WAIT_SECONDS)
+    assert (outcome.stop_reason, deaths) == ("answered", [0, 0, 0])
+
+
+def test_a_run_that_cannot_be_driven_waits_longer_each_time_up_to_two_minutes() -> None:
+    retries = RetryDelays()
+    delays = [retries.next_delay_ms("r1") for _ in range(12)]
+    assert delays[:4] == [500, 1000, 2000, 4000]
+    assert delays[-1] == MAX_DELAY_MS
+    assert retries.next_delay_ms("r2") == 500
+    retries.forget("r1")
+    assert retries.next_delay_ms("r1") == 500

@@ -10,17 +10,22 @@ import sys
 from contextlib import suppress
 
 from toolspeak.durable.journal import Fenced
-from toolspeak.durable.quarantine import load_agents
+from toolspeak.durable.quarantine import COULD_NOT_DRIVE, load_agents
 from toolspeak.durable.segment import COMMAND_FACTS, Segment
 from toolspeak.durable.stores import open_journal
 from toolspeak.durable.writer import Writer
+from toolspeak.log import LOG
 
 POLL_SECONDS = 0.5
 """How long a cancellation stays unnoticed."""
 
 
 async def drive_alone(url: str, target: str, owner: str, run_id: str, epoch: int) -> None:
-    """Drive a run that a worker has claimed."""
+    """Drive a run that a worker has claimed.
+
+    Raises:
+        SystemExit: The run could not be driven, because of an exception.
+    """
     writer = Writer(open_journal(url))
     run = await writer.read(lambda session: session.read_run(run_id))
     if run is None or (run.epoch, run.owner, run.status) != (epoch, owner, "running"):
@@ -29,10 +34,15 @@ async def drive_alone(url: str, target: str, owner: str, run_id: str, epoch: int
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, segment.park)
     watching = asyncio.create_task(_watch_commands(writer, segment))
-    with suppress(Fenced):
-        await segment.drive()
-    watching.cancel()
-    writer.close()
+    try:
+        with suppress(Fenced):
+            await segment.drive()
+    except Exception:
+        LOG.warning("run %s could not be driven, and is tried again", run_id, exc_info=True)
+        raise SystemExit(COULD_NOT_DRIVE) from None
+    finally:
+        watching.cancel()
+        writer.close()
 
 
 async def _watch_commands(writer: Writer, segment: Segment) -> None:

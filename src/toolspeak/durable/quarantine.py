@@ -2,6 +2,7 @@
 
 A run is *suspect* when two workers in a row died while they drove it and it made no progress. Another run may be to
 blame, so it is not ended at once: a process is started that drives this run only. After five deaths the run is ended.
+An exception is no death: the run is tried again until what it needs is there.
 
 The process imports the agents again, from where the program has them. Nothing is copied from one process to the other
 but the address of the store, the id of the run and the place of the agents.
@@ -28,6 +29,9 @@ QUARANTINE_DEATHS = 2
 MAX_DEATHS = 5
 """After how many deaths without progress a run is ended."""
 
+COULD_NOT_DRIVE = 75
+"""The exit code of a process in which an exception kept a run from being driven; it did not die."""
+
 MODULE_NAME = "__toolspeak_quarantine__"
 """The `__name__` of a script that is imported for its agents, so that what it does as `__main__` is not done."""
 
@@ -48,7 +52,7 @@ class Quarantine:
         self._processes: set[asyncio.subprocess.Process] = set()
 
     async def drive(self, run: RunRow) -> int:
-        """Drive a run that the worker has claimed in a process of its own, and return how that ended: 0 if well."""
+        """Drive a run that the worker has claimed in a process of its own, and return its exit code."""
         arguments = (self._url, self._target, self._owner, run.run_id, str(run.epoch))
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "toolspeak.durable.isolated_run", *arguments

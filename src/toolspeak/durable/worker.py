@@ -22,7 +22,15 @@ from typing import Any, Self, TypeVar
 from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.dispatch import Dispatcher, Entry
 from toolspeak.durable.journal import Fenced, JournalSession
-from toolspeak.durable.quarantine import MAX_DEATHS, QUARANTINE_DEATHS, Quarantine, find_target, load_agents
+from toolspeak.durable.quarantine import (
+    COULD_NOT_DRIVE,
+    MAX_DEATHS,
+    QUARANTINE_DEATHS,
+    Quarantine,
+    find_target,
+    load_agents,
+)
+from toolspeak.durable.retries import RetryDelays
 from toolspeak.durable.rows import STORED_FORMAT, Hold, RunRow
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
@@ -38,7 +46,7 @@ MAX_TICK_SECONDS = 0.5
 """How long a cancellation or a lost worker stays unnoticed."""
 
 RETRY_DELAY_MS = 500
-"""How long a run waits that a worker could not drive, times the number of its deaths."""
+"""How long a run waits that was handed to a worker which could not claim or take it."""
 
 DELTA_RETENTION_MS = 3600 * 1000
 """How long the deltas of a run are kept after its end."""
@@ -110,6 +118,7 @@ class Worker:
         self._last_tick: float | None = None
         self._segments: dict[Entry, Segment] = {}
         self._undriven: set[Entry] = set()
+        self._retries = RetryDelays()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stack: AsyncExitStack | None = None
@@ -239,19 +248,29 @@ class Worker:
 
     async def _drive(self, run: RunRow, segment: Segment) -> None:
         if self.is_stopping:
-            await self._insist(lambda session: session.fail(run.run_id, run.epoch, self.name, is_death=False))
+            await self._give_up(run)
         elif run.deaths >= MAX_DEATHS:
             await segment.end_as_poison()
         elif run.deaths >= QUARANTINE_DEATHS and self._quarantine is not None:
-            if await self._quarantine.drive(run) != 0:
-                await self._give_up(run)
+            code = await self._quarantine.drive(run)
+            await self._give_up(run, is_death=code != COULD_NOT_DRIVE)  # if its process ended without giving it up
+            if code != COULD_NOT_DRIVE:
+                self._retries.forget(run.run_id)
         else:
             await segment.drive()
+            self._retries.forget(run.run_id)
 
-    async def _give_up(self, run: RunRow) -> None:
-        """Queue a run again, if this worker still has it; try until the journal answers."""
-        delay = RETRY_DELAY_MS * run.deaths
-        await self._insist(lambda session: session.fail(run.run_id, run.epoch, self.name, delay_ms=delay))
+    async def _give_up(self, run: RunRow, *, is_death: bool = False) -> None:
+        """Queue a run again, if this worker still has it; try until the journal answers.
+
+        A death is counted if the run may have ended a process. An exception ends nothing: what the run needs may be
+        away for a while, so the run is tried again, later each time.
+        """
+        delay = 0 if self.is_stopping else self._retries.next_delay_ms(run.run_id)
+        is_death = is_death and not self.is_stopping
+        await self._insist(
+            lambda session: session.fail(run.run_id, run.epoch, self.name, delay_ms=delay, is_death=is_death)
+        )
 
     async def _insist(self, job: Callable[[JournalSession], object]) -> None:
         while True:
