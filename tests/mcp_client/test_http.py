@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.mcp_client.conftest import find_threads
 from toolspeak.errors import ServerFailed
 
 SILENT = None
@@ -99,6 +100,7 @@ def test_a_server_that_does_not_answer_the_end_of_a_session_ends(connect, server
     server.answers["DELETE"] = SILENT
     with connect(server.url) as tools:
         assert tools.load().names == ("echo",)
+    assert not find_threads()
 
 
 def test_a_start_fails_in_time_though_the_server_does_not_answer_the_end_of_the_session(connect, server):

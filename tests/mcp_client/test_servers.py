@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -18,9 +19,15 @@ from hypothesis import strategies as st
 
 from tests.mcp_client.conftest import SERVERS, find_children, find_threads
 from toolspeak import Agent, Limits, Toolbox, ToolError, UsageError, mcp, tool
+from toolspeak.dialects.tool_selection import FIND
 from toolspeak.errors import InvalidArguments, ServerFailed, ToolsChanged
+from toolspeak.loop.recall import RECALL
+from toolspeak.mcp_client.tool_specs import RESERVED_NAMES
 from toolspeak.messages import Media
 from toolspeak.reading.control_tokens import break_tokens
+from toolspeak.run import output
+from toolspeak.run.code_mode import RUN_PROGRAM
+from toolspeak.settings.server_pins import list_pins
 from toolspeak.testing import ScriptedModel, calls, says
 
 
@@ -209,6 +216,71 @@ def test_a_server_that_changes_when_it_is_started_again_is_not_called(connect, p
     model = ScriptedModel([calls(("die", {})), calls(("echo", {"text": "x"})), says("done")])
     with pytest.raises(ToolsChanged):
         Agent(model, [connect(plain("changing"))]).run("go")
+
+
+def test_a_server_that_says_the_same_with_other_notes_when_it_is_started_again_is_called(connect, plain):
+    model = ScriptedModel([calls(("die", {})), calls(("echo", {"text": "x"})), says("done")])
+    outcome = Agent(model, [connect(plain("restless"))]).run("go")
+    assert outcome.calls[1].output == "x"
+
+
+def test_a_server_that_has_changed_is_not_waited_for(connect, plain):
+    before = find_children()
+    tools = connect(plain("changing stubborn"), pinned=False)
+
+    async def main():
+        box = await tools.aload()
+        with pytest.raises(ServerFailed):
+            await box["die"]()
+        with pytest.raises(ToolsChanged):
+            await box["echo"](text="x")
+        return find_children() - before
+
+    assert asyncio.run(main())  # it takes seconds to end, in which the event loop is free
+
+
+def test_the_log_of_a_server_is_escaped(connect, plain, caplog):
+    model = ScriptedModel([calls(("die", {})), calls(("echo", {"text": "x"})), says("done")])
+    Agent(model, [connect(plain())]).run("go")
+    assert r"ended and is started again: it ended; the end of its log: a segment was at fault\x1b[2J" in caplog.text
+
+
+def test_definitions_that_are_too_long_in_all_are_refused(connect, plain, tmp_path):
+    tools = [{"name": name, "description": name * 2_100_000, "inputSchema": {"type": "object"}} for name in "ab"]
+    (tmp_path / "state").write_text(json.dumps(tools))
+    with pytest.raises(ServerFailed, match=r"plain describes its tools in more than 4,000,000 characters"):
+        connect(plain("list")).load()
+
+
+def test_names_that_are_reserved_or_listed_twice(connect, plain, tmp_path):
+    listed = [(name, "first") for name in RESERVED_NAMES] + [("x", "first"), ("x", "second")]
+    (tmp_path / "state").write_text(
+        json.dumps([{"name": name, "description": text, "inputSchema": {"type": "object"}} for name, text in listed])
+    )
+    tools = connect(plain("list"))
+    box = tools.load()
+    assert box.names == (*(f"plain_{name}" for name in RESERVED_NAMES), "x")
+    assert box["x"].spec.description == "first"
+    assert [each.name for each in box.skipped] == ["plain.x"]
+    model = ScriptedModel([calls(("final_answer", {"answer": 1}))])
+    assert Agent(model, [tools], output=int).run("go").output == 1
+    again = Agent(ScriptedModel([says("hi")]), [tools, connect(plain("list"))]).toolbox  # the same server twice
+    assert len(set(again.names)) == len(again.names)
+    [pin] = list_pins()
+    assert pin.tools["x"] == {"description": "first", "inputSchema": {"type": "object"}}
+
+
+def test_the_reserved_names_are_those_of_tools_that_runs_have():
+    assert (output.NAME, RECALL.name, RUN_PROGRAM, FIND) == RESERVED_NAMES
+
+
+def test_a_program_is_found_in_the_folder_of_the_server(connect, plain, tmp_path):
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/sh\nexec {shlex.join(plain())}\n")
+    script.chmod(0o755)
+    assert "echo" in connect("./run.sh", cwd=tmp_path).load()
+    with pytest.raises(UsageError, match=r"there is no program '.*missing\.sh'$"):
+        connect("./missing.sh", cwd=tmp_path).load()
 
 
 def test_descriptions_are_foreign_text(connect, plain, tmp_path):

@@ -6,6 +6,7 @@ task than the one that opened it. Calls run in tasks of their own, in the same e
 
 import asyncio
 import atexit
+import json
 import os
 import threading
 from collections.abc import Sequence
@@ -28,6 +29,9 @@ Definition: TypeAlias = dict[str, Any]
 MAX_LIST_PAGES = 100
 MAX_TOOLS = 2_000
 """Tools of one server; more are refused, since nobody could look at them."""
+
+MAX_DEFINITIONS_CHARS = 4_000_000
+"""Characters of the definitions of all tools of one server; more are refused."""
 
 FORGOTTEN_SESSION = "Session terminated"
 """What the SDK says when an HTTP server does not know the session any more, since it was started anew."""
@@ -88,7 +92,7 @@ class Connection:
                 try:
                     async with asyncio.timeout(self.config.start_timeout):
                         client = await stack.enter_async_context(_build_client(self.config.expand(), self.failure))
-                        definitions = await _list_tools(client)
+                        definitions = await _list_tools(client, self.config.name)
                     ending.reschedule(None)
                     self._client = client
                     self.started.set_result(definitions)
@@ -193,15 +197,22 @@ def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
     return Client(transport, client_info=Implementation(name="toolspeak", version=__version__), cache=None)
 
 
-async def _list_tools(client: "Client") -> Sequence[Definition]:
+async def _list_tools(client: "Client", server: str) -> Sequence[Definition]:
     definitions: list[Definition] = []
+    chars = 0
     cursor: str | None = None
     for _ in range(MAX_LIST_PAGES):
         page = await client.list_tools(cursor=cursor)
-        definitions += [tool.model_dump(by_alias=True, exclude_unset=True, mode="json") for tool in page.tools]
+        added = [tool.model_dump(by_alias=True, exclude_unset=True, mode="json") for tool in page.tools]
+        definitions += added
+        chars += len(json.dumps(added, ensure_ascii=False))
+        if chars > MAX_DEFINITIONS_CHARS:
+            raise ServerFailed(
+                f"the MCP server {server} describes its tools in more than {MAX_DEFINITIONS_CHARS:,} characters"
+            )
         cursor = page.next_cursor
         if cursor is None or len(definitions) > MAX_TOOLS:
             break
     if cursor is not None or len(definitions) > MAX_TOOLS:
-        raise ServerFailed(f"it lists more than {MAX_TOOLS} tools")
+        raise ServerFailed(f"the MCP server {server} lists more than {MAX_TOOLS} tools")
     return definitions

@@ -28,8 +28,13 @@ class ServerFailure:
     def describe(self, error: BaseException | None = None) -> str:
         """Return the reason and the end of the log."""
         reason = self.reason or (find_reason(error) if error is not None else "") or "it ended"
-        log = self.log.decode(errors="replace").strip()
+        log = "".join(map(_escape, self.log.decode(errors="replace").strip()))
         return f"{reason}; the end of its log:\n{log}" if log else reason
+
+
+def _escape(char: str) -> str:
+    r"""Return a character, or an escape such as `\x1b` for one that a terminal would obey or hide."""
+    return char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
 
 
 def find_reason(error: BaseException) -> str:

@@ -27,9 +27,10 @@ _CONTEXT_CHARS = 40
 
 
 def select_pinned(definitions: Sequence[Definition]) -> dict[str, dict[str, Any]]:
-    """Return what is pinned of the tools of a server, by their names."""
+    """Return what is pinned of the tools of a server, by their names. Of tools with the same name, the first counts."""
     return {
-        str(each["name"]): {key: each[key] for key in PINNED_KEYS if each.get(key) is not None} for each in definitions
+        str(each["name"]): {key: each[key] for key in PINNED_KEYS if each.get(key) is not None}
+        for each in reversed(definitions)
     }
 
 

@@ -17,6 +17,7 @@ from toolspeak.errors import ServerFailed, ToolsChanged
 from toolspeak.log import LOG
 from toolspeak.mcp_client.config import ServerConfig
 from toolspeak.mcp_client.connection import Connection, Definition
+from toolspeak.mcp_client.pinning import find_changes, select_pinned
 from toolspeak.mcp_client.results import read_result
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Tool
@@ -52,6 +53,7 @@ class McpServer:
         self._slot = _ConnectionSlot()
         self._restarts_left = 1
         self._known: Sequence[Definition] | None = None
+        self._accepted: Connection | None = None
         weakref.finalize(self, self._slot.close).atexit = False  # `close_all` ends servers at the end of the program
 
     def begin(self) -> None:
@@ -61,12 +63,12 @@ class McpServer:
     def load(self) -> Sequence[Definition]:
         """Start the server, if it does not run, and return the definitions of its tools."""
         connection = self._start()
-        return self._accept(connection.started.result())
+        return self._accept(connection, connection.started.result())
 
     async def aload(self) -> Sequence[Definition]:
         """Start the server as `load` does, without blocking the event loop."""
         connection = self._start()
-        return self._accept(await _wait_for(connection.started))
+        return self._accept(connection, await _wait_for(connection.started))
 
     def _start(self) -> Connection:
         with self._lock:
@@ -75,17 +77,18 @@ class McpServer:
                 connection = self._slot.connection = Connection(self.config)
             return connection
 
-    def _accept(self, definitions: Sequence[Definition]) -> Sequence[Definition]:
+    def _accept(self, connection: Connection, definitions: Sequence[Definition]) -> Sequence[Definition]:
         """Return the definitions of a server that was started, if they are those that are known."""
         if self._known is None:
             self._check(self.config, definitions)
             self._known = definitions
-        elif list(definitions) != list(self._known):
-            self.close()
+        elif find_changes(select_pinned(self._known), select_pinned(definitions)):
+            connection.close(wait=False)  # the caller may be an event loop
             self._check(self.config, definitions)  # shows what has changed, if that was pinned
             raise ToolsChanged(
                 f"the MCP server {self.config.name} was started again, and lists other tools than before; begin anew"
             )
+        self._accepted = connection
         return definitions
 
     def build_tool(self, definition: Definition, spec: ToolSpec) -> Tool[..., Any]:
@@ -110,11 +113,11 @@ class McpServer:
         """Return a connection to the running server, which is started again if it has died."""
         with self._lock:
             connection = self._slot.connection
-            if connection is not None and connection.is_alive and connection.started.done():
+            if connection is not None and connection.is_alive and connection is self._accepted:
                 return connection
             if connection is None or not connection.is_alive:
                 connection = self._slot.connection = self._restart(connection)
-        self._accept(await _wait_for(connection.started))
+        self._accept(connection, await _wait_for(connection.started))
         return connection
 
     def _restart(self, dead: Connection | None) -> Connection:
@@ -122,7 +125,8 @@ class McpServer:
             if self._restarts_left == 0:
                 raise ServerFailed(f"the MCP server {self.config.name} has ended twice, and is not started again")
             self._restarts_left -= 1
-            LOG.warning("the MCP server %s ended and is started again: %s", self.config.name, dead.failure.describe())
+            reason = " ".join(dead.failure.describe().split())
+            LOG.warning("the MCP server %s ended and is started again: %s", self.config.name, reason)
             dead.close(wait=False)
         return Connection(self.config)
 

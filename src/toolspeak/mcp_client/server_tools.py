@@ -8,7 +8,7 @@ from toolspeak.errors import UsageError
 from toolspeak.mcp_client.config import ServerConfig
 from toolspeak.mcp_client.connection import Definition
 from toolspeak.mcp_client.server import DefinitionsCheck, McpServer
-from toolspeak.mcp_client.tool_specs import build_spec, spell_names
+from toolspeak.mcp_client.tool_specs import RESERVED_NAMES, build_spec, spell_names
 from toolspeak.tools import Skipped, Tool, Toolbox
 
 
@@ -58,7 +58,7 @@ class ServerTools:
     async def aload(self) -> Toolbox:
         """Return the tools as `load` does, without blocking the event loop."""
         await self.astart()
-        return self.load()
+        return await asyncio.to_thread(self.load)  # cleaning what a server says takes a while
 
     def start(self) -> "Sequence[ListedTool]":
         """Start the servers, if that was not done, and return what they list."""
@@ -107,13 +107,27 @@ def join_tools(own: Toolbox, sources: Sequence[ServerTools]) -> Toolbox:
 
     Servers that have not started are started, which blocks until all have started.
     """
-    listed = [each for source in sources for each in source.start()]
-    names = spell_names([(each.server.config, str(each.definition["name"])) for each in listed], own.names)
-    tools: list[Tool[..., Any]] = []
+    listed: dict[tuple[McpServer, str], Definition] = {}
     skipped = [*own.skipped]
-    for (server, definition), name in zip(listed, names, strict=True):
+    for server, definition in (each for source in sources for each in source.start()):
+        name = str(definition["name"])
+        if (server, name) in listed:
+            skipped.append(_skip(server, name, "the server lists this name twice; the first one counts"))
+        else:
+            listed[server, name] = definition
+    names = spell_names([(server.config, name) for server, name in listed], [*own.names, *RESERVED_NAMES])
+    tools: list[Tool[..., Any]] = []
+    used = {*own.names, *RESERVED_NAMES}
+    for ((server, listed_name), definition), name in zip(listed.items(), names, strict=True):
         try:
+            if name in used:
+                raise UsageError(f"another tool is called {name}")
             tools.append(server.build_tool(definition, build_spec(definition, name, server.config)))
+            used.add(name)
         except UsageError as error:
-            skipped.append(Skipped(name=f"{server.config.name}.{definition['name']}", reason=str(error)))
+            skipped.append(_skip(server, listed_name, str(error)))
     return Toolbox([*own, *tools], skipped=skipped)
+
+
+def _skip(server: McpServer, name: str, reason: str) -> Skipped:
+    return Skipped(name=f"{server.config.name}.{name}", reason=reason)

@@ -26,6 +26,10 @@ MAX_SCHEMA_CHARS = 200_000
 """Characters of a schema; a tool with a longer one is left out."""
 
 MAX_NAME_CHARS = 64
+
+RESERVED_NAMES = ("final_answer", "recall", "run_program", "find_tools")
+"""Names of tools that toolspeak itself adds to a run; a tool of a server is called by the name of its server, too."""
+
 _DIGEST_CHARS = 8
 
 _ANNOTATIONS = ("description", "title", "$comment")

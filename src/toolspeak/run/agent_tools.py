@@ -1,6 +1,7 @@
 """The tools of an agent: functions, and the tools of MCP servers, which start when the tools are first needed."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +32,7 @@ class AgentTools:
         self.own = own
         self._servers = servers
         self._joined = None if servers else own
+        self._lock = threading.Lock()  # several runs may begin at the same time
 
     @property
     def loaded(self) -> Toolbox | None:
@@ -39,14 +41,16 @@ class AgentTools:
 
     def load(self) -> Toolbox:
         """Return all tools. Servers that have not started are started, which blocks until all have started."""
-        if self._joined is None:
-            self._joined = join_tools(self.own, self._servers)
-        return self._joined
+        with self._lock:
+            if self._joined is None:
+                self._joined = join_tools(self.own, self._servers)
+            return self._joined
 
     async def aload(self) -> Toolbox:
         """Return all tools as `load` does, without blocking the event loop."""
         if self._joined is None:
             await asyncio.gather(*[source.astart() for source in self._servers])
+            await asyncio.to_thread(self.load)  # cleaning what servers say takes a while
         return self.load()
 
 
