@@ -141,7 +141,7 @@ class Segment:
         return LoadedRun(facts, rows, session.read_commands([run.run_id]), conversation, session.read_clock())
 
     async def _prepare(self, loaded: LoadedRun) -> AgentRun[Any]:
-        given, self._handled = build_answers(loaded.facts, loaded.commands, self._agent.toolbox)
+        given, self._handled = build_answers(loaded.facts, loaded.commands)
         ends = [COMMAND_FACTS[each.name] for each in loaded.commands if each.name in COMMAND_FACTS]
         deadline = self.run.deadline
         durability = Durability(
