@@ -1,8 +1,9 @@
 """Approvals of durable runs: the first answer counts, and only for the very call that somebody was asked about.
 
-An answer is a command named after the call and the digest in its `ApprovalNeeded`: of the tool, its schema and the
-arguments. So an answer to a call that nobody was asked about is refused, and an answer that no longer fits, because the
-tool has changed meanwhile, does not count: somebody is asked again.
+An answer is a command named after the call, the digest in its `ApprovalNeeded` (of the tool, its schema and the
+arguments) and the number of the question. So an answer to a call that nobody was asked about is refused. An answer is
+always recorded. If the tool has changed meanwhile, the driver withdraws a yes and asks again (`run/approvals.py`): that
+is another question, which can be answered once too.
 """
 
 import json
@@ -14,8 +15,6 @@ from toolspeak.durable.records import load_facts
 from toolspeak.durable.rows import CommandRow, RunRow
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact, join_ids
 from toolspeak.messages import ToolCall
-from toolspeak.run.approvals import digest_call
-from toolspeak.tools import Toolbox
 
 PREFIX = "approve:"
 
@@ -28,30 +27,41 @@ class WaitingCall(NamedTuple):
         call: The call.
         digest: What an answer is bound to.
         path: The ids of the calls that lead to the inner run.
+        question: How many questions were asked about the call; asking the same again, unanswered, is no other one.
     """
 
     id: str
     call: ToolCall
     digest: str
     path: tuple[str, ...] = ()
+    question: int = 1
 
     @property
     def command(self) -> str:
         """The name of the command that answers."""
-        return f"{PREFIX}{self.id}:{self.digest}"
+        return f"{PREFIX}{self.id}:{self.digest}:{self.question}"
 
 
 def find_waiting(facts: Sequence[Fact]) -> dict[str, WaitingCall]:
     """Return the calls that wait for an approval, by their ids."""
-    waiting: dict[str, WaitingCall] = {}
+    asked: dict[str, WaitingCall] = {}
+    answered_ids: set[str] = set()
     for fact in facts:
         path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
         if isinstance(event, ApprovalNeeded):
             call_id = join_ids(path, event.call.id)
-            waiting[call_id] = WaitingCall(call_id, event.call, event.digest, path)
+            question = _number_question(asked.get(call_id), event.digest, was_answered=call_id in answered_ids)
+            asked[call_id] = WaitingCall(call_id, event.call, event.digest, path, question)
+            answered_ids.discard(call_id)
         elif isinstance(event, ApprovalGiven):
-            waiting.pop(join_ids(path, event.call_id), None)
-    return waiting
+            answered_ids.add(join_ids(path, event.call_id))
+    return {call_id: each for call_id, each in asked.items() if call_id not in answered_ids}
+
+
+def _number_question(last: WaitingCall | None, digest: str, *, was_answered: bool) -> int:
+    if last is None:
+        return 1
+    return last.question + (was_answered or digest != last.digest)
 
 
 def answer(
@@ -87,16 +97,14 @@ def _was_answered(facts: Sequence[Fact], call_id: str) -> bool:
     return False
 
 
-def build_answers(
-    facts: Sequence[Fact], commands: Sequence[CommandRow], toolbox: Toolbox
-) -> tuple[list[Fact], list[str]]:
-    """Return the facts of answers that count, and the names of all commands that are answers."""
+def build_answers(facts: Sequence[Fact], commands: Sequence[CommandRow]) -> tuple[list[Fact], list[str]]:
+    """Return the facts of answers to questions that are open, and the names of all commands that are answers."""
     waiting: Mapping[str, WaitingCall] = {each.command: each for each in find_waiting(facts).values()}
     given: list[Fact] = []
     names = [each.name for each in commands if each.name.startswith(PREFIX)]
     for command in commands:
         asked = waiting.get(command.name)
-        if asked is None or not _is_unchanged(asked, toolbox):
+        if asked is None:
             continue
         data = json.loads(command.data)
         approved = data["approved"]
@@ -108,10 +116,3 @@ def build_answers(
         )
         given.append(NestedFact(path=asked.path, event=fact) if asked.path else fact)
     return given, names
-
-
-def _is_unchanged(asked: WaitingCall, toolbox: Toolbox) -> bool:
-    """Whether the tool is still the one that somebody was asked about, as far as this agent has it."""
-    if asked.path or asked.call.name not in toolbox:
-        return True
-    return digest_call(asked.call, toolbox[asked.call.name].spec) == asked.digest

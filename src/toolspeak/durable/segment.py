@@ -27,11 +27,13 @@ from toolspeak.events import (
     RunResumed,
     RunStarted,
 )
+from toolspeak.limits import Limits
 from toolspeak.log import LOG
+from toolspeak.loop.decide import STOP_REASONS
 from toolspeak.messages import Message, user
 from toolspeak.run.agent import Agent
 from toolspeak.run.barrier import Durability, RunParked
-from toolspeak.run.deadline import DEADLINE_OVER
+from toolspeak.run.deadline import DEADLINE_OVER, wait_within
 from toolspeak.run.inbox import DELTAS
 from toolspeak.run.run import AgentRun
 
@@ -78,6 +80,7 @@ class Segment:
         self._handled: list[str] = []
         self._agent_run: AgentRun[Any] | None = None
         self._is_parking = False
+        self._interruption: asyncio.Future[Interrupted] = asyncio.get_running_loop().create_future()
         self._is_interrupted = False
         self._has_ended = False
 
@@ -88,7 +91,9 @@ class Segment:
             self._agent_run.park()
 
     def interrupt(self, command: str) -> None:
-        """End the run, because of a command of that name."""
+        """End the run, because of a command of that name. What is asked before the run begins is given up."""
+        if not self._interruption.done():
+            self._interruption.set_result(COMMAND_FACTS[command])
         if self._agent_run is not None and not self._is_interrupted:
             self._is_interrupted = self._agent_run.interrupt(COMMAND_FACTS[command])
 
@@ -104,7 +109,9 @@ class Segment:
         try:
             agent_run = await self._prepare(loaded)
         except UsageError as error:  # it can never be driven by this program
-            return await self._end(loaded, str(error))
+            return await self._end_with_error(loaded, str(error))
+        if isinstance(agent_run, Interrupted):
+            return await self._end(loaded, agent_run)
         self._agent_run = agent_run
         if self._is_parking:
             agent_run.park()
@@ -120,7 +127,7 @@ class Segment:
         except Exception as error:
             if not self._has_ended:
                 if isinstance(error, UsageError):
-                    return await self._end(await self._writer.read(self._load), str(error))
+                    return await self._end_with_error(await self._writer.read(self._load), str(error))
                 raise
             LOG.warning("run %s has ended with an error: %s", self.run.run_id, error)
         return "done"
@@ -131,7 +138,8 @@ class Segment:
         self._before = loaded.conversation.messages
         last = next((fact for fact in reversed(loaded.facts) if not isinstance(fact, RunResumed)), None)
         place = "before its first turn" if last is None else f"last after {_describe(last)}"
-        return await self._end(loaded, f"{self.run.deaths} workers in a row died while they drove the run, {place}")
+        detail = f"{self.run.deaths} workers in a row died while they drove the run, {place}"
+        return await self._end_with_error(loaded, detail)
 
     def _load(self, session: JournalSession) -> LoadedRun:
         run = self.run
@@ -140,21 +148,28 @@ class Segment:
         facts = [decode_fact(session, run, row, conversation) for row in rows]
         return LoadedRun(facts, rows, session.read_commands([run.run_id]), conversation, session.read_clock())
 
-    async def _prepare(self, loaded: LoadedRun) -> AgentRun[Any]:
-        given, self._handled = build_answers(loaded.facts, loaded.commands, self._agent.toolbox)
-        ends = [COMMAND_FACTS[each.name] for each in loaded.commands if each.name in COMMAND_FACTS]
+    async def _prepare(self, loaded: LoadedRun) -> AgentRun[Any] | Interrupted:
+        """Return the run to drive, or the fact that ends it before it has begun."""
+        given, self._handled = build_answers(loaded.facts, loaded.commands)
+        if (ended := _find_interruption(loaded)) is not None:
+            return ended
         deadline = self.run.deadline
         durability = Durability(
             run_id=self.run.run_id,
             commit=self._commit,
-            news=(*given, *ends[:1]),
+            news=tuple(given),
             elapsed=_count_elapsed(loaded),
             seconds_left=None if deadline is None else (deadline - loaded.now) / 1000,
+            interruption=self._interruption,
         )
         deps = None
         if self._make_deps is not None:
             made = self._make_deps(self.run)
-            deps = await made if asyncio.iscoroutine(made) else made
+            deps = made
+            if asyncio.iscoroutine(made):
+                deps, ended = await wait_within(Limits(seconds=None), made, None, durability)
+            if ended is not None:
+                return ended
         if loaded.facts:
             return self._agent.prepare_resume(loaded.facts, {"deps": deps}, output_optional=True, durability=durability)
         prompt, options = decode_request(self.run.request, loaded.conversation)
@@ -163,16 +178,21 @@ class Segment:
             prompt, options, output_optional=True, earlier=loaded.conversation.started, durability=durability
         )
 
-    async def _end(self, loaded: LoadedRun, detail: str) -> str:
-        """End a run that cannot be driven, without asking its agent for anything."""
-        facts: list[Fact] = [RunResumed(), Interrupted(cause="endpoint", detail=detail)]
+    async def _end_with_error(self, loaded: LoadedRun, detail: str) -> str:
+        """End a run that cannot be driven."""
+        return await self._end(loaded, Interrupted(cause="endpoint", detail=detail))
+
+    async def _end(self, loaded: LoadedRun, interrupted: Interrupted) -> str:
+        """End a run without asking its agent for anything."""
+        first: Fact = RunResumed()
         if not loaded.facts:
             prompt, options = decode_request(self.run.request, loaded.conversation)
             asked = user(prompt) if isinstance(prompt, str) else prompt
             messages = (*options.get("messages", ()), *(() if asked is None else (asked,)))
             model, dialect = self._agent.model.name, self._agent.dialect.name
-            facts = [RunStarted(run_id=self.run.run_id, model=model, dialect=dialect, messages=messages)]
-        await self._commit([*facts, RunEnded(reason="error", detail=detail)])
+            first = RunStarted(run_id=self.run.run_id, model=model, dialect=dialect, messages=messages)
+        ended = RunEnded(reason=STOP_REASONS[interrupted.cause], detail=interrupted.detail)
+        await self._commit([first, interrupted, ended])
         return "done"
 
     async def _commit(self, events: Sequence[Event]) -> None:
@@ -213,6 +233,11 @@ class Segment:
             else:
                 seq, self._pos = seq + 1, 0
         return rows
+
+
+def _find_interruption(loaded: LoadedRun) -> Interrupted | None:
+    """Return the fact that ends a run because of a command that came before the run was claimed."""
+    return next((COMMAND_FACTS[each.name] for each in loaded.commands if each.name in COMMAND_FACTS), None)
 
 
 def _unwrap(fact: Fact) -> Fact:

@@ -21,7 +21,7 @@ from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
 from toolspeak.run.code_mode import offer_tools
 from toolspeak.run.compaction import Compactor
-from toolspeak.run.deadline import find_limits, interrupt_late_run, refuse_late_start, wait_within
+from toolspeak.run.deadline import find_limits, refuse_late_start, wait_within
 from toolspeak.run.driver import Driver
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
@@ -341,8 +341,8 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
             unasked = fixed or self.own_tools, self.dialect, messages
-            (toolbox, dialect, opening), is_late = await wait_within(limits, ask_before_start(), unasked)
-            has_tools = not is_late or fixed is not None
+            (toolbox, dialect, opening), ended = await wait_within(limits, ask_before_start(), unasked, durability)
+            has_tools = ended is None or fixed is not None
             offered = add_answer(offer_tools(self, toolbox, opening), answer)
             started = RunStarted(
                 run_id=run_id,
@@ -361,7 +361,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
                 search_tools=name_search_tools(offered),
             )
             driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
-            return driver, [started, interrupt_late_run(limits)] if is_late else [started]
+            return driver, [started] if ended is None else [started, ended]
 
         return AgentRun(begin, answer, output_optional=output_optional, on_end=on_end)
 
@@ -400,10 +400,10 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             return driver
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
-            driver, _ = await wait_within(limits, ask_before_start(), None)
-            if driver is not None:
-                return driver, first
-            return build(fixed or self.own_tools, self.dialect), [*first, interrupt_late_run(limits)]
+            driver, ended = await wait_within(limits, ask_before_start(), None, durability)
+            if driver is None:
+                driver = build(fixed or self.own_tools, self.dialect)
+            return driver, first if ended is None else [*first, ended]
 
         return AgentRun(begin, answer, output_optional=output_optional, facts=facts, on_end=on_end)
 

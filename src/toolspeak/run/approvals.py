@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from toolspeak.codec import encode_argument
 from toolspeak.errors import RunPaused
-from toolspeak.events import ApprovalGiven, Fact
-from toolspeak.loop.state import Turn
+from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact
+from toolspeak.loop.state import State, Turn, replace
 from toolspeak.messages import ToolCall
 from toolspeak.run.callbacks import call_function
-from toolspeak.spec import ToolSpec
+from toolspeak.tools import Toolbox
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 """A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""
@@ -50,20 +50,43 @@ class UnansweredCalls:
             self.calls = tuple(call for calls in self._inside.values() for call in calls)
         return bool(self.calls)
 
+    def build_pause(self, facts: Sequence[Fact]) -> RunPaused:
+        """Return the error that pauses the run, which has these facts."""
+        names = ", ".join(call.name for call in self.calls)
+        return RunPaused(
+            f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "
+            "and go on with agent.resume(facts, approvals={…})",
+            self.calls,
+            tuple(facts),
+        )
 
-def digest_call(call: ToolCall, spec: ToolSpec | None) -> str:
+
+def build_questions(calls: Sequence[ToolCall], toolbox: Toolbox | None) -> list[ApprovalNeeded]:
+    """Return the facts that somebody must be asked about calls.
+
+    Args:
+        calls: The calls.
+        toolbox: The tools that would run, if an answer is bound to them: in a durable run it may come after a deploy.
+    """
+    return [ApprovalNeeded(call=call, digest="" if toolbox is None else _digest(call, toolbox)) for call in calls]
+
+
+def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) -> State:
+    """Return the state of a resumed run in which only approvals count that were given for the tools as they are now.
+
+    A call whose tool has changed since waits again, so that `decide` asks somebody about it again.
+    """
+    asked = {fact.call.id: fact for fact in facts if isinstance(fact, ApprovalNeeded)}
+    changed = {
+        each.id: replace(each, stage="waiting")
+        for each in state.turn.calls.values()
+        if each.stage == "approved" and (fact := asked.get(each.id)) and fact.digest != _digest(fact.call, toolbox)
+    }
+    return replace(state, turn=replace(state.turn, calls={**state.turn.calls, **changed})) if changed else state
+
+
+def _digest(call: ToolCall, toolbox: Toolbox) -> str:
     """Return what an approval is bound to: a digest of the name, the arguments and the schema of the tool."""
-    schema = None if spec is None else spec.parameters
+    schema = toolbox[call.name].spec.parameters if call.name in toolbox else None
     data = [call.name, encode_argument(call.arguments), schema]
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def build_pause(calls: tuple[ToolCall, ...], facts: Sequence[Fact]) -> RunPaused:
-    """Return the error that pauses a run because nobody can be asked."""
-    names = ", ".join(call.name for call in calls)
-    return RunPaused(
-        f"the run waits for somebody to allow {names}; give the agent approve=…, or save the facts of this error "
-        "and go on with agent.resume(facts, approvals={…})",
-        calls,
-        tuple(facts),
-    )

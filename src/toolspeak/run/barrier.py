@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from toolspeak._frozen import frozen
-from toolspeak.events import Event, Fact
+from toolspeak.events import Event, Fact, Interrupted
 
 Committer: TypeAlias = Callable[[Sequence[Event]], Awaitable[None]]
 """A function that stores the next events of a run: facts for good, deltas for display. It returns when the facts are
@@ -27,9 +27,11 @@ class Durability:
     Attributes:
         run_id: The id of the run.
         commit: Stores events.
-        news: Facts that happened while nobody drove the run: approvals, a cancellation, the deadline.
+        news: Facts that happened while nobody drove the run, such as approvals.
         elapsed: Seconds of `Limits.seconds` that the run has used before it is resumed.
         seconds_left: Seconds until the deadline of the run; None if it has none.
+        interruption: Done when the run must end although it may not have begun: then what is asked before its first
+            request is given up.
     """
 
     run_id: str
@@ -37,6 +39,7 @@ class Durability:
     news: tuple[Fact, ...] = ()
     elapsed: float = 0.0
     seconds_left: float | None = None
+    interruption: asyncio.Future[Interrupted] | None = None
 
 
 class RunParked(Exception):

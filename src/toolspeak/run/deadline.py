@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from toolspeak.errors import UsageError
 from toolspeak.events import Fact, Interrupted, RunResumed, RunStarted, TurnStarted
@@ -14,6 +15,13 @@ T = TypeVar("T")
 
 DEADLINE_OVER = Interrupted(cause="deadline", detail="the deadline of the run is over")
 """The fact that the time at which a durable run must have ended has come."""
+
+
+class _RunDeadline(NamedTuple):
+    """In how many seconds the time of a run is over, and the fact that says so."""
+
+    seconds: float
+    fact: Interrupted
 
 
 def schedule_deadline(
@@ -27,17 +35,19 @@ def schedule_deadline(
         put: Called with the fact that the time is over.
         durability: What the run has used of its time before, and its deadline.
     """
-    limits = find_limits(facts)
-    ends: list[tuple[float, Interrupted]] = []
+    end = _find_end(find_limits(facts), durability)
+    return None if end is None else asyncio.get_running_loop().call_at(began + end.seconds, put, end.fact)
+
+
+def _find_end(limits: Limits, durability: Durability | None) -> _RunDeadline | None:
+    """Return when the time of a run that begins or goes on now is over; None if the run may take any time."""
+    ends: list[_RunDeadline] = []
     if limits.seconds is not None:
         elapsed = 0.0 if durability is None else durability.elapsed
-        ends.append((began - elapsed + limits.seconds, interrupt_late_run(limits)))
+        ends.append(_RunDeadline(limits.seconds - elapsed, interrupt_late_run(limits)))
     if durability is not None and durability.seconds_left is not None:
-        ends.append((began + durability.seconds_left, DEADLINE_OVER))
-    if not ends:
-        return None
-    when, fact = min(ends, key=lambda end: end[0])
-    return asyncio.get_running_loop().call_at(when, put, fact)
+        ends.append(_RunDeadline(durability.seconds_left, DEADLINE_OVER))
+    return min(ends, key=lambda end: end.seconds, default=None)
 
 
 def find_limits(facts: Sequence[Fact]) -> Limits:
@@ -49,16 +59,36 @@ def find_limits(facts: Sequence[Fact]) -> Limits:
     return limits
 
 
-async def wait_within(limits: Limits, work: Awaitable[T], otherwise: T) -> tuple[T, bool]:
-    """Wait for `work` as long as a run may take. Return its value and False, or `otherwise` and True if it is late."""
-    timeout = asyncio.timeout(limits.seconds)
+async def wait_within(
+    limits: Limits, work: Awaitable[T], otherwise: T, durability: Durability | None = None
+) -> tuple[T, Interrupted | None]:
+    """Wait for `work`, which comes before a run, as long as the run may take and nobody ends it.
+
+    Return the value of the work and None. If the run must end, return the fact that says why instead of None, and
+    `otherwise` if the work was given up.
+    """
+    end, asked = _find_end(limits, durability), None if durability is None else durability.interruption
+    timeout = asyncio.timeout(None if end is None else end.seconds)
+
+    def give_up(_: object) -> None:
+        with suppress(RuntimeError):  # the work has ended meanwhile
+            timeout.reschedule(asyncio.get_running_loop().time())
+
+    if asked is not None:
+        asked.add_done_callback(give_up)
+    value = otherwise
     try:
         async with timeout:
-            return await work, False
+            value = await work
     except TimeoutError:
         if not timeout.expired():  # what the work raised by itself
             raise
-        return otherwise, True
+    finally:
+        if asked is not None:
+            asked.remove_done_callback(give_up)
+    if asked is not None and asked.done():
+        return value, asked.result()
+    return value, end.fact if end is not None and timeout.expired() else None
 
 
 def interrupt_late_run(limits: Limits) -> Interrupted:
@@ -67,21 +97,21 @@ def interrupt_late_run(limits: Limits) -> Interrupted:
 
 
 def refuse_late_start(facts: Sequence[Fact], *, asks: bool) -> None:
-    """Refuse to resume a run that was late before its model was asked: its system prompt and tools may be missing.
+    """Refuse to resume a run that was ended before its model was asked: its system prompt and tools may be missing.
 
     Args:
         facts: The run so far.
         asks: Whether functions are asked for the system prompt or the tools.
 
     Raises:
-        UsageError: The run was late before its first turn.
+        UsageError: The run was ended before its first turn.
     """
-    is_late = any(
-        isinstance(first, RunStarted) and isinstance(second, Interrupted) and second.cause == "deadline"
+    was_ended = any(
+        isinstance(first, RunStarted) and isinstance(second, Interrupted) and second.cause in ("deadline", "cancelled")
         for first, second in pairwise(facts)
     )
-    if asks and is_late and not any(isinstance(fact, TurnStarted) for fact in facts):
+    if asks and was_ended and not any(isinstance(fact, TurnStarted) for fact in facts):
         raise UsageError(
-            "the time of the run was over before its system prompt and tools were known and the model was asked; "
-            "run the prompt again"
+            "the run was ended before its system prompt and tools were known and the model was asked; run the prompt "
+            "again"
         )

@@ -16,7 +16,6 @@ from functools import partial
 
 from toolspeak.dialects import Dialect
 from toolspeak.events import (
-    ApprovalNeeded,
     CallReady,
     Compacted,
     Event,
@@ -49,7 +48,7 @@ from toolspeak.loop import (
 )
 from toolspeak.messages import ToolCall
 from toolspeak.models import Request, find_model_cost
-from toolspeak.run.approvals import Approver, UnansweredCalls, build_pause, collect_approvals, digest_call
+from toolspeak.run.approvals import Approver, UnansweredCalls, build_questions, collect_approvals, withdraw_approvals
 from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
 from toolspeak.run.callbacks import Recorder
 from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
@@ -151,6 +150,8 @@ class Driver:
                 self._fold(fact)
             if self.state.interruption is None:  # else the agents to which the run was handed over may be unknown
                 self._follow_speaker()
+                if self._durability is not None:
+                    self.state = withdraw_approvals(self.state, self.facts, self.toolbox)
             self._act()
             while True:
                 if self._durability is not None:
@@ -161,7 +162,7 @@ class Driver:
                 if self.state.ended is not None:
                     return
                 if self._unanswered.has_paused(self.state.turn):
-                    raise build_pause(self._unanswered.calls, self.facts)
+                    raise self._unanswered.build_pause(self.facts)
                 if self._is_parking and self._is_quiet():
                     raise RunParked
                 for item in await self._inbox.take():
@@ -356,9 +357,8 @@ class Driver:
     # Approval
 
     def _ask_approval(self, calls: tuple[ToolCall, ...]) -> None:
-        for call in calls:
-            digest = "" if self._durability is None else digest_call(call, self.state.specs.get(call.name))
-            self._fold(ApprovalNeeded(call=call, digest=digest))
+        for fact in build_questions(calls, None if self._durability is None else self.toolbox):
+            self._fold(fact)
         if self.approve is None:
             self._unanswered.calls = calls
         else:
