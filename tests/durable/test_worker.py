@@ -11,7 +11,7 @@ import pytest
 
 from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
-from toolspeak.durable import Runs, Worker
+from toolspeak.durable import Lane, Runs, Worker
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 from toolspeak.durable.quarantine import QUARANTINE_DEATHS
 from toolspeak.durable.retries import MAX_DELAY_MS, RetryDelays
@@ -200,3 +200,34 @@ def test_a_run_that_cannot_be_driven_waits_longer_each_time_up_to_two_minutes() 
     assert retries.next_delay_ms("r2") == 500
     retries.forget("r1")
     assert retries.next_delay_ms("r1") == 500
+
+
+@pytest.mark.parametrize("limit", ["lane", "slots"])
+@in_loop
+async def test_queued_runs_are_ended_while_their_lane_or_all_slots_are_full(tmp_path: Path, limit: str) -> None:
+    began = asyncio.Event()
+
+    @tool
+    async def work() -> str:
+        """Work."""
+        began.set()
+        await asyncio.Event().wait()
+        return "done"
+
+    agent = Agent(ScriptedModel([calls(("work", {})), says("Done.")]), [work])
+    lanes = {"gpt": Lane(concurrency=1 if limit == "lane" else None)}
+    slots = 1 if limit == "slots" else 8
+    async with (
+        Runs(f"sqlite:///{tmp_path}/runs.db", lanes=lanes) as runs,
+        Worker(runs, {"worker": agent}, slots=slots) as worker,
+    ):
+        first = await runs.start("worker", "Work.", lane="gpt")
+        await began.wait()
+        late = await runs.start("worker", "Work.", lane="gpt", deadline=0.01)
+        unwanted = await runs.start("worker", "Work.", lane="gpt")
+        await unwanted.cancel()
+        assert (await late.outcome(timeout=WAIT_SECONDS)).stop_reason == "limit"
+        assert (await unwanted.outcome(timeout=WAIT_SECONDS)).stop_reason == "cancelled"
+        assert (await first.row()).owner == worker.name
+        await first.cancel()
+        await first.outcome(timeout=WAIT_SECONDS)

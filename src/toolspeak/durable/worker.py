@@ -31,7 +31,7 @@ from toolspeak.durable.quarantine import (
     load_agents,
 )
 from toolspeak.durable.retries import RetryDelays
-from toolspeak.durable.rows import STORED_FORMAT, Hold, RunRow
+from toolspeak.durable.rows import STORED_FORMAT, Hold, RunRow, Wanted
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.stores import POSTGRES_SCHEMES
@@ -119,6 +119,7 @@ class Worker:
         self._segments: dict[Entry, Segment] = {}
         self._undriven: set[Entry] = set()
         self._retries = RetryDelays()
+        self._endings: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stack: AsyncExitStack | None = None
@@ -139,6 +140,7 @@ class Worker:
         await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
         self._stack = AsyncExitStack()
         await self._stack.enter_async_context(self._dispatcher.launch(self))
+        self._stack.push_async_callback(_cancel_all, self._endings)
         ticking = asyncio.create_task(self._tick())
         self._stack.push_async_callback(_cancel, ticking)
         self._stack.push_async_callback(self._park_all)
@@ -205,12 +207,7 @@ class Worker:
 
     async def drive(self, run_id: str, epoch: int) -> None:
         """Claim a run with this epoch, and drive it. It never raises."""
-        try:
-            run = await self.write(lambda session: session.claim(run_id, epoch, self.name))
-        except Exception as error:
-            LOG.warning("run %s could not be claimed: %s", run_id, error)
-            await self._insist(lambda session: session.requeue(run_id, epoch, delay_ms=RETRY_DELAY_MS))
-            return
+        run = await self._claim(run_id, epoch)
         if run is None:
             return
         if run.agent in self._agents and run.format <= STORED_FORMAT:
@@ -224,6 +221,14 @@ class Worker:
 
         LOG.warning("run %s is for another worker: this one has no agent %s of its form", run_id, run.agent)
         await self._insist(give_back)
+
+    async def _claim(self, run_id: str, epoch: int) -> RunRow | None:
+        try:
+            return await self.write(lambda session: session.claim(run_id, epoch, self.name))
+        except Exception as error:
+            LOG.warning("run %s could not be claimed: %s", run_id, error)
+            await self._insist(lambda session: session.requeue(run_id, epoch, delay_ms=RETRY_DELAY_MS))
+            return None
 
     async def drive_claimed(self, run: RunRow) -> None:
         """Drive a run that was claimed already. It never raises."""
@@ -309,6 +314,7 @@ class Worker:
                     if segment.run.run_id == command.run_id:
                         segment.interrupt(command.name)
         await self._give_back_undriven()
+        await self._end_queued()
         swept = await self.write(lambda session: session.sweep())
         if swept.taken:
             LOG.warning("worker %s took over: %s", self.name, ", ".join(run_id for run_id, _ in swept.taken))
@@ -332,6 +338,20 @@ class Worker:
             LOG.warning("run %s is given back: worker %s owns it and does not drive it", run_id, self.name)
             await self.write(lambda session, r=run_id, e=epoch: session.fail(r, e, self.name, is_death=False))
         self._undriven = undriven
+
+    async def _end_queued(self) -> None:
+        """Drive queued runs that a command ends, even if their lane or all slots are full: they only write an end."""
+        if self.is_stopping:
+            return
+        wanted, names = Wanted(agents=self.agents, count=self.slots - len(self._endings)), list(COMMAND_FACTS)
+        for run in await self.read(lambda session: session.list_commanded(wanted, names)):
+            ending = asyncio.create_task(self._end(run.run_id, run.epoch))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+
+    async def _end(self, run_id: str, epoch: int) -> None:
+        if (run := await self._claim(run_id, epoch)) is not None:
+            await self.drive_claimed(run)
 
     async def _enqueue(self) -> None:
         """Give queued runs to the dispatcher."""
@@ -393,6 +413,11 @@ class _WorkerThread:
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
+
+
+async def _cancel_all(tasks: set[asyncio.Task[None]]) -> None:
+    for task in list(tasks):
+        await _cancel(task)
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:
