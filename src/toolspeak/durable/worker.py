@@ -28,10 +28,11 @@ from toolspeak.durable.quarantine import (
     QUARANTINE_DEATHS,
     Quarantine,
     find_target,
+    is_suspect,
     load_agents,
 )
 from toolspeak.durable.retries import RetryDelays
-from toolspeak.durable.rows import STORED_FORMAT, Hold, RunRow, Wanted
+from toolspeak.durable.rows import STORED_FORMAT, RunRow, Wanted
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.stores import POSTGRES_SCHEMES
@@ -115,7 +116,7 @@ class Worker:
             runs.journal, Heartbeat(self.name, round(lease * 1000), self._describe, self._is_responsive)
         )
         self._max_silence = max(MIN_SILENCE_SECONDS, 4 * lease)
-        self._last_tick: float | None = None
+        self._last_pulse: float | None = None
         self._segments: dict[Entry, Segment] = {}
         self._undriven: set[Entry] = set()
         self._retries = RetryDelays()
@@ -131,7 +132,7 @@ class Worker:
 
     def _is_responsive(self) -> bool:
         """Whether the event loop has done something lately; a blocked one drives nothing, so others should."""
-        return self._last_tick is None or time.monotonic() - self._last_tick < self._max_silence
+        return self._last_pulse is None or time.monotonic() - self._last_pulse < self._max_silence
 
     # Starting and stopping
 
@@ -141,8 +142,8 @@ class Worker:
         self._stack = AsyncExitStack()
         await self._stack.enter_async_context(self._dispatcher.launch(self))
         self._stack.push_async_callback(_cancel_all, self._endings)
-        ticking = asyncio.create_task(self._tick())
-        self._stack.push_async_callback(_cancel, ticking)
+        for work in (self._pulse(), self._tick()):
+            self._stack.push_async_callback(_cancel, asyncio.create_task(work))
         self._stack.push_async_callback(self._park_all)
         return self
 
@@ -210,17 +211,25 @@ class Worker:
         run = await self._claim(run_id, epoch)
         if run is None:
             return
-        if run.agent in self._agents and run.format <= STORED_FORMAT:
+        if run.agent not in self._agents or run.format > STORED_FORMAT:
+            LOG.warning("run %s is for another worker: this one has no agent %s of its form", run_id, run.agent)
+            await self._give_back(run, RETRY_DELAY_MS)
+        elif not self._has_room(run):
+            await self._give_back(run, self._retries.next_delay_ms(run_id))
+        else:
             await self.drive_claimed(run)
-            return
-        hold = Hold(run.run_id, run.epoch, self.name, run.next_seq)
 
-        def give_back(session: JournalSession) -> None:
-            session.release(hold, "queued")
-            session.requeue(run_id, epoch + 1, delay_ms=RETRY_DELAY_MS)
+    def _has_room(self, run: RunRow) -> bool:
+        """Whether a run can be driven beside those that are driven: a suspect run is driven alone."""
+        if self._quarantine is not None:
+            return True
+        driven = [segment.run for segment in self._segments.values()]
+        return not driven or not any(is_suspect(each) for each in (run, *driven))
 
-        LOG.warning("run %s is for another worker: this one has no agent %s of its form", run_id, run.agent)
-        await self._insist(give_back)
+    async def _give_back(self, run: RunRow, delay_ms: int, *, is_death: bool = False) -> None:
+        await self._insist(
+            lambda session: session.fail(run.run_id, run.epoch, self.name, delay_ms=delay_ms, is_death=is_death)
+        )
 
     async def _claim(self, run_id: str, epoch: int) -> RunRow | None:
         try:
@@ -272,10 +281,7 @@ class Worker:
         away for a while, so the run is tried again, later each time.
         """
         delay = 0 if self.is_stopping else self._retries.next_delay_ms(run.run_id)
-        is_death = is_death and not self.is_stopping
-        await self._insist(
-            lambda session: session.fail(run.run_id, run.epoch, self.name, delay_ms=delay, is_death=is_death)
-        )
+        await self._give_back(run, delay, is_death=is_death and not self.is_stopping)
 
     async def _insist(self, job: Callable[[JournalSession], object]) -> None:
         while True:
@@ -291,6 +297,12 @@ class Worker:
 
     # What is done regularly
 
+    async def _pulse(self) -> None:
+        """Note that the event loop goes on; apart from the tick, which may wait for the store or for an engine."""
+        while True:
+            self._last_pulse = time.monotonic()
+            await asyncio.sleep(self._tick_seconds)
+
     async def _tick(self) -> None:
         ticks = 0
         while True:
@@ -302,7 +314,7 @@ class Worker:
                 LOG.warning("worker %s cannot use the store: %s", self.name, error)
             except Exception:
                 LOG.exception("worker %s could not look after its runs", self.name)
-            ticks, self._last_tick = ticks + 1, time.monotonic()
+            ticks += 1
             await asyncio.sleep(self._tick_seconds)
 
     async def _look_after_runs(self) -> None:
