@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Collection, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import pytest
 
 from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
-from toolspeak.durable import Runs, Worker
+from toolspeak.durable import Lane, RunHandle, Runs, Worker
+from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 from toolspeak.durable.quarantine import QUARANTINE_DEATHS
 from toolspeak.durable.retries import MAX_DELAY_MS, RetryDelays
@@ -200,3 +201,139 @@ def test_a_run_that_cannot_be_driven_waits_longer_each_time_up_to_two_minutes() 
     assert retries.next_delay_ms("r2") == 500
     retries.forget("r1")
     assert retries.next_delay_ms("r1") == 500
+
+
+@pytest.mark.parametrize("limit", ["lane", "slots"])
+@in_loop
+async def test_queued_runs_are_ended_while_their_lane_or_all_slots_are_full(tmp_path: Path, limit: str) -> None:
+    began = asyncio.Event()
+
+    @tool
+    async def work() -> str:
+        """Work."""
+        began.set()
+        await asyncio.Event().wait()
+        return "done"
+
+    agent = Agent(ScriptedModel([calls(("work", {})), says("Done.")]), [work])
+    lanes = {"gpt": Lane(concurrency=1 if limit == "lane" else None)}
+    slots = 1 if limit == "slots" else 8
+    async with (
+        Runs(f"sqlite:///{tmp_path}/runs.db", lanes=lanes) as runs,
+        Worker(runs, {"worker": agent}, slots=slots) as worker,
+    ):
+        first = await runs.start("worker", "Work.", lane="gpt")
+        await began.wait()
+        late = await runs.start("worker", "Work.", lane="gpt", deadline=0.01)
+        unwanted = await runs.start("worker", "Work.", lane="gpt")
+        await unwanted.cancel()
+        assert (await late.outcome(timeout=WAIT_SECONDS)).stop_reason == "limit"
+        assert (await unwanted.outcome(timeout=WAIT_SECONDS)).stop_reason == "cancelled"
+        assert (await first.row()).owner == worker.name
+        await first.cancel()
+        await first.outcome(timeout=WAIT_SECONDS)
+
+
+class Busy:
+    """An agent whose runs work until they are let go."""
+
+    def __init__(self) -> None:
+        self.began, self.go_on = asyncio.Event(), asyncio.Event()
+
+        @tool
+        async def work() -> str:
+            """Work."""
+            self.began.set()
+            await self.go_on.wait()
+            return "done"
+
+        self.agent: Agent[Any] = Agent(ScriptedModel([calls(("work", {})), says("Done.")] * 2), [work])
+
+
+@in_loop
+async def test_a_suspect_run_waits_until_its_worker_is_idle_and_holds_up_nobody(tmp_path: Path) -> None:
+    busy = Busy()
+    agents = {"busy": busy.agent, "echo": echo_agent()}
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, agents, deps=lambda _: None):
+        long = await runs.start("busy", "Work.")
+        await busy.began.wait()
+        suspect = await start_suspect(runs)
+        other = await runs.start("echo", "Hi.")
+        assert (await other.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+        assert await suspect.status() == "queued"
+        busy.go_on.set()
+        for run in (long, suspect):
+            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+
+
+async def start_suspect(runs: Runs) -> RunHandle:
+    """Start a run with a high priority that killed two workers."""
+    run = await runs.start("echo", "Hi.", priority=5)
+
+    def lose_at_once(session: JournalSession) -> None:
+        lose(session, run.id, deaths=QUARANTINE_DEATHS)
+
+    await runs.write(lose_at_once)
+    return run
+
+
+class NoDispatcher:
+    """A dispatcher that hands nothing out: the test does."""
+
+    @asynccontextmanager
+    async def launch(self, worker: Driving) -> AsyncGenerator[None]:
+        yield
+
+    async def enqueue(self, runs: Sequence[RunRow]) -> None:
+        pass
+
+    async def forget(self, entries: Collection[Entry]) -> None:
+        pass
+
+    async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
+        return ()
+
+
+@in_loop
+async def test_a_worker_gives_back_what_it_must_not_drive_beside_other_runs(tmp_path: Path) -> None:
+    busy = Busy()
+    agents = {"busy": busy.agent, "echo": echo_agent()}
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        long, suspect = await runs.start("busy", "Work."), await start_suspect(runs)
+        async with Worker(runs, agents, deps=lambda _: None, dispatcher=NoDispatcher()) as worker:
+            driving = asyncio.create_task(worker.drive(long.id, 1))
+            await busy.began.wait()
+            epoch = QUARANTINE_DEATHS + 1
+            await worker.drive(suspect.id, epoch)
+            row = await suspect.row()
+            assert (row.status, row.epoch, row.deaths) == ("queued", epoch + 1, QUARANTINE_DEATHS)
+            busy.go_on.set()
+            await driving
+            await worker.drive(suspect.id, epoch + 1)
+            assert await suspect.status() == "done"
+
+
+class StuckDispatcher(NoDispatcher):
+    """A dispatcher whose engine does not answer."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+
+    async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
+        self.began.set()
+        await asyncio.Event().wait()
+        return ()
+
+
+@in_loop
+async def test_a_worker_whose_engine_does_not_answer_still_lives(tmp_path: Path) -> None:
+    dispatcher = StuckDispatcher()
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        worker = Worker(runs, {"echo": echo_agent()}, lease=0.6, dispatcher=dispatcher)
+        setattr(worker, "_max_silence", 0.4)  # noqa: B010 (it is private, and a minute by default)
+        async with worker:
+            await dispatcher.began.wait()
+            stuck = await runs.read(lambda session: session.read_clock())
+            async with asyncio.timeout(WAIT_SECONDS):
+                while (await runs.workers())[0].beat < stuck + 1000:
+                    await asyncio.sleep(0.02)

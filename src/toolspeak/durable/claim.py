@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from toolspeak.durable.dispatch import Driving, Entry
-from toolspeak.durable.quarantine import QUARANTINE_DEATHS
+from toolspeak.durable.quarantine import QUARANTINE_DEATHS, is_suspect
 from toolspeak.durable.rows import RunRow, Wanted
 from toolspeak.durable.watcher import Watcher, wait_for_change
 from toolspeak.errors import StoreUnavailable
@@ -20,8 +20,8 @@ class ClaimDispatcher:
 
     Args:
         watcher: Notices that something was committed.
-        can_isolate: Whether the worker can drive a run in a process of its own. If not, a run whose workers have died
-            is claimed when the worker drives nothing else, and nothing else is claimed meanwhile.
+        can_isolate: Whether the worker can drive a run in a process of its own. If not, a suspect run is claimed when
+            the worker drives nothing else, and nothing else is claimed meanwhile.
     """
 
     def __init__(self, watcher: Watcher, *, can_isolate: bool) -> None:
@@ -77,23 +77,21 @@ class ClaimDispatcher:
         free = worker.slots - len(self._drives)
         if free < 1 or self._is_exclusive:
             return []
-        waiting = await worker.read(lambda session: session.list_undispatched(worker.slots))
-        if not waiting:
+        waiting = await worker.read(lambda session: session.list_undispatched(1))
+        if not waiting or worker.is_stopping or self._is_closing:
             return []
-        suspects = any(run.deaths >= QUARANTINE_DEATHS and run.agent in worker.agents for run in waiting)
-        if suspects and not self._can_isolate:
-            return await self._claim_alone(worker)
-        wanted = Wanted(agents=worker.agents, count=free)
-        return await worker.write(lambda session: session.claim_next(worker.name, wanted))
-
-    async def _claim_alone(self, worker: Driving) -> list[RunRow]:
-        """Claim one run when this worker drives nothing else: it may end the process."""
-        if self._drives:
-            return []
-        wanted = Wanted(agents=worker.agents, count=1)
+        wanted = self._choose(worker, free)
         claimed = await worker.write(lambda session: session.claim_next(worker.name, wanted))
-        self._is_exclusive = any(run.deaths >= QUARANTINE_DEATHS for run in claimed)
+        self._is_exclusive = not self._can_isolate and any(is_suspect(run) for run in claimed)
         return claimed
+
+    def _choose(self, worker: Driving, free: int) -> Wanted:
+        """Return which runs may be claimed now."""
+        if self._can_isolate:
+            return Wanted(agents=worker.agents, count=free)
+        if self._drives:
+            return Wanted(agents=worker.agents, count=free, max_deaths=QUARANTINE_DEATHS - 1)
+        return Wanted(agents=worker.agents, count=1)  # it may be a suspect run, which is driven alone
 
     def _begin(self, worker: Driving, run: RunRow, changed: asyncio.Event) -> None:
         drive = asyncio.create_task(worker.drive_claimed(run))

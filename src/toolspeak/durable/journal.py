@@ -241,7 +241,8 @@ class JournalSession(Protocol):
     def add_command(self, run_id: str, name: str, data: str) -> bool:
         """Store a command, unless the run has one of this name; return whether this one was stored.
 
-        A paused run is queued, under the next epoch, if the command was stored. A run that is done takes no command.
+        If it was stored, a paused run is queued under the next epoch, and a queued run is ready at once. A run that is
+        done takes no command.
         """
         ...
 
@@ -251,6 +252,15 @@ class JournalSession(Protocol):
         Args:
             run_ids: The runs.
             names: Only commands with one of these names; all if empty.
+        """
+        ...
+
+    def list_commanded(self, wanted: Wanted, names: Collection[str]) -> list[RunRow]:
+        """Return queued runs that are ready and have a command with one of these names, whatever their lane.
+
+        Args:
+            wanted: Which runs, and how many at most.
+            names: The names of commands; one that is handled does not count.
         """
         ...
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.postgres_connection import NOW, PostgresWatch, hide_password
 from toolspeak.durable.postgres_runs import PostgresRuns
-from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, RunRow, Sweep, WorkerRow
+from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, RunRow, Sweep, Wanted, WorkerRow
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -100,8 +100,8 @@ class PostgresSession(PostgresRuns):
             )
             if count:
                 self._write(
-                    f"UPDATE ts_runs SET status = 'queued', epoch = epoch + 1, updated = {NOW}"  # noqa: S608 (no text of users)
-                    " WHERE run_id = %s AND status = 'paused'",
+                    "UPDATE ts_runs SET epoch = epoch + (status = 'paused')::int, status = 'queued', ready = 0,"  # noqa: S608 (no text of users)
+                    f" updated = {NOW} WHERE run_id = %s AND status IN ('paused', 'queued')",
                     run_id,
                 )
                 self._notify()
@@ -117,6 +117,19 @@ class PostgresSession(PostgresRuns):
             list(names),
         )
         return [CommandRow(*row) for row in rows]
+
+    def list_commanded(self, wanted: Wanted, names: Collection[str]) -> list[RunRow]:
+        """Return queued runs that are ready and have a command with one of these names."""
+        return self._find(
+            f"WHERE status = 'queued' AND ready <= {NOW} AND format <= %s AND deaths <= %s AND agent = ANY(%s::text[])"  # noqa: S608 (no text of users)
+            " AND EXISTS (SELECT 1 FROM ts_commands c WHERE c.run_id = ts_runs.run_id AND NOT c.is_handled"
+            " AND c.name = ANY(%s::text[])) ORDER BY priority DESC, number LIMIT %s",
+            wanted.format,
+            2**31 - 1 if wanted.max_deaths is None else wanted.max_deaths,
+            list(wanted.agents),
+            list(names),
+            wanted.count,
+        )
 
     def find_command(self, run_id: str, name: str) -> CommandRow | None:
         """Return a command, handled or not; None if there is none of this name."""

@@ -36,6 +36,11 @@ MODULE_NAME = "__toolspeak_quarantine__"
 """The `__name__` of a script that is imported for its agents, so that what it does as `__main__` is not done."""
 
 
+def is_suspect(run: RunRow) -> bool:
+    """Whether a run may end the process that drives it. After too many deaths it is not driven any more."""
+    return QUARANTINE_DEATHS <= run.deaths < MAX_DEATHS
+
+
 class Quarantine:
     """Starts processes that drive one run each.
 

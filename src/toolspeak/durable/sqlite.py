@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from toolspeak.durable.journal import JournalSession
-from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, RunRow, Sweep, WorkerRow
+from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, RunRow, Sweep, Wanted, WorkerRow
 from toolspeak.durable.sqlite_connection import SqliteWatch, make_marks
 from toolspeak.durable.sqlite_runs import SqliteRuns
 from toolspeak.errors import UsageError
@@ -91,8 +91,8 @@ class SqliteSession(SqliteRuns):
             )
             if count:
                 self._write(
-                    "UPDATE ts_runs SET status = 'queued', epoch = epoch + 1, updated = ?"
-                    " WHERE run_id = ? AND status = 'paused'",
+                    "UPDATE ts_runs SET epoch = epoch + (status = 'paused'), status = 'queued', ready = 0, updated = ?"
+                    " WHERE run_id = ? AND status IN ('paused', 'queued')",
                     now,
                     run_id,
                 )
@@ -108,6 +108,21 @@ class SqliteSession(SqliteRuns):
             *names,
         )
         return [CommandRow(*row[:4], is_handled=bool(row[4])) for row in rows]
+
+    def list_commanded(self, wanted: Wanted, names: Collection[str]) -> list[RunRow]:
+        """Return queued runs that are ready and have a command with one of these names."""
+        return self._find(
+            "WHERE status = 'queued' AND ready <= ? AND format <= ? AND deaths <= ?"  # noqa: S608 (no text of users)
+            f" AND agent IN ({make_marks(wanted.agents)}) AND EXISTS (SELECT 1 FROM ts_commands c"
+            f" WHERE c.run_id = ts_runs.run_id AND c.is_handled = 0 AND c.name IN ({make_marks(names)}))"
+            " ORDER BY priority DESC, number LIMIT ?",
+            self.read_clock(),
+            wanted.format,
+            2**31 if wanted.max_deaths is None else wanted.max_deaths,
+            *wanted.agents,
+            *names,
+            wanted.count,
+        )
 
     def find_command(self, run_id: str, name: str) -> CommandRow | None:
         """Return a command, handled or not; None if there is none of this name."""

@@ -28,10 +28,11 @@ from toolspeak.durable.quarantine import (
     QUARANTINE_DEATHS,
     Quarantine,
     find_target,
+    is_suspect,
     load_agents,
 )
 from toolspeak.durable.retries import RetryDelays
-from toolspeak.durable.rows import STORED_FORMAT, Hold, RunRow
+from toolspeak.durable.rows import STORED_FORMAT, RunRow, Wanted
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.stores import POSTGRES_SCHEMES
@@ -115,10 +116,11 @@ class Worker:
             runs.journal, Heartbeat(self.name, round(lease * 1000), self._describe, self._is_responsive)
         )
         self._max_silence = max(MIN_SILENCE_SECONDS, 4 * lease)
-        self._last_tick: float | None = None
+        self._last_pulse: float | None = None
         self._segments: dict[Entry, Segment] = {}
         self._undriven: set[Entry] = set()
         self._retries = RetryDelays()
+        self._endings: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stack: AsyncExitStack | None = None
@@ -130,7 +132,7 @@ class Worker:
 
     def _is_responsive(self) -> bool:
         """Whether the event loop has done something lately; a blocked one drives nothing, so others should."""
-        return self._last_tick is None or time.monotonic() - self._last_tick < self._max_silence
+        return self._last_pulse is None or time.monotonic() - self._last_pulse < self._max_silence
 
     # Starting and stopping
 
@@ -139,8 +141,9 @@ class Worker:
         await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
         self._stack = AsyncExitStack()
         await self._stack.enter_async_context(self._dispatcher.launch(self))
-        ticking = asyncio.create_task(self._tick())
-        self._stack.push_async_callback(_cancel, ticking)
+        self._stack.push_async_callback(_cancel_all, self._endings)
+        for work in (self._pulse(), self._tick()):
+            self._stack.push_async_callback(_cancel, asyncio.create_task(work))
         self._stack.push_async_callback(self._park_all)
         return self
 
@@ -205,25 +208,36 @@ class Worker:
 
     async def drive(self, run_id: str, epoch: int) -> None:
         """Claim a run with this epoch, and drive it. It never raises."""
+        run = await self._claim(run_id, epoch)
+        if run is None:
+            return
+        if run.agent not in self._agents or run.format > STORED_FORMAT:
+            LOG.warning("run %s is for another worker: this one has no agent %s of its form", run_id, run.agent)
+            await self._give_back(run, RETRY_DELAY_MS)
+        elif not self._has_room(run):
+            await self._give_back(run, self._retries.next_delay_ms(run_id))
+        else:
+            await self.drive_claimed(run)
+
+    def _has_room(self, run: RunRow) -> bool:
+        """Whether a run can be driven beside those that are driven: a suspect run is driven alone."""
+        if self._quarantine is not None:
+            return True
+        driven = [segment.run for segment in self._segments.values()]
+        return not driven or not any(is_suspect(each) for each in (run, *driven))
+
+    async def _give_back(self, run: RunRow, delay_ms: int, *, is_death: bool = False) -> None:
+        await self._insist(
+            lambda session: session.fail(run.run_id, run.epoch, self.name, delay_ms=delay_ms, is_death=is_death)
+        )
+
+    async def _claim(self, run_id: str, epoch: int) -> RunRow | None:
         try:
-            run = await self.write(lambda session: session.claim(run_id, epoch, self.name))
+            return await self.write(lambda session: session.claim(run_id, epoch, self.name))
         except Exception as error:
             LOG.warning("run %s could not be claimed: %s", run_id, error)
             await self._insist(lambda session: session.requeue(run_id, epoch, delay_ms=RETRY_DELAY_MS))
-            return
-        if run is None:
-            return
-        if run.agent in self._agents and run.format <= STORED_FORMAT:
-            await self.drive_claimed(run)
-            return
-        hold = Hold(run.run_id, run.epoch, self.name, run.next_seq)
-
-        def give_back(session: JournalSession) -> None:
-            session.release(hold, "queued")
-            session.requeue(run_id, epoch + 1, delay_ms=RETRY_DELAY_MS)
-
-        LOG.warning("run %s is for another worker: this one has no agent %s of its form", run_id, run.agent)
-        await self._insist(give_back)
+            return None
 
     async def drive_claimed(self, run: RunRow) -> None:
         """Drive a run that was claimed already. It never raises."""
@@ -267,10 +281,7 @@ class Worker:
         away for a while, so the run is tried again, later each time.
         """
         delay = 0 if self.is_stopping else self._retries.next_delay_ms(run.run_id)
-        is_death = is_death and not self.is_stopping
-        await self._insist(
-            lambda session: session.fail(run.run_id, run.epoch, self.name, delay_ms=delay, is_death=is_death)
-        )
+        await self._give_back(run, delay, is_death=is_death and not self.is_stopping)
 
     async def _insist(self, job: Callable[[JournalSession], object]) -> None:
         while True:
@@ -286,6 +297,12 @@ class Worker:
 
     # What is done regularly
 
+    async def _pulse(self) -> None:
+        """Note that the event loop goes on; apart from the tick, which may wait for the store or for an engine."""
+        while True:
+            self._last_pulse = time.monotonic()
+            await asyncio.sleep(self._tick_seconds)
+
     async def _tick(self) -> None:
         ticks = 0
         while True:
@@ -297,7 +314,7 @@ class Worker:
                 LOG.warning("worker %s cannot use the store: %s", self.name, error)
             except Exception:
                 LOG.exception("worker %s could not look after its runs", self.name)
-            ticks, self._last_tick = ticks + 1, time.monotonic()
+            ticks += 1
             await asyncio.sleep(self._tick_seconds)
 
     async def _look_after_runs(self) -> None:
@@ -309,6 +326,7 @@ class Worker:
                     if segment.run.run_id == command.run_id:
                         segment.interrupt(command.name)
         await self._give_back_undriven()
+        await self._end_queued()
         swept = await self.write(lambda session: session.sweep())
         if swept.taken:
             LOG.warning("worker %s took over: %s", self.name, ", ".join(run_id for run_id, _ in swept.taken))
@@ -332,6 +350,20 @@ class Worker:
             LOG.warning("run %s is given back: worker %s owns it and does not drive it", run_id, self.name)
             await self.write(lambda session, r=run_id, e=epoch: session.fail(r, e, self.name, is_death=False))
         self._undriven = undriven
+
+    async def _end_queued(self) -> None:
+        """Drive queued runs that a command ends, even if their lane or all slots are full: they only write an end."""
+        if self.is_stopping:
+            return
+        wanted, names = Wanted(agents=self.agents, count=self.slots - len(self._endings)), list(COMMAND_FACTS)
+        for run in await self.read(lambda session: session.list_commanded(wanted, names)):
+            ending = asyncio.create_task(self._end(run.run_id, run.epoch))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+
+    async def _end(self, run_id: str, epoch: int) -> None:
+        if (run := await self._claim(run_id, epoch)) is not None:
+            await self.drive_claimed(run)
 
     async def _enqueue(self) -> None:
         """Give queued runs to the dispatcher."""
@@ -393,6 +425,11 @@ class _WorkerThread:
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
+
+
+async def _cancel_all(tasks: set[asyncio.Task[None]]) -> None:
+    for task in list(tasks):
+        await _cancel(task)
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:
