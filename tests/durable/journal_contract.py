@@ -444,6 +444,19 @@ class JournalContract:
         assert session.requeue("high", 2, delay_ms=60_000)
         assert [run.run_id for run in session.list_undispatched(10)] == ["low"]
 
+    def test_runs_that_an_engine_has_are_listed_page_by_page(self, session: JournalSession) -> None:
+        for run_id in ("c", "a", "b", "new"):
+            session.start(new_run(run_id))
+        for run_id in "abc":
+            session.mark_dispatched(run_id, 1)
+        later = session.read_clock() + 1000
+        assert [run.run_id for run in session.list_dispatched(later, limit=2)] == ["a", "b"]
+        assert [run.run_id for run in session.list_dispatched(later, after="b", limit=2)] == ["c"]
+        assert session.list_dispatched(1) == []
+        session.claim("a", 1, "w1")
+        session.requeue("b", 1)
+        assert [run.run_id for run in session.list_dispatched(later)] == ["c"]
+
     # Retention
 
     def test_old_runs_are_deleted_with_all_that_belongs_to_them(self, session: JournalSession) -> None:
@@ -466,7 +479,7 @@ class JournalContract:
         hold = start_and_claim(session, "r2", chat="c")
         assert session.prune(session.read_clock() + 1000) == []
         end(session, hold)
-        assert sorted(session.prune(session.read_clock() + 1000)) == ["r1", "r2"]
+        assert sorted(session.prune(session.read_clock() + 1000, limit=1)) == ["r1", "r2"]
 
     # Watching
 

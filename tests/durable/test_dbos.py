@@ -1,5 +1,6 @@
 """Runs that DBOS hands out."""
 
+import asyncio
 import gc
 from collections.abc import Callable, Iterator
 
@@ -10,7 +11,7 @@ from toolspeak.durable.dispatch import Dispatcher
 from toolspeak.durable.journal import Journal
 from toolspeak.durable.postgres import PostgresJournal
 
-from .dispatcher_contract import DispatcherContract
+from .dispatcher_contract import DispatcherContract, SmallWorker, start, until, working
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # DBOS leaves connections
 
@@ -30,3 +31,28 @@ class TestDbos(DispatcherContract):
     @pytest.fixture
     def make_dispatcher(self, postgres_url: str) -> Callable[[], Dispatcher]:
         return lambda: DbosDispatcher(postgres_url)
+
+
+class NotingWorker(SmallWorker):
+    """A worker that notes how long the run waits each time that it was given back."""
+
+    def __init__(self, journal: Journal, dispatcher: Dispatcher, agents: tuple[str, ...]) -> None:
+        super().__init__(journal, dispatcher, "w1", 4, agents)
+        self.delays: list[int] = []
+
+    async def look_after_entries(self) -> None:
+        await super().look_after_entries()
+        run = await self.write(lambda session: session.read_run("r1"))
+        if run is not None and run.epoch > len(self.delays) + 1:
+            self.delays.append(run.ready - run.updated)
+
+
+def test_a_run_that_no_worker_can_drive_is_handed_out_less_and_less_often(postgres_url: str) -> None:
+    async def main() -> None:
+        worker = NotingWorker(PostgresJournal(postgres_url), DbosDispatcher(postgres_url), ("other",))
+        async with working(worker):
+            await start(worker, "r1")
+            await until([worker], lambda: len(worker.delays) == 3)
+        assert worker.delays == [300, 600, 1200]
+
+    asyncio.run(main())

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -13,6 +14,7 @@ from toolspeak.durable.journal import Fenced, Journal, JournalSession
 from toolspeak.durable.postgres import PostgresJournal
 from toolspeak.durable.postgres_connection import IDLE_TRANSACTION_MS, hide_password
 from toolspeak.durable.stores import open_journal
+from toolspeak.durable.writer import Writer
 from toolspeak.errors import StoreUnavailable, UsageError
 
 from .journal_contract import JournalContract, new_run, start_and_claim
@@ -29,6 +31,7 @@ def test_ten_processes_may_start_at_once_on_an_empty_database(postgres_schema: s
     program = """
 import os, sys
 from toolspeak.durable.stores import open_journal
+from toolspeak.durable.writer import Writer
 reading, writing = os.pipe()
 for _ in range(10):
     if not os.fork():
@@ -155,6 +158,37 @@ def test_a_text_that_postgres_cannot_store_is_refused_in_words(postgres_schema: 
     session: JournalSession = PostgresJournal(postgres_schema).connect()
     with pytest.raises(UsageError, match="cannot be stored"):
         session.start(new_run(chat="nul \x00"))
+    assert session.start(new_run()).is_new
+    session.close()
+
+
+def test_a_refused_job_takes_nothing_of_its_group_with_it(postgres_schema: str) -> None:
+    """A value that Postgres refuses ends the transaction: what others of the group wrote must be written again."""
+    writer, gate = Writer(PostgresJournal(postgres_schema)), threading.Event()
+    held = writer.submit(lambda _: gate.wait(60), writes=False)  # so that the next jobs form a group
+    good = writer.submit(lambda session: session.start(new_run("good")))
+    bad = writer.submit(lambda session: session.list_runs(limit=2**70))
+    gate.set()
+    assert held.result(60)
+    assert good.result(60).is_new
+    with pytest.raises(UsageError, match="cannot be stored"):
+        bad.result(60)
+    assert writer.submit(lambda session: session.read_run("good")).result(60) is not None
+    writer.close()
+
+
+def test_a_transaction_that_the_server_rolls_back_is_not_taken_for_committed(postgres_schema: str) -> None:
+    session = PostgresJournal(postgres_schema).connect()
+
+    def write() -> None:
+        with session.transaction():
+            session.start(new_run("good"))
+            with suppress(UsageError):
+                session.list_runs(limit=2**70)
+
+    with pytest.raises(StoreUnavailable, match="rolled a transaction back"):
+        write()
+    assert session.read_run("good") is None
     assert session.start(new_run()).is_new
     session.close()
 

@@ -54,6 +54,8 @@ KEEP_SECONDS = 3600.0
 """How long DBOS keeps entries that are over; longer if a lane counts starts for longer."""
 
 _RETURN_DELAY_MS = 300
+_MAX_RETURN_DELAY_MS = 20_000
+_MAX_RETURNS = 10_000
 _THREADS = 4
 _MIDDLE_PRIORITY = 1_000_000_000
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
@@ -67,6 +69,8 @@ class DbosDispatcher:
         self._url = url
         self._lanes: dict[str, Lane] = {}
         self._audited = time.monotonic()
+        self._audited_run = ""
+        self._returns: dict[str, int] = {}
 
     @property
     def free_slots(self) -> int:
@@ -188,14 +192,23 @@ class DbosDispatcher:
             if worker.is_stopping:
                 await self._give_back(entry)
             else:
+                self._returns.pop(entry[0], None)
                 await worker.drive(*entry)
         finally:
             self._slots.release()
 
     async def _give_back(self, entry: Entry) -> None:
-        """Let the run be entered again, for another worker. If that fails, the entry is found later."""
+        """Let the run be entered again, for another worker. If that fails, the entry is found later.
+
+        The delay grows each time, since there may be no worker that can drive the run.
+        """
+        count = self._returns.pop(entry[0], 0)
+        delay = min(_RETURN_DELAY_MS * 2**count, _MAX_RETURN_DELAY_MS)
+        self._returns[entry[0]] = count + 1
+        if len(self._returns) > _MAX_RETURNS:
+            del self._returns[next(iter(self._returns))]
         try:
-            await self._worker.write(lambda session: session.requeue(*entry, delay_ms=_RETURN_DELAY_MS))
+            await self._worker.write(lambda session: session.requeue(*entry, delay_ms=delay))
         except Exception as error:
             LOG.warning("run %s could not be given back: %s", entry[0], error)
 
@@ -222,10 +235,16 @@ class DbosDispatcher:
         return is_alive is False
 
     async def _find_missing(self) -> list[Entry]:
-        """Return queued runs that DBOS got and will not hand out: it has no entry, or one that is over or stuck."""
-        runs = await self._worker.read(lambda session: session.list_runs(statuses=["queued"], limit=AUDIT_RUNS))
+        """Return queued runs that DBOS got and will not hand out: it has no entry, or one that is over or stuck.
+
+        If there are more queued runs than are compared at a time, the next audit goes on where this one ends.
+        """
         now = await self._worker.read(lambda session: session.read_clock())
-        waiting = [run for run in runs if run.dispatched >= run.epoch and now - run.updated > CLAIM_SECONDS * 1000]
+        before, after = now - round(CLAIM_SECONDS * 1000), self._audited_run
+        waiting = await self._worker.read(
+            lambda session: session.list_dispatched(before, after=after, limit=AUDIT_RUNS)
+        )
+        self._audited_run = waiting[-1].run_id if len(waiting) == AUDIT_RUNS else ""
         if not waiting:
             return []
         ids = [make_workflow_id((run.run_id, run.epoch)) for run in waiting]

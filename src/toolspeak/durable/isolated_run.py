@@ -1,7 +1,7 @@
-"""The program that drives one suspect run: `python -m toolspeak.durable.isolated_run URL AGENTS OWNER RUN EPOCH`.
+"""The program that drives one suspect run: `python -m toolspeak.durable.isolated_run AGENTS OWNER RUN EPOCH`.
 
-The worker that started it holds the run and says that it lives. This process writes in its name, and is fenced when the
-worker loses the run.
+It reads the address of the store from its standard input: arguments of processes are no secret. The worker that started
+it holds the run and says that it lives. This process writes in its name, and is fenced when the worker loses the run.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from toolspeak.durable.quarantine import COULD_NOT_DRIVE, load_agents
 from toolspeak.durable.segment import COMMAND_FACTS, Segment
 from toolspeak.durable.stores import open_journal
 from toolspeak.durable.writer import Writer
+from toolspeak.errors import StoreUnavailable
 from toolspeak.log import LOG
 
 POLL_SECONDS = 0.5
@@ -46,14 +47,15 @@ async def drive_alone(url: str, target: str, owner: str, run_id: str, epoch: int
 
 
 async def _watch_commands(writer: Writer, segment: Segment) -> None:
-    """Carry out a cancellation."""
+    """Carry out a cancellation. A store that cannot be used is asked again."""
     run_id, names = segment.run.run_id, list(COMMAND_FACTS)
     while True:
-        for command in await writer.read(lambda session: session.read_commands([run_id], names=names)):
-            segment.interrupt(command.name)
+        with suppress(StoreUnavailable):
+            for command in await writer.read(lambda session: session.read_commands([run_id], names=names)):
+                segment.interrupt(command.name)
         await asyncio.sleep(POLL_SECONDS)
 
 
 if __name__ == "__main__":
-    address, agents, holder, run_name, number = sys.argv[1:]
-    asyncio.run(drive_alone(address, agents, holder, run_name, int(number)))
+    agents, holder, run_name, number = sys.argv[1:]
+    asyncio.run(drive_alone(sys.stdin.read(), agents, holder, run_name, int(number)))

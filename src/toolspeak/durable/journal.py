@@ -300,6 +300,16 @@ class JournalSession(Protocol):
         """Note that an engine has got a run with this epoch."""
         ...
 
+    def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:
+        """Return queued runs that an engine has got with their epoch, in the order of their ids.
+
+        Args:
+            before: Only runs that have not changed since this time.
+            after: Only runs with a higher id.
+            limit: How many at most.
+        """
+        ...
+
     def requeue(self, run_id: str, epoch: int, *, delay_ms: int = 0) -> bool:
         """Raise the epoch of a queued run, because an engine has lost it; return whether it was queued with this epoch.
 
@@ -312,7 +322,8 @@ class JournalSession(Protocol):
     def prune(self, before: int, limit: int = 1000) -> list[str]:
         """Delete runs that ended before a time, with all that belongs to them, and return their ids.
 
-        The runs of a chat go on from each other. So they are deleted together, when the last of them has ended.
+        The runs of a chat go on from each other. So they are deleted together, when the last of them has ended, even if
+        these are a few more than the limit.
         """
         ...
 

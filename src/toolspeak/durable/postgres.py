@@ -218,6 +218,15 @@ class PostgresSession(PostgresRuns):
                 epoch,
             )
 
+    def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:
+        """Return queued runs that an engine has got with their epoch, in the order of their ids."""
+        return self._find(
+            "WHERE status = 'queued' AND dispatched >= epoch AND updated < %s AND run_id > %s ORDER BY run_id LIMIT %s",
+            before,
+            after,
+            limit,
+        )
+
     def requeue(self, run_id: str, epoch: int, *, delay_ms: int = 0) -> bool:
         """Raise the epoch of a queued run, because an engine has lost it."""
         with self._writing():
@@ -239,14 +248,17 @@ class PostgresSession(PostgresRuns):
         """Delete runs that ended before a time, with all that belongs to them."""
         with self._writing():
             rows = self._read(
-                "SELECT run_id FROM ts_runs r WHERE status = 'done' AND updated < %s AND (chat = '' OR NOT EXISTS ("
-                " SELECT 1 FROM ts_runs o WHERE o.chat = r.chat AND (o.status <> 'done' OR o.updated >= %s)))"
+                "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < %s"
+                " AND (chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = r.chat"
+                " AND (o.status <> 'done' OR o.updated >= %s)))"
                 " ORDER BY chat, number LIMIT %s",
                 before,
                 before,
                 limit,
             )
-            run_ids = [row[0] for row in rows]
+            run_ids = {run_id for run_id, _ in rows}
+            if rows and (last := rows[-1][1]):  # the limit may have cut this chat in two
+                run_ids |= {row[0] for row in self._read("SELECT run_id FROM ts_runs WHERE chat = %s", last)}
             for table in ("ts_facts", "ts_blobs", "ts_commands", "ts_deltas", "ts_runs"):
-                self._write(f"DELETE FROM {table} WHERE run_id = ANY(%s::text[])", run_ids)  # noqa: S608 (no text of users)
-        return run_ids
+                self._write(f"DELETE FROM {table} WHERE run_id = ANY(%s::text[])", list(run_ids))  # noqa: S608 (no text of users)
+        return list(run_ids)

@@ -68,7 +68,7 @@ class PostgresConnection:
             self._in_transaction = True
             try:
                 yield
-                self._connection.execute("COMMIT")
+                self._commit()
             except BaseException:
                 with suppress(psycopg.Error):
                     self._connection.execute("ROLLBACK")
@@ -86,6 +86,11 @@ class PostgresConnection:
                 raise
             self._connection = connect(self._url)
             self._connection.execute("BEGIN")
+
+    def _commit(self) -> None:
+        """Commit, and raise if the server has rolled back instead, because a statement had failed."""
+        if self._connection.execute("COMMIT").statusmessage != "COMMIT":
+            raise StoreUnavailable(f"the store {hide_password(self._url)} has rolled a transaction back")
 
     @contextmanager
     def _writing(self) -> Generator[None]:

@@ -5,7 +5,7 @@ blame, so it is not ended at once: a process is started that drives this run onl
 An exception is no death: the run is tried again until what it needs is there.
 
 The process imports the agents again, from where the program has them. Nothing is copied from one process to the other
-but the address of the store, the id of the run and the place of the agents.
+but the address of the store (through the standard input), the id of the run and the place of the agents.
 """
 
 import asyncio
@@ -58,12 +58,13 @@ class Quarantine:
 
     async def drive(self, run: RunRow) -> int:
         """Drive a run that the worker has claimed in a process of its own, and return its exit code."""
-        arguments = (self._url, self._target, self._owner, run.run_id, str(run.epoch))
+        arguments = (self._target, self._owner, run.run_id, str(run.epoch))
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "toolspeak.durable.isolated_run", *arguments
+            sys.executable, "-m", "toolspeak.durable.isolated_run", *arguments, stdin=asyncio.subprocess.PIPE
         )
         self._processes.add(process)
         try:
+            await process.communicate(self._url.encode())  # not an argument: others see those, and it has a password
             return await process.wait()
         finally:
             self._processes.discard(process)

@@ -203,6 +203,15 @@ class SqliteSession(SqliteRuns):
         with self._writing():
             self._write("UPDATE ts_runs SET dispatched = ? WHERE run_id = ? AND dispatched < ?", epoch, run_id, epoch)
 
+    def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:
+        """Return queued runs that an engine has got with their epoch, in the order of their ids."""
+        return self._find(
+            "WHERE status = 'queued' AND dispatched >= epoch AND updated < ? AND run_id > ? ORDER BY run_id LIMIT ?",
+            before,
+            after,
+            limit,
+        )
+
     def requeue(self, run_id: str, epoch: int, *, delay_ms: int = 0) -> bool:
         """Raise the epoch of a queued run, because an engine has lost it."""
         with self._writing() as now:
@@ -222,15 +231,19 @@ class SqliteSession(SqliteRuns):
         """Delete runs that ended before a time, with all that belongs to them."""
         with self._writing():
             rows = self._read(
-                "SELECT run_id FROM ts_runs r WHERE status = 'done' AND updated < ? AND (chat = '' OR NOT EXISTS ("
-                " SELECT 1 FROM ts_runs o WHERE o.chat = r.chat AND (o.status <> 'done' OR o.updated >= ?)))"
+                "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < ?"
+                " AND (chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = r.chat"
+                " AND (o.status <> 'done' OR o.updated >= ?)))"
                 " ORDER BY chat, number LIMIT ?",
                 before,
                 before,
                 limit,
             )
+            run_ids = {run_id for run_id, _ in rows}
+            if rows and (last := rows[-1][1]):  # the limit may have cut this chat in two
+                run_ids |= {row[0] for row in self._read("SELECT run_id FROM ts_runs WHERE chat = ?", last)}
             for table in ("ts_facts", "ts_blobs", "ts_commands", "ts_runs"):
-                self._runs.executemany(f"DELETE FROM {table} WHERE run_id = ?", rows)  # noqa: S608 (no text of users)
-        run_ids = [row[0] for row in rows]
+                statement = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 (no text of users)
+                self._runs.executemany(statement, [(run_id,) for run_id in run_ids])
         self._deltas.delete(run_ids)
-        return run_ids
+        return list(run_ids)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
+from toolspeak.durable.forks import renew_after_fork
 from toolspeak.durable.journal import Journal
 from toolspeak.errors import StoreUnavailable
 
@@ -19,10 +20,18 @@ class Watcher:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._closed = threading.Event()
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin without a thread, and with nobody who waits."""
         self._lock = threading.Lock()
         self._waiting: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
         self._thread: threading.Thread | None = None
-        self._closed = threading.Event()
+        is_closed, self._closed = self._closed.is_set(), threading.Event()
+        if is_closed:
+            self._closed.set()
 
     @contextmanager
     def subscribe(self) -> Generator[asyncio.Event]:

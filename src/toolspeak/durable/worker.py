@@ -99,7 +99,6 @@ class Worker:
         self._agents = load_agents(agents) if isinstance(agents, str) else dict(agents)
         if not self._agents:
             raise UsageError("a worker needs agents: Worker(runs, agents={'support': agent})")
-        self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.slots = slots
         self.agents = tuple(self._agents)
         self.is_stopping = False
@@ -110,11 +109,10 @@ class Worker:
         target = agents if isinstance(agents, str) else find_target(agents)
         if deps is not None:  # another process cannot make them
             target = None
-        self._quarantine = None if target is None else Quarantine(runs.url, target, self.name)
+        self._target = target
+        self._lease_ms = round(lease * 1000)
+        self._take_name()
         self._dispatcher = dispatcher or _choose_dispatcher(runs, can_isolate=target is not None)
-        self._writer = Writer(
-            runs.journal, Heartbeat(self.name, round(lease * 1000), self._describe, self._is_responsive)
-        )
         self._max_silence = max(MIN_SILENCE_SECONDS, 4 * lease)
         self._last_pulse: float | None = None
         self._segments: dict[Entry, Segment] = {}
@@ -125,6 +123,15 @@ class Worker:
         self._idle.set()
         self._stack: AsyncExitStack | None = None
         self._thread: _WorkerThread | None = None
+
+    def _take_name(self) -> None:
+        """Take a name that no other worker has, in this process or another, and what writes under it."""
+        self._pid = os.getpid()
+        self.name = f"{socket.gethostname()}-{self._pid}-{secrets.token_hex(4)}"
+        self._quarantine = None if self._target is None else Quarantine(self._runs.url, self._target, self.name)
+        self._writer = Writer(
+            self._runs.journal, Heartbeat(self.name, self._lease_ms, self._describe, self._is_responsive)
+        )
 
     def _describe(self) -> str:
         """Return what other processes may know of the worker, as JSON."""
@@ -137,14 +144,18 @@ class Worker:
     # Starting and stopping
 
     async def __aenter__(self) -> Self:
-        await self._runs.prepare()
-        await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
-        self._stack = AsyncExitStack()
-        await self._stack.enter_async_context(self._dispatcher.launch(self))
-        self._stack.push_async_callback(_cancel_all, self._endings)
-        for work in (self._pulse(), self._tick()):
-            self._stack.push_async_callback(_cancel, asyncio.create_task(work))
-        self._stack.push_async_callback(self._park_all)
+        if os.getpid() != self._pid:  # the process was forked
+            self._take_name()
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._leave)
+            await self._runs.prepare()
+            await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
+            await stack.enter_async_context(self._dispatcher.launch(self))
+            stack.push_async_callback(_cancel_all, self._endings)
+            for work in (self._pulse(), self._tick()):
+                stack.push_async_callback(_cancel, asyncio.create_task(work))
+            stack.push_async_callback(self._park_all)
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -152,9 +163,14 @@ class Worker:
     ) -> None:
         if self._stack is not None:
             await self._stack.aclose()
-        with suppress(StoreUnavailable):
-            await self._writer.write(lambda session: session.leave(self.name))
-        await asyncio.to_thread(self._writer.close)
+
+    async def _leave(self) -> None:
+        """Remove the worker from the store, and end its thread: a thread that went on would say that it lives."""
+        try:
+            with suppress(StoreUnavailable):
+                await self._writer.write(lambda session: session.leave(self.name))
+        finally:
+            await asyncio.to_thread(self._writer.close)
 
     async def _park_all(self) -> None:
         """Let all runs come to a quiet point, and give them up."""

@@ -2,7 +2,7 @@
 
 Whatever has come meanwhile, of all runs, is done in one transaction, so that many runs wait for one flush to the disk.
 The thread also says that its worker lives: a blocked event loop does not stop its beats, and a thread that cannot reach
-the database does.
+the database does. A process that is forked begins with a thread and a session of its own.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from toolspeak.durable.forks import leave_behind, renew_after_fork
 from toolspeak.durable.journal import Fenced, Journal, JournalSession
 from toolspeak.errors import StoreUnavailable, UsageError
 from toolspeak.log import LOG
@@ -65,10 +66,18 @@ class Writer:
     def __init__(self, journal: Journal, heartbeat: Heartbeat | None = None) -> None:
         self._journal = journal
         self._heartbeat = heartbeat
+        self._closed = False
+        self._session: JournalSession | None = None
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin without a thread and without a session."""
+        if self._session is not None:
+            leave_behind(self._session)
+        self._session = None
         self._next_beat = 0.0
         self._jobs: SimpleQueue[WriterJob[Any] | None] = SimpleQueue()
-        self._session: JournalSession | None = None
-        self._closed = False
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -162,46 +171,51 @@ class Writer:
                 continue
             self._write_group(session, group)
             group = []
-            _settle(job, lambda job=job: job.work(session))
+            try:
+                value = job.work(session)
+            except Exception as error:
+                _fail(job, error)
+            else:
+                _succeed(job, value)
         self._write_group(session, group)
 
     def _write_group(self, session: JournalSession, jobs: list[WriterJob[Any]]) -> None:
         if not jobs:
             return
+        results: list[JobResult] = []
         try:
             with session.transaction():
-                results = [_try(job, session) for job in jobs]
+                results += [_try(job, session) for job in jobs]
         except Exception as error:
             if len(jobs) == 1:
-                _fail(jobs[0], error)
+                refusal = results[0].refusal if results else None
+                _fail(jobs[0], refusal or error)
                 return
             for job in jobs:  # one of them failed, and took the others with it
                 self._write_group(session, [job])
             return
         for job, result in zip(jobs, results, strict=True):
-            _settle(job, result)
+            if result.refusal is not None:
+                _fail(job, result.refusal)
+            else:
+                _succeed(job, result.value)
 
 
-def _try(job: WriterJob[Any], session: JournalSession) -> Callable[[], Any]:
-    """Do a job, and return what gives its value or raises its refusal. A refusal has written nothing."""
+class JobResult(NamedTuple):
+    """What a job gave: its value, or the error by which it was refused. A refusal has written nothing."""
+
+    value: Any = None
+    refusal: Exception | None = None
+
+
+def _try(job: WriterJob[Any], session: JournalSession) -> JobResult:
     try:
-        value = job.work(session)
+        return JobResult(job.work(session))
     except (Fenced, UsageError) as error:
-        refusal = error
-
-        def refuse() -> Any:
-            raise refusal
-
-        return refuse
-    return lambda: value
+        return JobResult(refusal=error)
 
 
-def _settle(job: WriterJob[Any], result: Callable[[], Any]) -> None:
-    try:
-        value = result()
-    except Exception as error:
-        _fail(job, error)
-        return
+def _succeed(job: WriterJob[Any], value: Any) -> None:
     if job.done.set_running_or_notify_cancel():
         job.done.set_result(value)
 

@@ -1,0 +1,66 @@
+"""Workers whose dispatcher cannot be started or stopped, and how a process for one run gets its address."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from toolspeak import Agent
+from toolspeak.durable import Runs, Worker
+from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.durable.dispatch import Driving
+from toolspeak.durable.quarantine import Quarantine
+from toolspeak.testing import ScriptedModel, says
+
+from .loops import in_loop
+
+
+class BrokenDispatcher(ClaimDispatcher):
+    """A dispatcher that fails when it is launched, or when it is left."""
+
+    def __init__(self, runs: Runs, when: str) -> None:
+        super().__init__(runs.watcher, can_isolate=False)
+        self._when = when
+
+    @asynccontextmanager
+    async def launch(self, worker: Driving) -> AsyncGenerator[None]:
+        if self._when == "launched":
+            raise RuntimeError("broken")
+        yield
+        raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize("when", ["launched", "left"])
+@in_loop
+async def test_a_worker_whose_dispatcher_fails_does_not_go_on_beating(tmp_path: Path, when: str) -> None:
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        agents = {"echo": Agent(ScriptedModel([says("Hello.")]))}
+        worker = Worker(runs, agents, lease=0.3, dispatcher=BrokenDispatcher(runs, when))
+        with pytest.raises(RuntimeError, match="broken"):
+            async with worker:
+                assert [row.worker for row in await runs.workers()] == [worker.name]
+        assert await runs.workers() == []
+        with pytest.raises(Exception, match="was closed"):
+            await worker.read(lambda session: session.read_clock())
+
+
+@in_loop
+async def test_the_address_of_a_store_is_no_argument_of_a_process(tmp_path: Path) -> None:
+    """Arguments of processes are no secret, and the address may have a password."""
+    agents, noted = tmp_path / "noting.py", tmp_path / "noted"
+    agents.write_text(
+        "import sys\nfrom pathlib import Path\nfrom toolspeak import Agent\n"
+        "from toolspeak.testing import ScriptedModel, says\n"
+        f"Path({str(noted)!r}).write_text(' '.join(sys.orig_argv))\n"
+        "agents = {'helper': Agent(ScriptedModel([says('Hello.')]))}\n"
+    )
+    url = f"sqlite:///{tmp_path}/secret.db"
+    async with Runs(url) as runs:
+        started = await runs.start("helper", "Hi.")
+        run = await runs.write(lambda session: session.claim(started.id, 1, "w1"))
+        assert run is not None
+        assert await Quarantine(url, f"{agents}:agents", "w1").drive(run) == 0
+        assert (await started.outcome(timeout=60)).text == "Hello."
+    assert "isolated_run" in noted.read_text()
+    assert "secret.db" not in noted.read_text()
