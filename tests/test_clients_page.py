@@ -39,6 +39,8 @@ PACKAGES = {
     "anthropic (Python)": "anthropic",
     "Claude Code": "npm:@anthropic-ai/claude-code",
     "Codex": "npm:@openai/codex",
+    "Gemini CLI": "npm:@google/gemini-cli",
+    "google-genai (Python)": "google-genai",
     "instructor": "instructor",
     "LangGraph": "langgraph",
     "litellm": "litellm",
