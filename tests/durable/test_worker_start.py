@@ -1,6 +1,7 @@
 """Workers whose dispatcher cannot be started or stopped, and how a process for one run gets its address."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 from toolspeak import Agent
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.claim import ClaimDispatcher
-from toolspeak.durable.dispatch import Driving
+from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.quarantine import Quarantine
+from toolspeak.durable.rows import RunRow
 from toolspeak.testing import ScriptedModel, says
 
 from .loops import in_loop
@@ -43,6 +45,43 @@ async def test_a_worker_whose_dispatcher_fails_does_not_go_on_beating(tmp_path: 
         assert await runs.workers() == []
         with pytest.raises(Exception, match="was closed"):
             await worker.read(lambda session: session.read_clock())
+
+
+class NotingDispatcher:
+    """A dispatcher that hands out nothing, and notes what is entered."""
+
+    def __init__(self) -> None:
+        self.entered: set[str] = set()
+        self.changed = asyncio.Event()
+
+    @asynccontextmanager
+    async def launch(self, worker: Driving) -> AsyncGenerator[None]:
+        yield
+
+    async def enqueue(self, runs: Sequence[RunRow]) -> None:
+        self.entered |= {run.run_id for run in runs}
+        self.changed.set()
+
+    async def forget(self, entries: Collection[Entry]) -> None:
+        pass
+
+    async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
+        return ()
+
+
+@in_loop
+async def test_every_run_is_entered_even_if_other_workers_enter_nothing(tmp_path: Path) -> None:
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        for name in ("a", "b", "z"):  # they live, and do nothing
+            await runs.write(lambda session, name=name: session.beat(name, 600_000))
+        dispatcher = NotingDispatcher()
+        agents = {"echo": Agent(ScriptedModel([says("Hello.")]))}
+        async with Worker(runs, agents, dispatcher=dispatcher), asyncio.timeout(60):
+            started = {(await runs.start("echo", "Hi.")).id for _ in range(20)}
+            while dispatcher.entered != started:
+                await dispatcher.changed.wait()
+                dispatcher.changed.clear()
+        assert await runs.read(lambda session: session.list_undispatched(100)) == []
 
 
 @in_loop

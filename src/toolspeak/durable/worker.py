@@ -21,6 +21,7 @@ from typing import Any, Self, TypeVar
 
 from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.dispatch import Dispatcher, Entry
+from toolspeak.durable.enqueuer import Enqueuer
 from toolspeak.durable.journal import Fenced, JournalSession
 from toolspeak.durable.quarantine import (
     COULD_NOT_DRIVE,
@@ -113,6 +114,7 @@ class Worker:
         self._lease_ms = round(lease * 1000)
         self._take_name()
         self._dispatcher = dispatcher or _choose_dispatcher(runs, can_isolate=target is not None)
+        self._enqueuer = Enqueuer(self, self._dispatcher, runs.watcher)
         self._max_silence = max(MIN_SILENCE_SECONDS, 4 * lease)
         self._last_pulse: float | None = None
         self._segments: dict[Entry, Segment] = {}
@@ -152,7 +154,10 @@ class Worker:
             await self._writer.write(lambda session: session.read_clock())  # the thread beats from here on
             await stack.enter_async_context(self._dispatcher.launch(self))
             stack.push_async_callback(_cancel_all, self._endings)
-            for work in (self._pulse(), self._tick()):
+            works = [self._pulse(), self._tick()]
+            if not isinstance(self._dispatcher, ClaimDispatcher):
+                works.append(self._enqueuer.serve())
+            for work in works:
                 stack.push_async_callback(_cancel, asyncio.create_task(work))
             stack.push_async_callback(self._park_all)
             self._stack = stack.pop_all()
@@ -351,8 +356,7 @@ class Worker:
             for run_id, epoch in lost:
                 await self.write(lambda session, run_id=run_id, epoch=epoch: session.requeue(run_id, epoch))
             await self._dispatcher.forget(lost)
-        if not isinstance(self._dispatcher, ClaimDispatcher):
-            await self._enqueue()
+        self._enqueuer.alive = swept.alive
 
     async def _give_back_undriven(self) -> None:
         """Queue the runs that this worker owns in the journal and does not drive.
@@ -380,19 +384,6 @@ class Worker:
     async def _end(self, run_id: str, epoch: int) -> None:
         if (run := await self._claim(run_id, epoch)) is not None:
             await self.drive_claimed(run)
-
-    async def _enqueue(self) -> None:
-        """Give queued runs to the dispatcher."""
-        waiting = await self.read(lambda session: session.list_undispatched(200))
-        if not waiting:
-            return
-        await self._dispatcher.enqueue(waiting)
-
-        def mark(session: JournalSession) -> None:
-            for run in waiting:
-                session.mark_dispatched(run.run_id, run.epoch)
-
-        await self.write(mark)
 
 
 def _choose_dispatcher(runs: Runs, *, can_isolate: bool) -> Dispatcher:
