@@ -11,7 +11,6 @@ import os
 import secrets
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
@@ -37,6 +36,7 @@ from toolspeak.durable.rows import STORED_FORMAT, RunRow, Wanted
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.stores import POSTGRES_SCHEMES
+from toolspeak.durable.worker_thread import WorkerThread
 from toolspeak.durable.writer import Heartbeat, Writer
 from toolspeak.errors import StoreUnavailable, UsageError
 from toolspeak.log import LOG
@@ -124,7 +124,7 @@ class Worker:
         self._idle = asyncio.Event()
         self._idle.set()
         self._stack: AsyncExitStack | None = None
-        self._thread: _WorkerThread | None = None
+        self._thread: WorkerThread | None = None
 
     def _take_name(self) -> None:
         """Take a name that no other worker has, in this process or another, and what writes under it."""
@@ -208,7 +208,7 @@ class Worker:
         asyncio.run(self.arun())
 
     def __enter__(self) -> Self:
-        self._thread = _WorkerThread(self)
+        self._thread = WorkerThread(self)
         return self
 
     def __exit__(
@@ -396,42 +396,6 @@ def _choose_dispatcher(runs: Runs, *, can_isolate: bool) -> Dispatcher:
         cure = "pip install 'toolspeak[cluster]'"
         raise UsageError(f"{error.name} is missing, which a worker on Postgres needs: {cure}") from None
     return module.DbosDispatcher(runs.url)
-
-
-class _WorkerThread:
-    """A worker in a thread of its own, for programs that are not async."""
-
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-        self._loop = asyncio.new_event_loop()
-        self._stop = asyncio.Event()
-        self._started = threading.Event()
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._serve, name="toolspeak worker", daemon=True)
-        self._thread.start()
-        self._started.wait()
-        if self._error is not None:
-            raise self._error
-
-    def _serve(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._work())
-
-    async def _work(self) -> None:
-        try:
-            async with self._worker:
-                self._started.set()
-                await self._stop.wait()
-        except BaseException as error:  # raised in the thread of the caller
-            self._error = error
-        finally:
-            self._started.set()
-
-    def stop(self) -> None:
-        """Stop the worker, and wait until it has parked its runs."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
 
 
 async def _cancel_all(tasks: set[asyncio.Task[None]]) -> None:
