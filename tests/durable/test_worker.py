@@ -254,20 +254,20 @@ class Busy:
 async def test_a_suspect_run_waits_until_its_worker_is_idle_and_holds_up_nobody(tmp_path: Path) -> None:
     busy = Busy()
     agents = {"busy": busy.agent, "echo": echo_agent()}
-    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, agents, deps=lambda _: None):
-        long = await runs.start("busy", "Work.")
-        await busy.began.wait()
-        suspect = await start_suspect(runs)
-        other = await runs.start("echo", "Hi.")
-        assert (await other.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
-        assert await suspect.status() == "queued"
-        busy.go_on.set()
-        for run in (long, suspect):
-            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        long, suspect = await runs.start("busy", "Work.", priority=9), await start_suspect(runs)
+        async with Worker(runs, agents, deps=lambda _: None):
+            await busy.began.wait()
+            other = await runs.start("echo", "Hi.")
+            assert (await other.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
+            assert await suspect.status() == "queued"
+            busy.go_on.set()
+            for run in (long, suspect):
+                assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "answered"
 
 
 async def start_suspect(runs: Runs) -> RunHandle:
-    """Start a run with a high priority that killed two workers."""
+    """Start a run with a high priority that killed two workers; before a worker may claim it."""
     run = await runs.start("echo", "Hi.", priority=5)
 
     def lose_at_once(session: JournalSession) -> None:
@@ -314,14 +314,17 @@ async def test_a_worker_gives_back_what_it_must_not_drive_beside_other_runs(tmp_
 
 
 class StuckDispatcher(NoDispatcher):
-    """A dispatcher whose engine does not answer."""
+    """A dispatcher whose engine answers once."""
 
     def __init__(self) -> None:
-        self.began = asyncio.Event()
+        self.has_answered = False
+        self.is_stuck = asyncio.Event()
 
     async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
-        self.began.set()
-        await asyncio.Event().wait()
+        if self.has_answered:
+            self.is_stuck.set()
+            await asyncio.Event().wait()
+        self.has_answered = True
         return ()
 
 
@@ -332,7 +335,7 @@ async def test_a_worker_whose_engine_does_not_answer_still_lives(tmp_path: Path)
         worker = Worker(runs, {"echo": echo_agent()}, lease=0.6, dispatcher=dispatcher)
         setattr(worker, "_max_silence", 0.4)  # noqa: B010 (it is private, and a minute by default)
         async with worker:
-            await dispatcher.began.wait()
+            await dispatcher.is_stuck.wait()
             stuck = await runs.read(lambda session: session.read_clock())
             async with asyncio.timeout(WAIT_SECONDS):
                 while (await runs.workers())[0].beat < stuck + 1000:
