@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolspeak.cli.options import ApproveChoice
+from toolspeak.cli.options import AllowOriginOption, ApproveChoice
 from toolspeak.errors import UsageError
 
 if TYPE_CHECKING:
@@ -122,12 +122,7 @@ def mcp_serve_command(
             "--key-env", metavar="NAME", help="The environment variable that holds the key HTTP clients must send."
         ),
     ] = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-origin", metavar="ORIGIN", help="A web page that may send requests: https://HOST. Repeatable."
-        ),
-    ] = None,
+    allow_origin: AllowOriginOption = None,
     name: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="The name of the server; without it, that of the first target."),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import AdapterOption, DialectOption, TrustProjectOption
+from toolspeak.cli.options import AdapterOption, AllowOriginOption, DialectOption, TrustProjectOption
 from toolspeak.errors import UsageError
 
 
@@ -50,12 +50,7 @@ def serve_command(
         list[str] | None,
         typer.Option("--alias", metavar="NAME=MODEL", help="Another name for a model that is served. Repeatable."),
     ] = None,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-origin", metavar="ORIGIN", help="A web page that may send requests: https://HOST. Repeatable."
-        ),
-    ] = None,
+    allow_origin: AllowOriginOption = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse requests with fields or tools that would be left out.")
     ] = False,

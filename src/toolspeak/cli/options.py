@@ -184,6 +184,13 @@ AdapterOption = Annotated[
     ),
 ]
 
+AllowOriginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-origin", metavar="ORIGIN", help="A web page that may send requests: https://HOST. Repeatable."
+    ),
+]
+
 ApproveOption = Annotated[
     ApproveChoice | None,
     typer.Option("--approve", help="Calls that need approval: refuse them, ask you, or approve them all."),
