@@ -15,6 +15,7 @@ from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
+from toolspeak.durable.common_queries import CommonQueries
 from toolspeak.durable.postgres_schema import migrate
 from toolspeak.durable.rows import RunRow
 from toolspeak.errors import StoreUnavailable, UsageError
@@ -42,7 +43,7 @@ _FIELDS = [field.name for field in fields(RunRow)]
 COLUMNS = ", ".join(_FIELDS)
 
 
-class PostgresConnection:
+class PostgresConnection(CommonQueries):
     """A connection to the database; the sessions are built on it."""
 
     def __init__(self, url: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from toolspeak.durable.common_queries import CommonQueries
 from toolspeak.durable.rows import DeltaRow, RunRow
 from toolspeak.durable.sqlite_deltas import SqliteDeltas
 from toolspeak.durable.sqlite_lanes import SqliteLanes
@@ -21,7 +22,7 @@ _FIELDS = [field.name for field in fields(RunRow)]
 _COLUMNS = ", ".join(_FIELDS)
 
 
-class SqliteConnection:
+class SqliteConnection(CommonQueries):
     """A connection to the file of runs and one to that of deltas; the sessions are built on it."""
 
     def __init__(self, path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from toolspeak.durable.journal import Fenced, StartRefused
 from toolspeak.durable.refusals import explain_busy_chat, explain_full_lane, explain_unknown_lane, explain_used_key
-from toolspeak.durable.rows import Hold, JournalFigures, Lane, NewRun, RunRow, RunStatus, Started, Wanted
+from toolspeak.durable.rows import Hold, Lane, NewRun, RunRow, RunStatus, Started, Wanted
 from toolspeak.durable.sqlite_connection import SqliteConnection, make_marks, name_errors
 
 _NEW_FIELDS = [field.name for field in fields(NewRun) if field.name != "deadline_ms"]
@@ -91,18 +91,6 @@ class SqliteRuns(SqliteConnection):
             conditions.append("created < ?")
             values.append(before)
         return self._find(f"WHERE {' AND '.join(conditions)} ORDER BY number DESC LIMIT ?", *values, limit)
-
-    def count_runs(self) -> dict[tuple[str, RunStatus], int]:
-        """Return how many runs there are, by lane and status."""
-        rows = self._read("SELECT lane, status, count(*) FROM ts_runs GROUP BY lane, status")
-        return {(lane, status): count for lane, status, count in rows}
-
-    def read_figures(self) -> JournalFigures:
-        """Return what is watched besides the counts of runs."""
-        ((takeovers, queued_since),) = self._read(
-            "SELECT coalesce(sum(takeovers), 0), min(CASE WHEN status = 'queued' THEN updated END) FROM ts_runs"
-        )
-        return JournalFigures(int(takeovers), queued_since, self.read_clock())
 
     # Holding a run
 
