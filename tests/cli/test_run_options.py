@@ -96,7 +96,7 @@ def test_a_budget_of_tools_reaches_the_agent(folder: Path, server: Server):
 
 
 def test_programs_call_the_functions(folder: Path, server: Server):
-    pytest.importorskip("pydantic_monty")
+    pytest.importorskip("pydantic_monty", reason="code mode needs pydantic-monty")
     program = "print([weather(city=city) for city in ('Oslo', 'Rome')])"
     server.plays(plays([calls(("run_program", {"code": program})), says("Both are fine.")]))
     done = run(folder, server, "Hi", "--tools", "sky.py:weather", "--code", "--dialect", "native")
@@ -106,7 +106,7 @@ def test_programs_call_the_functions(folder: Path, server: Server):
 
 
 def test_a_chat_takes_a_budget_and_programs(folder: Path, server: Server):
-    pytest.importorskip("pydantic_monty")
+    pytest.importorskip("pydantic_monty", reason="code mode needs pydantic-monty")
     (folder / "many.py").write_text(MANY_TOOLS)
     server.plays(plays([says("Hello.")]))
     options = ["--tools", "many.py", "--tool-budget", "300", "--code", "--dialect", "native"]

@@ -444,7 +444,7 @@ def test_formats_of_anthropic(dialect: str, streamed: bool, tools: Any):
 class Vendor(HttpModel):
     """A model of a vendor that says given answers."""
 
-    def __init__(self, *answers: Answer, leaks_calls: bool = False, quirks: Quirks = Quirks()) -> None:  # noqa: B008
+    def __init__(self, *answers: Answer, leaks_calls: bool = False, quirks: Quirks = Quirks()) -> None:  # noqa: B008 (Quirks is frozen)
         endpoint = Endpoint(name="there", base_url="http://127.0.0.1:1/v1", leaks_calls=leaks_calls, quirks=quirks)
         super().__init__(endpoint, "m")
         self.answers = list(answers)

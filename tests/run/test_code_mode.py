@@ -494,4 +494,4 @@ def test_an_agent_that_is_a_tool_can_be_asked_by_a_program():
 
 def test_code_is_a_switch_or_limits():
     with pytest.raises(UsageError, match="code is True, False, or SandboxLimits"):
-        Agent(ScriptedModel([]), [get_order], code="yes")  # pyright: ignore[reportCallIssue, reportArgumentType]
+        Agent(ScriptedModel([]), [get_order], code="yes")  # pyright: ignore[reportCallIssue, reportArgumentType]  # the wrong type is what is tested

@@ -29,7 +29,7 @@ def test_a_failing_tool_leaves_its_traceback(function: object, caplog: pytest.Lo
     name = getattr(function, "__name__", "")
     script = [calls((name, {"city": "Oslo"}), (name, {"city": "Rome"})), says("Cold.")]
     with caplog.at_level(logging.WARNING, logger="toolspeak"):
-        outcome = Agent(ScriptedModel(script), [function]).run("How is it?")  # pyright: ignore[reportArgumentType]
+        outcome = Agent(ScriptedModel(script), [function]).run("How is it?")  # pyright: ignore[reportArgumentType]  # parametrize gives objects
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert record.getMessage() == f"tool {name} failed (call {outcome.calls[1].call.id} of run {outcome.run_id})"

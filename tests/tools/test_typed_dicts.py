@@ -22,7 +22,7 @@ class Place(TypedDict):
 class Trip(TypedDict, total=False):
     stops: Required[list[Place]]
     start: Place | None
-    end: Optional[Place]  # noqa: UP045 (the old spelling is another type)
+    end: Optional[Place]  # noqa: UP045 (the old form is tested too) (the old spelling is another type)
     by_name: dict[str, Place]
 
 
@@ -169,5 +169,5 @@ def test_one_with_a_name_that_is_not_defined_is_refused():
 def test_an_annotation_without_any_is_kept_as_it_is():
     from toolspeak.tools.typed_dicts import replace_typed_dicts
 
-    for annotation in (int, list[int], dict[str, list[int]], int | None, Optional[int], Annotated[int, "x"], None):  # noqa: UP045
+    for annotation in (int, list[int], dict[str, list[int]], int | None, Optional[int], Annotated[int, "x"], None):  # noqa: UP045 (the old form is tested too)
         assert replace_typed_dicts(annotation) is annotation

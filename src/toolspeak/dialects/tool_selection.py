@@ -50,10 +50,10 @@ MAX_FOUND = 8
 """Tools that one call of `find_tools` finds."""
 
 FOUND_SHARE = 0.25
-"""It finds only tools that fit the words at least so well, as a share of how well the best tool does."""
+"""A tool is found only if its score is at least this share of the score of the best tool."""
 
 MAX_ADDED, ADDED_SHARE = 4, 0.5
-"""The same for a later message of the user, which adds tools unasked."""
+"""How many tools a later message of the user adds at most, and the share of the best score that they need."""
 
 MAX_NAMESPACES = 20
 """Namespaces that the description of `find_tools` names."""

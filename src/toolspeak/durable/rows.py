@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from toolspeak._frozen import frozen
 
 STORED_FORMAT = 1
-"""The number of the form in which requests and facts are stored. A run is claimed only by who can read its form."""
+"""The number of the form in which requests and facts are stored. A worker claims only runs whose form it can read."""
 
 RunStatus: TypeAlias = Literal["queued", "running", "paused", "done"]
 """Where a run is.

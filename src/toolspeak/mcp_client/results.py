@@ -61,7 +61,7 @@ def _read_block(block: "ContentBlock") -> Media | str:
             if hasattr(resource, "text"):
                 return f"{resource.uri}:\n{getattr(resource, 'text')}"  # noqa: B009 (one of two classes)
             name = str(resource.uri).rpartition("/")[2] or None
-            return _read_media(getattr(resource, "blob"), resource.mime_type or "application/octet-stream", name)  # noqa: B009
+            return _read_media(getattr(resource, "blob"), resource.mime_type or "application/octet-stream", name)  # noqa: B009 (the other class)
 
 
 def _read_media(data: str, mime: str, name: str | None) -> Media | str:

@@ -46,8 +46,8 @@ def claim_standard_streams() -> Generator[tuple[BinaryIO, BinaryIO]]:
     os.close(nothing)
     os.dup2(2, 1)
     # Never closed: a thread may still be waiting for one of them when the server has ended.
-    source = open(wire_in, "rb", closefd=False)  # noqa: SIM115
-    sink = open(wire_out, "wb", buffering=0, closefd=False)  # noqa: SIM115
+    source = open(wire_in, "rb", closefd=False)  # noqa: SIM115 (open as long as the process)
+    sink = open(wire_out, "wb", buffering=0, closefd=False)  # noqa: SIM115 (open as long as the process)
     try:
         with redirect_stdout(sys.stderr):
             yield source, sink
