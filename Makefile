@@ -16,7 +16,7 @@ setup: $(STAMP) ## make .venv with all that is needed to run, test and check
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolspeak needs Python 3.11 or later; say which: make setup PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,prices,mcp,cluster,clients,dev,docs]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cli,local,sandbox,gateway,page,otel,prices,mcp,cluster,clients,dev,docs]'
 	@touch $@
 
 demo: setup ## pull the embedded model (1.1 GB, once) and ask it about the weather
