@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, TypeAlias
@@ -219,18 +219,21 @@ class HttpModel:
         is_streamed = response.content_type == framing.content_type
         reader = AnswerReader(decoder, read_response, streamed=is_streamed, framing=framing)
         loop = asyncio.get_running_loop()
-        timer = None if deadline is None else loop.call_at(deadline, response.close)
+        timers = [] if deadline is None else [loop.call_at(deadline, response.close)]
         broken: BaseException | None = None
         read = response.content.readany
         try:
-            while reader.failure is None and (chunk := await (_read_trailer(read) if reader.ended else read())):
+            while reader.failure is None and (chunk := await read()):
+                has_ended = reader.ended
                 if pieces := reader.feed(chunk):
                     yield pieces if restorer is None else restorer.feed(pieces)
+                if reader.ended and not has_ended:
+                    timers.append(loop.call_later(TRAILER_TIMEOUT_SECONDS, response.close))
         except transport.CONNECTION_ERRORS as error:
             broken = error
         finally:
             self.skipped += decoder.skipped
-            if timer is not None:
+            for timer in timers:
                 timer.cancel()
         pieces = reader.close()
         if restorer is not None:
@@ -254,11 +257,6 @@ class HttpModel:
 def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
     """Return the length of the context that a request to Ollama asks for."""
     return as_count(as_object(extra.get("options")).get("num_ctx")) or as_count(extra.get("num_ctx")) or None
-
-
-async def _read_trailer(read: Callable[[], Awaitable[bytes]]) -> bytes:
-    async with asyncio.timeout(TRAILER_TIMEOUT_SECONDS):
-        return await read()
 
 
 def _deadline(endpoint: Endpoint) -> float | None:
