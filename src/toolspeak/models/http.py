@@ -19,6 +19,7 @@ from toolspeak.models.profiles import is_text_only
 from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
+from toolspeak.reading.control_tokens import may_hold_tokens
 from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_count, as_object
@@ -197,13 +198,13 @@ class HttpModel:
         )
         endpoint = self.endpoint
         body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
-        is_broken = False
-        if endpoint.reads_control_tokens:
+        text, is_broken = json.dumps(body), False
+        if endpoint.reads_control_tokens and may_hold_tokens(text):
             field = next(name for name in ("messages", "input", "contents") if name in body)
             messages = break_in_messages(body[field])
-            is_broken = messages != body[field]
-            body[field] = messages
-        return self._wire.request_path(chat_request), json.dumps(body).encode(), is_broken
+            if is_broken := messages != body[field]:
+                text = json.dumps({**body, field: messages})
+        return self._wire.request_path(chat_request), text.encode(), is_broken
 
     async def _read_answer(
         self, response: HttpResponse, request: Request, deadline: float | None, *, is_broken: bool
