@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from toolspeak.page.sources.record_files import RecordFiles
 
 from .hosting import HostedPage, hosted_page
 from .recorded import record_run
+
+expect.set_options(timeout=20_000)  # for a busy machine
 
 CHROMIUM = os.environ.get("TOOLSPEAK_CHROMIUM") or shutil.which("chromium-headless-shell") or ""
 

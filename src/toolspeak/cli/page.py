@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from toolspeak._frozen import frozen
 from toolspeak.cli.http_server import listen, read_key
 from toolspeak.cli.safe_text import write_output
+from toolspeak.cli.user_files import log_path
+from toolspeak.errors import UsageError
 
 if TYPE_CHECKING:
     from toolspeak.page.sources.source import RunSource
@@ -77,4 +79,18 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
         from toolspeak.page.sources.record_files import RecordFiles
 
         sources.append(RecordFiles(options.target))
+    if options.store is not None:
+        from toolspeak.page.sources.durable_store import DurableStore
+
+        sources.append(DurableStore(options.store))
+    if options.url is not None:
+        from toolspeak.page.sources.gateway_exchanges import GatewayExchanges
+
+        if key is None:
+            raise UsageError("--url needs the key of the gateway: name its environment variable with --key-env")
+        sources.append(GatewayExchanges(options.url, key))
+    if not sources and log_path().exists():
+        from toolspeak.page.sources.conversation_log import ConversationLog
+
+        sources.append(ConversationLog(log_path()))
     return sources

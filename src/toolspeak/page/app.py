@@ -1,38 +1,31 @@
-"""The routes of the page.
+"""The page as an ASGI app: its files, the routes of its parts, and the checks before all of them.
 
-    GET  /open?token=…                          exchanges the token for the cookie
-    GET  /, /static/…                           the page itself
-    GET  /api/runs                              the sources, with their runs
-    GET  /api/runs/{source}/{id}                the outline of a run
-    GET  /api/runs/{source}/{id}/live           what changes in it, as server-sent events
-    GET  /api/runs/{source}/{id}/rows/{row}     the details of a row
-    POST /api/policy-reports                    what the browser has refused to load or to run
+    GET  /open?token=…          exchanges the token for the cookie
+    GET  /, /static/…           the page itself
+    POST /api/policy-reports    what the browser has refused to load or to run
+    /api/runs…                  the viewer (`viewer_routes.py`)
 
 Every request goes through `PageAccess`; every answer has `access.HEADERS`.
 """
 
-import asyncio
-import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolspeak.errors import StoreUnavailable, UsageError
 from toolspeak.page.access import HEADERS, AccessDenied, PageAccess
-from toolspeak.page.details import describe_row
-from toolspeak.page.document import RunDocument
-from toolspeak.page.library import RunKey, RunLibrary
-from toolspeak.page.live import stream_changes
+from toolspeak.page.answers import JsonAnswer, read_body
+from toolspeak.page.library import RunLibrary
 from toolspeak.page.sources.source import RunMissing
+from toolspeak.page.viewer_routes import viewer_routes
 
 STATIC_FOLDER = Path(__file__).with_name("static")
 
@@ -43,7 +36,7 @@ CONTENT_TYPES = {
     ".svg": "image/svg+xml",
 }
 
-MAX_BODY_BYTES = 1_000_000
+MAX_POLICY_REPORTS = 20
 
 OPENED = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>toolspeak</title>
 <p><a href="/">Open the page</a>
@@ -52,26 +45,17 @@ OPENED = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" cont
 
 log = logging.getLogger("toolspeak.page")
 
-Handler = Callable[[Request], Awaitable[Response]]
 
+class PageFiles:
+    """The routes of the page itself.
 
-class JsonAnswer(Response):
-    """An answer in JSON."""
+    Attributes:
+        policy_reports: The last things that the browser has refused to load or to run.
+    """
 
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """Return the bytes. A half of a character, which a model may write, becomes an escape."""
-        return json.dumps(content, separators=(",", ":")).encode()
-
-
-class PageRoutes:
-    """What the routes do with the runs."""
-
-    def __init__(self, library: RunLibrary, access: PageAccess) -> None:
-        self._library = library
-        self._access = access
+    def __init__(self, access: PageAccess) -> None:
         self.policy_reports: list[str] = []
+        self._access = access
 
     async def open(self, request: Request) -> Response:
         """Exchange the token for the cookie."""
@@ -89,64 +73,13 @@ class PageRoutes:
         """Return a file of the page."""
         return _serve_file(request.path_params["path"])
 
-    async def list_runs(self, request: Request) -> Response:
-        """List the runs of all sources. A source that fails says why, and does not hide the others."""
-
-        async def list_source(name: str) -> dict[str, Any]:
-            source = self._library.sources[name]
-            data: dict[str, Any] = {"name": name, "label": source.label, "runs": [], "failure": ""}
-            try:
-                entries = await source.list_runs()
-            except (UsageError, StoreUnavailable) as error:
-                return {**data, "failure": str(error)}
-            fields = ("id", "title", "where", "model", "status", "reason", "updated", "size")
-            runs = [{field: getattr(entry, field) for field in fields} for entry in entries]
-            return {**data, "runs": runs, "answers": hasattr(source, "approve")}
-
-        sources = await asyncio.gather(*(list_source(name) for name in self._library.sources))
-        return JsonAnswer({"sources": sources})
-
-    async def outline(self, request: Request) -> Response:
-        """Return the outline of a run."""
-        document = await self._find(request)
-        return JsonAnswer(document.encode_outline())
-
-    async def live(self, request: Request) -> Response:
-        """Send what changes in a run."""
-        key, document = _key(request), await self._find(request)
-        given = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-        after = int(given) if given.isdecimal() else 0
-        if not document.is_live and after >= len(document.facts):
-            return Response(status_code=204)  # a browser then connects no more
-        self._library.start_following(key, document)
-
-        async def changes() -> AsyncGenerator[str]:
-            try:
-                async for event in stream_changes(document, after):
-                    yield event
-            finally:
-                self._library.stop_following(key, document)
-
-        return StreamingResponse(changes(), media_type="text/event-stream")
-
-    async def row(self, request: Request) -> Response:
-        """Return the details of a row."""
-        document = await self._find(request)
-        index = request.path_params["row"]
-        if index >= len(document.fold.rows):
-            raise RunMissing("the run has no such row")
-        return JsonAnswer(await asyncio.to_thread(describe_row, document, index))
-
     async def note_policy_report(self, request: Request) -> Response:
         """Keep what the browser has refused. There should be nothing."""
         body = await read_body(request)
         self.policy_reports.append(body.decode("utf-8", "replace"))
-        del self.policy_reports[:-20]
+        del self.policy_reports[:-MAX_POLICY_REPORTS]
         log.warning("the browser refused something: %s", self.policy_reports[-1])
         return Response(status_code=204)
-
-    async def _find(self, request: Request) -> RunDocument:
-        return await self._library.open(_key(request))
 
 
 def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[Route] = ()) -> Starlette:
@@ -157,29 +90,25 @@ def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[R
         access: Who may use the page.
         further_routes: Routes of other parts of the page, which are behind the same checks.
     """
-    routes = PageRoutes(library, access)
-    run = "/api/runs/{source}/{id}"
+    files = PageFiles(access)
     application = Starlette(
         routes=[
-            Route("/open", routes.open),
-            Route("/", routes.index),
-            Route("/static/{path:path}", routes.static),
-            Route("/api/runs", routes.list_runs),
-            Route(run, routes.outline),
-            Route(f"{run}/live", routes.live),
-            Route(f"{run}/rows/{{row:int}}", routes.row),
-            Route("/api/policy-reports", routes.note_policy_report, methods=["POST"]),
+            Route("/open", files.open),
+            Route("/", files.index),
+            Route("/static/{path:path}", files.static),
+            Route("/api/policy-reports", files.note_policy_report, methods=["POST"]),
+            *viewer_routes(library),
             *further_routes,
         ],
         exception_handlers={
-            AccessDenied: _explain(403),
-            RunMissing: _explain(404),
-            UsageError: _explain(422),
-            StoreUnavailable: _explain(503),
+            AccessDenied: _answer_with(403),
+            RunMissing: _answer_with(404),
+            UsageError: _answer_with(422),
+            StoreUnavailable: _answer_with(503),
             HTTPException: _answer_http_error,
         },
     )
-    application.state.policy_reports = routes.policy_reports
+    application.state.policy_reports = files.policy_reports
     application.add_middleware(_Guard, access=access)
     return application
 
@@ -210,26 +139,6 @@ class _Guard:
         await self._app(scope, receive, send_with_headers)
 
 
-async def read_body(request: Request) -> bytes:
-    """Return the body of a request.
-
-    Raises:
-        UsageError: It is too large.
-    """
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            raise UsageError(f"the body is larger than {MAX_BODY_BYTES:,} bytes")
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
-def _key(request: Request) -> RunKey:
-    return request.path_params["source"], request.path_params["id"]
-
-
 def _serve_file(path: str) -> Response:
     file = (STATIC_FOLDER / path).resolve()
     content_type = CONTENT_TYPES.get(file.suffix)
@@ -238,7 +147,7 @@ def _serve_file(path: str) -> Response:
     return Response(file.read_bytes(), headers={"content-type": content_type, "cache-control": "no-cache"})
 
 
-def _explain(status: int) -> Callable[[Request, Exception], Response]:
+def _answer_with(status: int) -> Callable[[Request, Exception], Response]:
     return lambda request, error: JsonAnswer({"error": str(error)}, status_code=status)
 
 

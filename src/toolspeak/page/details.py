@@ -1,193 +1,295 @@
 """The details of one row: what is behind the short texts of the outline. Asked for when somebody unfolds the row.
 
-All texts are cut to `MAX_TEXT_CHARS`, with the number of characters that there are; the rest is asked for by name, as
-`text` of a part. Texts are sent as they are: it is for the browser to treat them as text and nothing else.
+Details are sections, in the order in which they are shown. Of a long text the beginning is sent, with the number of
+characters that there are; the rest is asked for in pieces. Texts are sent as they are: it is for the browser to treat
+them as text and nothing else.
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Literal, TypeAlias, cast
 
 from toolspeak import codec
+from toolspeak._frozen import frozen
 from toolspeak.coercion import coerce_arguments
+from toolspeak.dialects.explanation_notes import REPAIRS
+from toolspeak.errors import UsageError
 from toolspeak.events import (
     ApprovalGiven,
     CallMalformed,
     CallQuoted,
     CallReady,
     Compacted,
-    Fact,
-    NestedFact,
     OwnFact,
     RunStarted,
     ToolFinished,
     TurnEnded,
+    TurnRestarted,
 )
-from toolspeak.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolResult
+from toolspeak.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall, ToolResult
 from toolspeak.page.document import RunDocument
+from toolspeak.page.facts import find_specs, unwrap_fact
+from toolspeak.page.reading_marks import find_written_arguments, mark_turn
 from toolspeak.page.rows import OutlineRow
-from toolspeak.page.specs_at import find_specs
 from toolspeak.spec import ToolSpec
 from toolspeak.validation import find_problems, is_valid
 
 MAX_TEXT_CHARS = 20_000
 """How much of a text is sent at first."""
 
+PIECE_CHARS = 200_000
+"""How much more of it is sent at once."""
+
 MAX_CHANGES = 50
-"""How many changes of arguments are listed."""
+MAX_CHANGE_CHARS = 400
+MAX_PROBLEMS = 8
+
+SectionType: TypeAlias = Literal["text", "thinking", "json", "error", "remark", "changes", "media", "raw", "figures"]
+
+Tone: TypeAlias = Literal["good", "warn", "bad"]
+
+
+@frozen
+class DetailSection:
+    """A part of the details of a row.
+
+    Attributes:
+        type: How it is shown.
+        label: Its heading; "" for none.
+        text: Its text, whole.
+        tone: Of a remark: whether it is good or bad news.
+        media: An attachment.
+        data: What else is shown, as JSON data.
+    """
+
+    type: SectionType
+    label: str = ""
+    text: str = ""
+    tone: Tone | None = None
+    media: Media | None = None
+    data: Mapping[str, Any] | None = None
+
+    def encode(self) -> dict[str, Any]:
+        """Return the section as JSON data, with the beginning of its text."""
+        fields: dict[str, Any] = {"type": self.type, "label": self.label, **(self.data or {})}
+        if self.text:
+            fields |= {"text": self.text[:MAX_TEXT_CHARS], "chars": len(self.text)}
+        if self.tone is not None:
+            fields["tone"] = self.tone
+        if (media := self.media) is not None:
+            size = None if media.data is None else len(media.data)
+            fields |= {"mime": media.mime, "name": media.name, "url": media.url, "size": size}
+        return fields
 
 
 def describe_row(document: RunDocument, index: int) -> dict[str, Any]:
-    """Return the details of a row as JSON data: a list of sections, in the order in which they are shown."""
+    """Return the details of a row as JSON data."""
+    sections = [section.encode() for section in list_sections(document, index)]
+    return {"i": index, "facts": document.fold.rows[index].facts, "sections": sections}
+
+
+def read_piece(document: RunDocument, index: int, section: int, start: int) -> dict[str, Any]:
+    """Return a further piece of the text of a section, as JSON data.
+
+    Raises:
+        UsageError: There is no such section.
+    """
+    text = _find_section(document, index, section).text
+    return {"text": text[start : start + PIECE_CHARS], "chars": len(text)}
+
+
+def find_media(document: RunDocument, index: int, section: int) -> Media:
+    """Return the attachment of a section.
+
+    Raises:
+        UsageError: There is none.
+    """
+    media = _find_section(document, index, section).media
+    if media is None or media.data is None:
+        raise UsageError("there is no attachment here")
+    return media
+
+
+def _find_section(document: RunDocument, index: int, section: int) -> DetailSection:
+    found = next(islice(list_sections(document, index), section, None), None)
+    if found is None:
+        raise UsageError("there is no such part of the row")
+    return found
+
+
+def list_sections(document: RunDocument, index: int) -> Iterator[DetailSection]:
+    """Yield the details of a row."""
     row = document.fold.rows[index]
-    facts = [(number, unwrap_fact(document.facts[number].fact)) for number in row.facts]
-    sections = list(_describe(document, row, facts))
-    return {"i": index, "facts": row.facts, "sections": sections}
-
-
-def unwrap_fact(fact: Fact) -> OwnFact:
-    """Return a fact without the path that leads to its run."""
-    return fact.event if isinstance(fact, NestedFact) else fact
-
-
-def cut_text(text: str) -> dict[str, Any]:
-    """Return the beginning of a text, with the number of characters that the whole has."""
-    return {"text": text[:MAX_TEXT_CHARS], "chars": len(text)}
-
-
-def _describe(document: RunDocument, row: OutlineRow, facts: list[tuple[int, OwnFact]]) -> Iterator[dict[str, Any]]:
+    facts = [unwrap_fact(document.facts[number].fact) for number in row.facts]
     match row.kind:
         case "message":
-            started = next((fact for _, fact in facts if isinstance(fact, RunStarted)), None)
+            started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
             if started is not None:
                 place: int = row.fields["place"]
                 yield from _describe_parts(started.messages[place])
         case "turn":
-            for _, fact in facts:
+            for fact in facts:
                 if isinstance(fact, TurnEnded):
-                    yield from _describe_turn(fact)
+                    yield from _describe_turn(document, row, fact)
         case "call":
             yield from _describe_call(document, row, facts)
         case "note" | "end":
-            for _, fact in facts:
-                if isinstance(fact, Compacted) and fact.summary:
-                    yield {"type": "text", "label": "Summary", **cut_text(fact.summary)}
-            if row.fields.get("text"):
-                full = next((getattr(fact, "detail", "") for _, fact in facts), "")
-                yield {"type": "text", "label": "", **cut_text(full or row.fields["text"])}
+            for fact in facts:
+                yield from _describe_note(fact, row)
 
 
-def _describe_turn(fact: TurnEnded) -> Iterator[dict[str, Any]]:
-    message = fact.message
-    if message.raw is not None:
-        yield from (each for each in _describe_parts(message) if each["type"] == "thinking")
-        yield {"type": "raw", "label": "What the model wrote", "dialect": message.raw.dialect}
+# Turns and messages
+
+
+def _describe_turn(document: RunDocument, row: OutlineRow, fact: TurnEnded) -> Iterator[DetailSection]:
+    parts = list(_describe_parts(fact.message))
+    if fact.message.raw is not None:
+        yield from (each for each in parts if each.type == "thinking")
+        marked = mark_turn(document, row.index)
+        yield DetailSection(type="raw", label="What the model wrote", data=marked)
     else:
-        yield from _describe_parts(message)
+        yield from parts
+        if fact.message.calls:
+            yield DetailSection(type="remark", text="Its calls came through the API of the endpoint, not as text.")
+    usage = fact.usage
+    figures = {
+        "Tokens read": usage.input_tokens,
+        "of them cached": usage.cached_tokens,
+        "Tokens written": usage.output_tokens,
+        "Ended with": fact.finish,
+    }
+    shown = [[name, str(value)] for name, value in figures.items() if value]
+    yield DetailSection(type="figures", data={"figures": shown})
 
 
-def _describe_parts(message: Message) -> Iterator[dict[str, Any]]:
-    for place, part in enumerate(message.parts):
-        yield {**_describe_part(part), "part": place}
+def _describe_parts(message: Message) -> Iterator[DetailSection]:
+    for part in message.parts:
+        if not isinstance(part, Call) or message.role != "assistant" or message.raw is None:
+            yield _describe_part(part)
 
 
-def _describe_part(part: Part) -> dict[str, Any]:
+def _describe_part(part: Part) -> DetailSection:
     match part:
         case Text(text=text):
-            return {"type": "text", "label": "", **cut_text(text)}
+            return DetailSection(type="text", text=text)
         case Thinking(text=text):
-            return {"type": "thinking", "label": "Reasoning", **cut_text(text)}
+            return DetailSection(type="thinking", label="Reasoning", text=text)
         case Call(call=call):
             arguments = codec.encode_argument(call.arguments)
-            return {"type": "json", "label": f"Call of {call.name}", **cut_text(format_json(arguments))}
+            return DetailSection(type="json", label=f"Call of {call.name}", text=format_json(arguments))
         case Result(call_id=call_id, content=content, is_error=is_error):
             text = "".join(each.text for each in content if isinstance(each, Text))
-            label = f"{'Error' if is_error else 'Result'} of {call_id}"
-            return {"type": "text", "label": label, **cut_text(text)}
-        case Media(mime=mime):
-            return describe_media(part, f"Attachment ({mime})")
+            return DetailSection(type="text", label=f"{'Error' if is_error else 'Result'} of {call_id}", text=text)
+        case Media():
+            return DetailSection(type="media", label="Attachment", media=part)
         case Opaque(vendor=vendor, data=data):
-            return {"type": "json", "label": f"Data of {vendor}", **cut_text(format_json(data))}
+            return DetailSection(type="json", label=f"Data of {vendor}", text=format_json(data))
 
 
-def describe_media(media: Media, label: str) -> dict[str, Any]:
-    """Return what is shown of an attachment; its bytes have an address of their own."""
-    size = None if media.data is None else len(media.data)
-    return {"type": "media", "label": label, "mime": media.mime, "name": media.name, "url": media.url, "size": size}
+# Calls
 
 
-def _describe_call(
-    document: RunDocument, row: OutlineRow, facts: list[tuple[int, OwnFact]]
-) -> Iterator[dict[str, Any]]:
+def _describe_call(document: RunDocument, row: OutlineRow, facts: list[OwnFact]) -> Iterator[DetailSection]:
     specs = find_specs(document, row.facts[0], row.path)
-    for _number, fact in facts:
+    for fact in facts:
         match fact:
             case CallReady(call=call, repair=repair):
-                yield from describe_arguments(call.arguments, specs.get(call.name))
+                turn = None if row.parent is None else document.fold.rows[row.parent]
+                written = None if turn is None else find_written_arguments(document, call, turn)
+                yield from describe_arguments(call, specs.get(call.name), written)
                 if repair != "none":
-                    yield {"type": "remark", "tone": "warn", "text": f"Repaired while it was read: {repair}"}
+                    yield DetailSection(type="remark", tone="warn", text=f"Repaired: {REPAIRS[repair]}.")
             case CallMalformed(raw=raw, reason=reason, hint=hint):
-                yield {"type": "remark", "tone": "bad", "text": f"Refused: {reason}"}
+                yield DetailSection(type="remark", tone="bad", text=f"Refused: {reason}")
                 if hint:
-                    yield {"type": "text", "label": "Hint to the model", **cut_text(hint)}
-                yield {"type": "text", "label": "What the model wrote", **cut_text(raw)}
+                    yield DetailSection(type="text", label="Hint to the model", text=hint)
+                yield DetailSection(type="json", label="What the model wrote", text=raw)
             case CallQuoted(tool=tool):
                 where = f"a result of {tool}" if tool else "an attachment"
                 text = f"Quoted: these words stand in {where}, so the call does not run unless somebody approves it."
-                yield {"type": "remark", "tone": "warn", "text": text}
+                yield DetailSection(type="remark", tone="warn", text=text)
             case ApprovalGiven(approved=approved, reason=reason, by=by):
                 text = ("Approved" if approved else "Refused") + (f" by {by}" if by else "")
-                text += f": {reason}" if reason else ""
-                yield {"type": "remark", "tone": "good" if approved else "bad", "text": text}
+                text += f": {reason}" if reason else "."
+                yield DetailSection(type="remark", tone="good" if approved else "bad", text=text)
             case ToolFinished(result=result):
                 yield from _describe_result(result)
             case _:
                 pass
 
 
-def describe_arguments(arguments: dict[str, Any], spec: ToolSpec | None) -> Iterator[dict[str, Any]]:
-    """Yield the arguments as the model wrote them, and what was changed of them before the function ran."""
-    plain = codec.encode_argument(arguments)
-    yield {"type": "json", "label": "Arguments", **cut_text(format_json(plain))}
-    if spec is None:
-        return
-    schema = {"additionalProperties": False, **spec.parameters}
-    if is_valid(arguments, schema, schema):
-        return
-    coerced = coerce_arguments(dict(arguments), schema)
-    changes = list(find_changes(plain, codec.encode_argument(coerced)))
+def describe_arguments(call: ToolCall, spec: ToolSpec | None, written: Any = None) -> Iterator[DetailSection]:
+    """Yield the arguments of a call, and what was changed of them to fit the schema.
+
+    Args:
+        call: The call.
+        spec: Its tool.
+        written: The arguments as the model wrote them, if they are known and may differ.
+    """
+    plain = codec.encode_argument(call.arguments)
+    yield DetailSection(type="json", label="Arguments", text=format_json(plain))
+    final: Any = plain
+    problems: list[str] = []
+    if spec is not None:
+        schema = {"additionalProperties": False, **spec.parameters}
+        if not is_valid(call.arguments, schema, schema):
+            coerced = coerce_arguments(dict(call.arguments), schema)
+            final = codec.encode_argument(coerced)
+            problems = list(islice(find_problems(coerced, schema, schema), MAX_PROBLEMS))
+    changes = list(islice(find_changes(plain if written is None else written, final), MAX_CHANGES))
     if changes:
-        yield {"type": "changes", "label": "Changed to fit the schema", "changes": changes[:MAX_CHANGES]}
-    for _, problem in zip(range(8), find_problems(coerced, schema, schema), strict=False):
-        yield {"type": "remark", "tone": "bad", "text": f"Does not fit the schema: {problem}"}
+        yield DetailSection(type="changes", label="Changed to fit the schema", data={"changes": changes})
+    for problem in problems:
+        yield DetailSection(type="remark", tone="bad", text=f"Does not fit the schema: {problem}")
 
 
 def find_changes(before: Any, after: Any, path: str = "") -> Iterator[dict[str, str]]:
     """Yield each place at which two JSON values differ, with both values."""
     if isinstance(before, dict) and isinstance(after, dict):
-        names = dict.fromkeys((*before, *after))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # JSON
-        for name in names:  # pyright: ignore[reportUnknownVariableType]  # JSON
-            place = f"{path}.{name}" if path else str(name)  # pyright: ignore[reportUnknownArgumentType]  # JSON
-            if name not in after:
-                yield {"path": place, "before": format_json(before[name]), "after": ""}
-            elif name not in before:
-                yield {"path": place, "before": "", "after": format_json(after[name])}
+        old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", after)
+        for name in dict.fromkeys((*old, *new)):
+            place = f"{path}.{name}" if path else name
+            if name in old and name in new:
+                yield from find_changes(old[name], new[name], place)
             else:
-                yield from find_changes(before[name], after[name], place)
-    elif before != after or type(before) is not type(after):  # pyright: ignore[reportUnknownArgumentType]  # JSON
-        yield {"path": path, "before": format_json(before)[:400], "after": format_json(after)[:400]}
+                old_text = _format_start(old[name]) if name in old else ""
+                new_text = _format_start(new[name]) if name in new else ""
+                yield {"path": place, "before": old_text, "after": new_text}
+    elif type(before) is not type(after) or before != after:  # pyright: ignore[reportUnknownArgumentType]  # JSON
+        yield {"path": path, "before": _format_start(before), "after": _format_start(after)}
 
 
-def _describe_result(result: ToolResult) -> Iterator[dict[str, Any]]:
+def _format_start(value: Any) -> str:
+    return format_json(value)[:MAX_CHANGE_CHARS]
+
+
+def _describe_result(result: ToolResult) -> Iterator[DetailSection]:
     if result.error is not None:
-        label = "Error" if result.ran else "Did not run"
-        yield {"type": "error", "label": label, **cut_text(result.error)}
+        yield DetailSection(type="error", label="Error" if result.ran else "Did not run", text=result.error)
     elif isinstance(result.output, str):
-        yield {"type": "text", "label": "Result", **cut_text(result.output)}
+        yield DetailSection(type="text", label="Result", text=result.output)
     elif result.output is not None or not result.media:
-        yield {"type": "json", "label": "Result", **cut_text(format_json(result.output))}
-    for place, media in enumerate(result.media):
-        yield {**describe_media(media, f"Result ({media.mime})"), "part": place}
+        yield DetailSection(type="json", label="Result", text=format_json(result.output))
+    for media in result.media:
+        yield DetailSection(type="media", label="Result", media=media)
+
+
+# Notes
+
+
+def _describe_note(fact: OwnFact, row: OutlineRow) -> Iterator[DetailSection]:
+    match fact:
+        case Compacted(summary=summary, failure=failure):
+            if failure:
+                yield DetailSection(type="remark", tone="warn", text=f"The summary is only a list: {failure}")
+            yield DetailSection(type="text", label="Summary", text=summary)
+        case TurnRestarted(reason=reason):
+            yield DetailSection(type="error", label="Why it failed", text=reason)
+        case _:
+            text: str = getattr(fact, "detail", "") or row.fields.get("text", "")
+            if text:
+                yield DetailSection(type="text", text=text)
 
 
 def format_json(value: Any) -> str:

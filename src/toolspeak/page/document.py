@@ -8,7 +8,7 @@ that nothing needs a lock.
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolspeak.events import (
     ArgsDelta,
@@ -24,6 +24,9 @@ from toolspeak.events import (
     TurnRestarted,
 )
 from toolspeak.page.rows import Path, RowFold
+
+if TYPE_CHECKING:
+    from toolspeak.dialects import Shown
 
 MAX_DRAFT_CHARS = 20_000
 """How much of a text that is arriving is kept for those who begin to watch: its end."""
@@ -45,6 +48,7 @@ class RunDocument:
         started: When the run started, in seconds since 1970; None if that is not known.
         is_live: Whether more may arrive.
         failure: Why the run could not be read to its end; "" if it could.
+        shown: What the model was shown word for word, by the number of the turn, where the source knows that.
     """
 
     def __init__(self) -> None:
@@ -53,6 +57,7 @@ class RunDocument:
         self.started: float | None = None
         self.is_live = False
         self.failure = ""
+        self.shown: dict[int, Shown] = {}
         self._drafts: dict[tuple[int, str], str] = {}
         self._watchers: set[asyncio.Queue[dict[str, Any]]] = set()
 

@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from toolspeak import codec
-from toolspeak.messages import Call, Media, Message, Result, Text
+from toolspeak.messages import Call, Concat, Media, Message, Ref, Result, Text
 
 MAX_PREVIEW_CHARS = 160
 
@@ -28,7 +27,7 @@ def preview_arguments(arguments: Mapping[str, Any]) -> str:
     parts: list[str] = []
     length = 0
     for name, value in arguments.items():
-        parts.append(f"{name}={_dump_start(codec.encode_argument(value))}")
+        parts.append(f"{name}={_dump_start(value)}")
         length += len(parts[-1])
         if length > MAX_PREVIEW_CHARS:
             break
@@ -49,14 +48,24 @@ def preview_message(message: Message) -> str:
 
 
 def _dump_start(value: Any) -> str:
-    """Return the JSON of a value, or the beginning of it if the value is a long text."""
+    """Return the beginning of the JSON of a value. A reference is the call, and what is taken of its result."""
+    if isinstance(value, Ref | Concat):
+        return _format_reference(value)
     if isinstance(value, str):
         return json.dumps(value[: 4 * MAX_PREVIEW_CHARS], ensure_ascii=False)
     pieces: list[str] = []
     length = 0
-    for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+    for piece in json.JSONEncoder(ensure_ascii=False, default=_format_reference).iterencode(value):
         pieces.append(piece[: 4 * MAX_PREVIEW_CHARS])
         length += len(piece)
         if length > 4 * MAX_PREVIEW_CHARS:
             break
     return "".join(pieces)
+
+
+def _format_reference(value: Any) -> str:
+    """Return a reference as `call_1.days[0]`, and joined texts as a template."""
+    if isinstance(value, Ref):
+        return value.call + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in value.path)
+    parts = [part if isinstance(part, str) else f"{{{_format_reference(part)}}}" for part in value.parts]
+    return json.dumps("".join(parts)[: 4 * MAX_PREVIEW_CHARS], ensure_ascii=False)

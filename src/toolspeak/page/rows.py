@@ -33,6 +33,7 @@ from toolspeak.events import (
     TurnEnded,
     TurnRestarted,
     TurnStarted,
+    join_ids,
 )
 from toolspeak.messages import Message, ToolCall, ToolResult
 from toolspeak.page.previews import preview_arguments, preview_message, preview_text, preview_value
@@ -179,10 +180,12 @@ class _RunRows:
                 self._set_status("paused")
                 row = self._fold.change(self._find_call(call.id, at), stage="asking", asked=at)
                 return self._fold.change(row, digest=digest) if digest else row
-            case ApprovalGiven(call_id=call_id, approved=approved):
+            case ApprovalGiven(call_id=call_id, approved=approved, reason=reason):
                 self._set_status("running")
-                stage = "approved" if approved else "refused"
-                return self._fold.change(self._find_call(call_id, at), stage=stage, answered=at, approved=approved)
+                row = self._fold.change(self._find_call(call_id, at), answered=at, approved=approved)
+                if approved:
+                    return self._fold.change(row, stage="approved")
+                return self._fold.change(row, stage="refused", error=preview_text(reason))
             case ToolStarted(call_id=call_id):
                 return self._fold.change(self._find_call(call_id, at), stage="running", start=at)
             case ToolFinished(result=result):
@@ -249,7 +252,9 @@ class _RunRows:
         if known is not None:
             return self._fold.change(known, name=name or known.fields["name"], stage=stage)
         parent = self.turn.index if self.turn is not None else self._parent
-        row = self._fold.append("call", self._path, parent, {"id": call_id, "name": name, "stage": stage, "ready": at})
+        row = self._fold.append(
+            "call", self._path, parent, {"id": join_ids(self._path, call_id), "name": name, "stage": stage, "ready": at}
+        )
         self.calls[call_id] = row
         return row
 

@@ -1,6 +1,6 @@
 """What the page needs of a place that holds runs."""
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
@@ -70,8 +70,9 @@ class RunSource(Protocol):
         ...
 
 
-class AnswersApprovals(Protocol):
-    """A source whose runs can be told whether a call may run, and to end."""
+@runtime_checkable
+class RunControl(Protocol):
+    """A source whose runs go on elsewhere, and can be told whether a call may run, and to end."""
 
     async def approve(self, run_id: str, call_id: str, approved: bool | str, digest: str | None) -> bool:
         """Answer whether a call may run, and return whether this answer counts: the first one does."""

@@ -1,7 +1,7 @@
 // @ts-check
 // Requests to the server of this page. There are no others.
 
-/** @import { RunKey, Outline, Details, SourceList, Change } from "./types.js" */
+/** @import { Change, Details, Outline, RunKey, ShownRequest, SourceList } from "./types.js" */
 
 /** What the server says in words when it refuses something. */
 export class ServerError extends Error {}
@@ -48,6 +48,40 @@ export function fetchOutline(key) {
 /** @param {RunKey} key @param {number} row @returns {Promise<Details>} */
 export function fetchDetails(key, row) {
   return request(`${runPath(key)}/rows/${row}`);
+}
+
+/**
+ * @param {RunKey} key
+ * @param {number} row
+ * @param {string} dialect
+ * @param {number} [first] the first message that is wanted
+ * @returns {Promise<ShownRequest>}
+ */
+export function fetchShown(key, row, dialect, first) {
+  const query = new URLSearchParams({ dialect });
+  if (first !== undefined) query.set("first", String(Math.max(0, first)));
+  return request(`${runPath(key)}/rows/${row}/shown?${query}`);
+}
+
+/**
+ * @param {RunKey} key
+ * @param {number} row
+ * @param {number} section
+ * @param {number} from
+ * @returns {Promise<{text: string, chars: number}>}
+ */
+export function fetchText(key, row, section, from) {
+  return request(`${runPath(key)}/rows/${row}/sections/${section}?from=${from}`);
+}
+
+/** @param {RunKey} key @param {number} row @param {number} section */
+export function mediaPath(key, row, section) {
+  return `${runPath(key)}/rows/${row}/sections/${section}/media`;
+}
+
+/** @param {RunKey} key @param {string} words @returns {Promise<number[]>} */
+export async function findWords(key, words) {
+  return (await request(`${runPath(key)}/find?${new URLSearchParams({ words })}`)).rows;
 }
 
 /**

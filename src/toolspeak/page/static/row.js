@@ -86,7 +86,7 @@ function describe(model, row) {
     case "call": {
       const written = row.arguments ?? draft?.get("args") ?? "";
       const outcome = row.error ?? row.result;
-      const text = `(${written})${outcome === undefined ? "" : `  →  ${outcome}`}`;
+      const text = `(${written})${outcome ? `  →  ${outcome}` : ""}`;
       return { label: row.name || "a call", text, meta: duration(row), tone: callTone(row) };
     }
     case "end": {

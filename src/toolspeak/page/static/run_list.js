@@ -21,14 +21,32 @@ export class RunList {
     this._list = new VirtualList({ label: "Runs", draw: (key) => this._draw(key), estimate: () => 62 });
     this.element = this._list.element;
     this.element.classList.add("run-list");
+    /** @type {SourceList[]} */
+    this._sources = [];
+    this.filter = h("input", {
+      type: "search",
+      class: "field filter",
+      placeholder: "Filter runs",
+      "aria-label": "Filter runs",
+      oninput: () => this.show(this._sources),
+    });
+  }
+
+  focus() {
+    this.filter.focus();
   }
 
   /** @param {SourceList[]} sources */
   show(sources) {
+    this._sources = sources;
     this._lines.clear();
+    const words = this.filter.value.trim().toLowerCase();
     for (const source of sources) {
       this._lines.set(source.name, { source });
-      for (const entry of source.runs) this._lines.set(`${source.name}/${entry.id}`, { source, entry });
+      for (const entry of source.runs) {
+        const text = `${entry.title} ${entry.where} ${entry.model}`.toLowerCase();
+        if (text.includes(words)) this._lines.set(`${source.name}/${entry.id}`, { source, entry });
+      }
     }
     this._list.redrawAll();
     this._list.setKeys([...this._lines.keys()]);

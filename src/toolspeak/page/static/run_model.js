@@ -24,6 +24,7 @@ export class RunModel {
     this.isLive = outline.live;
     this.failure = outline.failure;
     this.started = outline.started;
+    this.canAnswer = outline.answers === true;
     this.duration = 0;
     this.hasTimes = false;
     this.mergeOutline(outline);

@@ -68,6 +68,7 @@
  * @property {boolean} live
  * @property {string} failure
  * @property {Draft[]} drafts
+ * @property {boolean} [answers] whether calls can be approved here
  */
 
 /**
@@ -80,7 +81,7 @@
 /**
  * A part of the details of a row.
  * @typedef {object} Section
- * @property {"text" | "thinking" | "json" | "error" | "remark" | "changes" | "media" | "raw"} type
+ * @property {"text" | "thinking" | "json" | "error" | "remark" | "changes" | "media" | "raw" | "figures"} type
  * @property {string} [label]
  * @property {string} [text]
  * @property {number} [chars]
@@ -91,7 +92,34 @@
  * @property {string | null} [url]
  * @property {number | null} [size]
  * @property {string} [dialect]
- * @property {number} [part]
+ * @property {Span[]} [spans]
+ * @property {number} [rest]
+ * @property {[string, string][]} [figures]
+ */
+
+/**
+ * A part of what the model wrote, with what it was read as.
+ * @typedef {object} Span
+ * @property {string} text
+ * @property {"prose" | "thinking" | "call" | "malformed" | "made_up" | "dropped" | "retraction" | "skipped"} kind
+ * @property {string[]} notes
+ * @property {number[]} [repairs] places in the text
+ * @property {boolean} [repaired]
+ * @property {boolean} [quoted]
+ */
+
+/**
+ * What the model was shown in a turn.
+ * @typedef {object} ShownRequest
+ * @property {string} used the dialect of the turn
+ * @property {string} dialect
+ * @property {string[]} dialects
+ * @property {{place: number, role: string, text: string, chars: number}[]} messages
+ * @property {number} count
+ * @property {number} first
+ * @property {string} [tools]
+ * @property {number} [tool_count]
+ * @property {string} [grammar]
  */
 
 /** @typedef {{i: number, facts: number[], sections: Section[]}} Details */
@@ -108,7 +136,7 @@
  * @property {string} size
  */
 
-/** @typedef {{name: string, label: string, runs: Entry[], failure: string, answers?: boolean}} SourceList */
+/** @typedef {{name: string, label: string, runs: Entry[], failure: string}} SourceList */
 
 /** @typedef {{source: string, id: string}} RunKey */
 

@@ -15,9 +15,11 @@ export class VirtualList {
    * @param {string} options.label what the list is, for those who hear it
    * @param {(key: K) => HTMLElement} options.draw draws an item
    * @param {() => number} options.estimate the height of an item that was never drawn
+   * @param {() => void} [options.onShow] is called when other items are drawn, or the list was scrolled
    */
-  constructor({ label, draw, estimate }) {
+  constructor({ label, draw, estimate, onShow = () => {} }) {
     this._draw = draw;
+    this._onShow = onShow;
     this._estimate = estimate;
     /** @type {K[]} */
     this._keys = [];
@@ -37,6 +39,13 @@ export class VirtualList {
     this._observer = new ResizeObserver((entries) => this._measure(entries));
     new ResizeObserver(() => this._resize()).observe(this.element);
     this._width = 0;
+  }
+
+  /** @returns {[number, number]} the places of the first and the last item in sight */
+  get range() {
+    const { scrollTop, clientHeight } = this.element;
+    const last = Math.max(0, this._keys.length - 1);
+    return [Math.min(this._placeAt(scrollTop), last), Math.min(this._placeAt(scrollTop + clientHeight), last)];
   }
 
   get count() {
@@ -159,6 +168,7 @@ export class VirtualList {
       this._frame = requestAnimationFrame(() => {
         this._frame = 0;
         this._show();
+        this._onShow();
       });
     }
   }
