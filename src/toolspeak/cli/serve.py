@@ -19,7 +19,7 @@ from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.app import mounted_app
-from toolspeak.gateway.server import build_server, check_exposure
+from toolspeak.gateway.server import build_server, check_exposure, run_server
 from toolspeak.models import Model
 from toolspeak.models.dialect_choice import choose_model_dialect
 from toolspeak.run import portal
@@ -142,7 +142,7 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
             write_output(text)
             sys.stdout.flush()
         with suppress(KeyboardInterrupt):
-            gateway.run(sockets=[listener])
+            run_server(gateway, listener)
 
 
 def _build_tool_server(targets: tuple[str, ...]) -> "ToolServer | None":

@@ -52,6 +52,7 @@ from toolspeak.gateway.notices import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.responses import (
     TOKENS_HEADER,
+    ClientWatch,
     StreamedAnswer,
     describe_tokens,
     log,
@@ -200,9 +201,7 @@ class Gateway:
                 respond = partial(_build_body, make_encoder)
                 events = report.follow(events, respond, partial(self._keeper.finish, report))
             if chat_request.stream:
-                # Wait for the first events: a model that fails at once still gets an error status.
-                first = await run_while_connected(request.receive, anext(events))
-                response: Response = StreamedAnswer(events, first, encoder, request_id)
+                response = await _start_stream(request, events, encoder, request_id)
             else:
                 ended = await run_while_connected(request.receive, _read_to_end(events))
                 response = JsonResponse(_build_body(make_encoder, ended))
@@ -356,7 +355,8 @@ def find_wire(request: Request) -> Wire:
 def _path_with_query(request: Request) -> str:
     """Return the path of a request as it was sent, with its query."""
     raw: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
-    return f"{raw.decode('latin-1')}?{request.url.query}"
+    query: bytes = request.scope["query_string"]
+    return f"{raw.decode('latin-1')}?{query.decode('latin-1')}"
 
 
 async def _answer_unknown_route(request: Request, error: Exception) -> Response:
@@ -386,6 +386,19 @@ def _error_response(wire: Wire, report: ErrorReport, request_id: str) -> Respons
 
 def _build_body(make_encoder: Callable[[], AnswerEncoder], ended: TurnEnded) -> dict[str, Any]:
     return make_encoder().response(ended.message, ended.finish, ended.usage, ended.stop_text)
+
+
+async def _start_stream(
+    request: Request, events: AsyncGenerator[list[Event]], encoder: AnswerEncoder, request_id: str
+) -> Response:
+    """Return a streamed answer, once its first events are there: a model that fails at once gets an error status."""
+    watch = ClientWatch(request.receive)
+    try:
+        first = await watch.run(anext(events))
+    except BaseException:
+        watch.stop()
+        raise
+    return StreamedAnswer(events, first, encoder, request_id, watch)
 
 
 async def _read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:
