@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local test-clients test-durable docs check fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat test test-local test-clients test-mcp test-durable docs check fmt bench bench-full adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -53,6 +53,22 @@ tests/clients/node_modules/.stamp: tests/clients/package.json
 test-clients: setup $(CLIENTS) ## run real clients and coding agents through the gateway; SMOKE=1: one test of each; TABLE=docs/clients.md: write the page
 	$(BIN)/python -m pytest tests/clients $(if $(SMOKE),-m smoke) $(if $(TABLE),--write-table $(TABLE))
 
+MCP_SERVERS := tests/mcp_servers/node_modules/.stamp .venv-mcp-servers/.stamp
+
+tests/mcp_servers/node_modules/.stamp: tests/mcp_servers/package.json
+	@if command -v npm >/dev/null; then \
+		npm install --prefix tests/mcp_servers --no-package-lock --no-audit --no-fund --loglevel=error && touch $@ \
+		|| echo 'npm could not install the servers in Node, so they are skipped; the reason is above'; \
+	else echo 'there is no npm, so servers in Node are skipped: install Node 20 or later, for example `apt install nodejs npm`'; fi
+
+.venv-mcp-servers/.stamp: tests/mcp_servers/requirements.txt
+	$(PYTHON) -m venv --clear .venv-mcp-servers
+	@.venv-mcp-servers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/mcp_servers/requirements.txt && touch $@ \
+		|| echo 'the servers in Python could not be installed, so they are skipped; the reason is above'
+
+test-mcp: setup $(MCP_SERVERS) ## use the tools of public MCP servers
+	$(BIN)/python -m pytest tests/mcp_servers -n0 -rs
+
 test-durable: setup ## kill workers of durable runs at random, crash their server; KILLS=… on each store, 200 otherwise; CUTS=… of connections, 1000 otherwise
 	TOOLSPEAK_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest tests/durable -m heavy -n0 -rs -s
 	TOOLSPEAK_CUTS=$(or $(CUTS),1000) $(BIN)/python -m pytest tests/gateway/test_run_routes.py -k cut -n0 --timeout 3600
@@ -95,4 +111,4 @@ audit: ## look up known advisories for the pinned dependencies; fails where a pi
 	.venv-audit/bin/python scripts/audit.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-audit .venv-clients tests/clients/node_modules bench/.venvs site
+	rm -rf $(VENV) .venv-audit .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules bench/.venvs site

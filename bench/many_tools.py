@@ -44,11 +44,11 @@ def load_questions(limit: int) -> dict[int, Suite]:
     """Return the questions with each number of tools, by that number."""
     suites = [load_suite("field"), load_suite("field-train")]
     pool = {spec.name: spec for suite in suites for question in suite.questions for spec in question.tools}
-    field = suites[0]
+    field = replace(suites[0], questions=tuple(filter(is_usable, suites[0].questions)))
     chosen = [
         question
         for category in field.categories
-        for question in [each for each in field.questions if each.category == category and is_usable(each)][:limit]
+        for question in draw([each for each in field.questions if each.category == category], limit)
     ]
     return {
         size: replace(
@@ -56,6 +56,11 @@ def load_questions(limit: int) -> dict[int, Suite]:
         )
         for size in SIZES
     }
+
+
+def draw(questions: Sequence[Question], limit: int) -> Sequence[Question]:
+    """Return at most so many questions, the same ones each time."""
+    return random.Random(0).sample(questions, limit) if len(questions) > limit else questions
 
 
 def is_usable(question: Question) -> bool:
@@ -66,10 +71,10 @@ def is_usable(question: Question) -> bool:
 def add_distractors(question: Question, pool: dict[str, ToolSpec], size: int) -> Question:
     """Return a question with so many tools, or with its own if it has more; the same ones each time."""
     own = {spec.name for spec in question.tools}
-    draw = random.Random(f"{question.id}, {size}")
-    others = draw.sample([spec for name, spec in pool.items() if name not in own], max(size - len(own), 0))
+    generator = random.Random(f"{question.id}, {size}")
+    others = generator.sample([spec for name, spec in pool.items() if name not in own], max(size - len(own), 0))
     tools = [*question.tools, *others]
-    draw.shuffle(tools)
+    generator.shuffle(tools)
     return replace(question, tools=tuple(tools))
 
 

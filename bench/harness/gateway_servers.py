@@ -92,7 +92,7 @@ def serve_measured(application):
     from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
-    from toolspeak.gateway.server import build_server
+    from toolspeak.gateway.server import build_server, run_server
 
     async def cpu(request):
         return PlainTextResponse(str(time.process_time()))
@@ -100,7 +100,7 @@ def serve_measured(application):
     application.routes.append(Route("/cpu", cpu))
     with socket.create_server(("127.0.0.1", 0), backlog=1000) as listening:
         print(listening.getsockname()[1], flush=True)
-        build_server(application, host="127.0.0.1", port=0).run(sockets=[listening])
+        run_server(build_server(application, host="127.0.0.1", port=0), listening)
 
 
 def run_relay(port):

@@ -180,16 +180,31 @@ def _encode(value: Any) -> Any:
         return [_encode(each) for each in cast("tuple[Any, ...]", value)]
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if not is_dataclass(value):
+    encoders = _field_encoders(cast("type[Any]", type(value)))
+    if encoders is None:
         return value
-    hints = _hints(type(value))
     result: dict[str, Any] = {}
     if kind := getattr(value, "kind", None):
         result["kind"] = kind
-    for name, hint in hints.items():
+    for name, encode_field in encoders:
         field = getattr(value, name)
-        result[name] = encode_argument(field) if hint == Arguments else field if hint == Json else _encode(field)
+        result[name] = field if encode_field is None else encode_field(field)
     return result
+
+
+@cache
+def _field_encoders(cls: type[Any]) -> tuple[tuple[str, Callable[[Any], Any] | None], ...] | None:
+    """Return how each field of a value class is encoded, None if it is JSON as it is; None for another class."""
+    if not is_dataclass(cls):
+        return None
+    return tuple((name, _field_encoder(hint)) for name, hint in _hints(cls).items())
+
+
+def _field_encoder(hint: Any) -> Callable[[Any], Any] | None:
+    if hint == Arguments:
+        return encode_argument
+    is_plain = hint == Json or hint in (str, int, float, bool) or get_origin(hint) is Literal
+    return None if is_plain else _encode
 
 
 def encode_argument(value: Any) -> Any:

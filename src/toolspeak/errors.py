@@ -17,6 +17,7 @@
     ├── OutputMissing           the run ended without the typed output that was asked for
     ├── LimitReached            agents call agents too deeply
     ├── StoreUnavailable        the database of durable runs cannot be reached, read or written
+    ├── SpansNotSent            a collector of OpenTelemetry cannot be reached, or does not take spans
     └── RunPaused               the run waits for an approval; it can be resumed
 
 No exception logs or prints anything. A call that a model wrote wrongly is not an exception but an event
@@ -156,6 +157,10 @@ class LimitReached(ToolspeakError):
 
 class StoreUnavailable(ToolspeakError):
     """The database of durable runs cannot be reached, read or written. What was not committed has not happened."""
+
+
+class SpansNotSent(ToolspeakError):
+    """A collector of OpenTelemetry cannot be reached, or does not take spans."""
 
 
 class RunPaused(ToolspeakError):

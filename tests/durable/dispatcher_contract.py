@@ -75,8 +75,7 @@ class SmallWorker:
             return
         runs = await self.write(lambda session: session.list_undispatched(100))
         await self._dispatcher.enqueue(runs)
-        for run in runs:
-            await self.write(lambda session, run=run: session.mark_dispatched(run.run_id, run.epoch))
+        await self.write(lambda session: session.mark_dispatched([(run.run_id, run.epoch) for run in runs]))
 
     @asynccontextmanager
     async def working(self) -> AsyncGenerator["SmallWorker"]:

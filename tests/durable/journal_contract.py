@@ -435,7 +435,7 @@ class JournalContract:
         session.start(new_run("low"))
         session.start(new_run("high", priority=1))
         assert [run.run_id for run in session.list_undispatched(10)] == ["high", "low"]
-        session.mark_dispatched("high", 1)
+        session.mark_dispatched([("high", 1)])
         assert [run.run_id for run in session.list_undispatched(10)] == ["low"]
         assert session.requeue("high", 1)
         assert not session.requeue("high", 1)
@@ -448,7 +448,7 @@ class JournalContract:
         for run_id in ("c", "a", "b", "new"):
             session.start(new_run(run_id))
         for run_id in "abc":
-            session.mark_dispatched(run_id, 1)
+            session.mark_dispatched([(run_id, 1)])
         later = session.read_clock() + 1000
         assert [run.run_id for run in session.list_dispatched(later, limit=2)] == ["a", "b"]
         assert [run.run_id for run in session.list_dispatched(later, after="b", limit=2)] == ["c"]

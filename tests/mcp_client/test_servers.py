@@ -196,6 +196,15 @@ def test_a_call_that_is_given_up_is_cancelled_at_the_server(connect, plain, tmp_
     assert (tmp_path / "state").read_text().startswith("cancelled")
 
 
+def test_an_answer_after_the_timeout_is_dropped(connect, plain, tmp_path):
+    tools = connect(plain(), call_timeout=0.3)
+    made = [("late", {}), ("echo", {"text": "one"}), ("echo", {"text": "two"})]
+    outcome = Agent(ScriptedModel([*(calls(each) for each in made), says("done")]), [tools]).run("go")
+    assert "did not come back within 0.3 seconds" in outcome.calls[0].error
+    assert [call.output for call in outcome.calls[1:]] == ["one", "two"]
+    assert (tmp_path / "state").read_text().startswith("cancelled")
+
+
 def test_progress_is_reported(connect, plain):
     seen = []
     tools = connect(plain(), on_progress=lambda *values: seen.append(values))

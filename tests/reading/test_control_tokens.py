@@ -1,10 +1,19 @@
 """Control tokens are broken in foreign text, and come back exactly."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.reading.control_tokens import BREAKER, CONTROL_TOKENS, TokenRestorer, break_tokens, restore_tokens
+from toolspeak.reading.control_tokens import (
+    BREAKER,
+    CONTROL_TOKENS,
+    TokenRestorer,
+    break_tokens,
+    may_hold_tokens,
+    restore_tokens,
+)
 
 ROLE_TOKENS = [
     *("<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|start_header_id|>", "<start_of_turn>", "<end_of_turn>"),
@@ -36,6 +45,17 @@ def test_no_known_token_is_left_and_the_text_comes_back(text: str):
     broken = break_tokens(text)
     assert not any(token in broken for token in CONTROL_TOKENS)
     assert restore_tokens(broken) == text
+
+
+@given(texts, st.booleans())
+def test_json_without_a_possible_token_holds_none(text: str, is_key: bool):
+    data = {"messages": [{text: []} if is_key else {"content": text}]}
+    for ascii_only in (True, False):
+        assert may_hold_tokens(json.dumps(data, ensure_ascii=ascii_only)) or break_tokens(text) == text
+
+
+def test_the_brackets_of_json_are_no_tokens():
+    assert not may_hold_tokens(json.dumps({"messages": [{"content": "Hello"}], "required": ["x"], "empty": [[]]}))
 
 
 @given(texts, st.lists(st.integers(1, 7), min_size=1), st.booleans())

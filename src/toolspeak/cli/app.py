@@ -17,8 +17,9 @@ from toolspeak.cli.local_commands import local_app
 from toolspeak.cli.log_commands import log_app, templates_app
 from toolspeak.cli.mcp_commands import mcp_app
 from toolspeak.cli.model_commands import pull_command, serve_command
+from toolspeak.cli.page_commands import page_command
 from toolspeak.cli.settings_commands import config_command, trust_command
-from toolspeak.cli.tool_commands import call_command, graph_command, parse_command, tools_command
+from toolspeak.cli.tool_commands import call_command, graph_command, parse_command, tools_command, trace_command
 from toolspeak.errors import ToolsChanged, ToolspeakError, UsageError
 
 app = typer.Typer(
@@ -78,6 +79,7 @@ app.command("tools")(tools_command)
 app.command("call")(call_command)
 app.command("parse")(parse_command)
 app.command("graph")(graph_command)
+app.command("trace")(trace_command)
 app.command("eval")(eval_command)
 app.command("calibrate")(calibrate_command)
 app.command("conformance")(conformance_command)
@@ -85,6 +87,7 @@ app.command("worker")(worker_command)
 app.add_typer(runs_app, name="runs")
 app.add_typer(log_app, name="log")
 app.add_typer(templates_app, name="templates")
+app.command("page")(page_command)
 app.command("serve")(serve_command)
 app.command("pull")(pull_command)
 app.add_typer(local_app, name="local")

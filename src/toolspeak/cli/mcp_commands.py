@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +42,21 @@ NameArgument = Annotated[
 ]
 
 
+ServerArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="The name of a server that asked for a login, or its address.", show_default=False
+    ),
+]
+
+ServersFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--servers", metavar="FILE", help="The mcp.json that names the server, if it was not used yet.", dir_okay=False
+    ),
+]
+
+
 @mcp_app.command("list")
 def list_command() -> None:
     """List the MCP servers whose tools were used.
@@ -49,6 +65,7 @@ def list_command() -> None:
     """
     from toolspeak.cli.safe_text import escape_line, write_output
     from toolspeak.mcp_client.pinning import format_changes
+    from toolspeak.settings.server_logins import find_login
     from toolspeak.settings.server_pins import list_pins
 
     pins = list_pins()
@@ -57,6 +74,7 @@ def list_command() -> None:
     names = [pin.name for pin in pins]
     for pin in pins:
         notes = ", hints trusted" if pin.trust_hints else ""
+        notes += ", logged in" if (find_login(pin.identity) or {}).get("tokens") else ""
         state = f", changed in {len(pin.changed)}: see below" if pin.changed else ""
         name = pin.name if names.count(pin.name) == 1 else f"{pin.name} ({pin.identity[:ID_CHARS]})"
         line = f"{name}  {pin.place}  {len(pin.tools)} tools{notes}{state}"
@@ -98,6 +116,31 @@ def remove_command(name: NameArgument) -> None:
     pin = _find_pin(name)
     remove_pin(pin)
     write_output(f"{escape_line(pin.name)} ({escape_line(pin.place)}) is forgotten\n")
+
+
+@mcp_app.command("login")
+def login_command(
+    name: ServerArgument,
+    servers: ServersFileOption = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the address in a browser, or only print it.")
+    ] = True,
+) -> None:
+    """Log in to an MCP server over HTTP, so that its tools can be used.
+
+    The address at which you log in is printed. The tokens are kept in your folder, and used by every run.
+    """
+    with explain_missing_sdk():
+        from toolspeak.cli.mcp_login import log_in_to
+    log_in_to(name, servers, browser=browser)
+
+
+@mcp_app.command("logout")
+def logout_command(name: ServerArgument, servers: ServersFileOption = None) -> None:
+    """Forget the login at an MCP server. The server is not told."""
+    from toolspeak.cli.mcp_login import forget_login
+
+    forget_login(name, servers)
 
 
 @mcp_app.command("serve")

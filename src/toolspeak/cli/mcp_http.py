@@ -9,7 +9,7 @@ from toolspeak.cli.safe_text import write_output
 from toolspeak.errors import UsageError
 from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.guard import AccessRules
-from toolspeak.gateway.server import build_server, check_exposure
+from toolspeak.gateway.server import build_server, check_exposure, run_server
 from toolspeak.mcp_server import ToolServer
 
 
@@ -42,4 +42,4 @@ def serve_http(server: ToolServer, host: str, port: int, rules: AccessRules) -> 
         write_output(f"http://{shown}:{port}/mcp serves {names} to MCP clients; Ctrl-C stops it\n")
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):
-            running.run(sockets=[listener])
+            run_server(running, listener)

@@ -1,7 +1,7 @@
 """`--record FILE`: the facts of a run, each on a line with its time, written as they happen.
 
-A line is `{"t": seconds since the first fact, "fact": …}`, the fact as the codec writes it. Plain facts without times,
-as `codec.dump_facts` writes them, are read as well.
+A line is `{"t": seconds since the first fact, "fact": …}`, the fact as the codec writes it. The first line also has the
+time of day, `"at"`: seconds since 1970. Plain facts without times, as `codec.dump_facts` writes them, are read as well.
 """
 
 import json
@@ -33,10 +33,13 @@ class RecordFile:
         failure: Why writing failed, or None.
     """
 
-    def __init__(self, path: Path, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, path: Path, now: Callable[[], float] = time.monotonic, time_of_day: Callable[[], float] = time.time
+    ) -> None:
         self.failure: str | None = None
         self._path = path
         self._now = now
+        self._time_of_day = time_of_day
         self._started: float | None = None
         require_folder(path)
         try:
@@ -47,9 +50,11 @@ class RecordFile:
     def record(self, fact: Fact) -> None:
         """Write a fact with the present time."""
         now = self._now()
+        is_first = self._started is None
         self._started = now if self._started is None else self._started
         if self.failure is None:
-            line = json.dumps({"t": round(now - self._started, 6), "fact": codec.encode(fact)})
+            day = {"at": round(self._time_of_day(), 6)} if is_first else {}
+            line = json.dumps({"t": round(now - self._started, 6), **day, "fact": codec.encode(fact)})
             try:
                 self._file.write(line + "\n")
                 self._file.flush()
@@ -107,3 +112,13 @@ def _read_fact(data: Any) -> TimedFact:
     if isinstance(item, Message):
         raise UsageError("this is a message, and a run is drawn from facts, as `toolspeak run --record` writes them")
     return TimedFact(item, at)
+
+
+def find_time_of_day(text: str) -> float | None:
+    """Return when the run of a record began, in seconds since 1970; None if the record does not say."""
+    try:
+        first: Any = json.loads(text.partition("\n")[0])
+    except (ValueError, RecursionError):
+        return None
+    at = cast("dict[str, Any]", first).get("at") if isinstance(first, dict) else None
+    return float(at) if isinstance(at, int | float) and 0 < at < 1e11 else None

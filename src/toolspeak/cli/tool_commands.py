@@ -1,4 +1,4 @@
-"""The commands `tools`, `call`, `parse` and `graph`. What they need is imported when they are called."""
+"""The commands `tools`, `call`, `parse`, `graph` and `trace`. What they need is imported when they are called."""
 
 from pathlib import Path
 from typing import Annotated
@@ -192,3 +192,44 @@ def graph_command(
     from toolspeak.cli.settings_loader import load_settings
 
     write_output(draw(target, lambda: model or load_settings(trust_project=trust_project).model, svg))
+
+
+def trace_command(
+    record: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A file that toolspeak run --record wrote, or the exchanges of toolspeak serve --show.",
+            show_default=False,
+        ),
+    ],
+    otlp: Annotated[
+        str | None,
+        typer.Option(
+            "--otlp",
+            metavar="URL",
+            help="Send the spans to this collector of OpenTelemetry, such as http://127.0.0.1:4318.",
+            show_default=False,
+        ),
+    ] = None,
+    content: Annotated[
+        bool, typer.Option("--content", help="With --otlp: send prompts, answers, arguments and results, too.")
+    ] = False,
+    agent: Annotated[
+        str, typer.Option("--agent", metavar="NAME", help="The name of the agent in spans.", show_default=False)
+    ] = "",
+) -> None:
+    """Show a recorded run as a tree of spans, or send them to a collector of OpenTelemetry.
+
+    Headers for the collector, such as a key, are read from OTEL_EXPORTER_OTLP_HEADERS, and the name of the service from
+    OTEL_SERVICE_NAME.
+    """
+    import os
+
+    from toolspeak.cli.safe_text import write_output
+    from toolspeak.cli.trace import draw_spans, load_spans, send_spans
+
+    if content and otlp is None:
+        raise UsageError("--content is about what is sent; say where to: --otlp http://127.0.0.1:4318")
+    spans = load_spans(record, content=content, agent=agent)
+    write_output(draw_spans(spans) if otlp is None else send_spans(spans, otlp, os.environ))

@@ -6,25 +6,17 @@ from rich.text import Text
 
 from toolspeak.cli.format import format_call_line
 from toolspeak.cli.safe_text import escape_controls
+from toolspeak.dialects.explanation_notes import REPAIRS
 from toolspeak.events import (
     CallMalformed,
     CallReady,
     Fact,
-    Repair,
     RunStarted,
     SaidInThought,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
 )
-
-REPAIRS: dict[Repair, str] = {
-    "none": "read as it stands",
-    "syntax": "syntax errors were repaired",
-    "quotes": "quotes that do not pair were repaired",
-    "closers": "missing brackets at the end were added",
-    "shape": "recognized by its shape alone",
-}
 
 
 def explain_calls(facts: Sequence[Fact]) -> list[Text]:

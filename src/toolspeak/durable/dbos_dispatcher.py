@@ -21,6 +21,7 @@ from typing import Any, ParamSpec, TypeVar
 from dbos import DBOS, WorkflowSerializationFormat, WorkflowStatus
 
 from toolspeak.durable.dbos_engine import (
+    APPLICATION,
     WORKFLOW,
     Engine,
     join_engine,
@@ -28,6 +29,7 @@ from toolspeak.durable.dbos_engine import (
     make_workflow_id,
     read_workflow_id,
 )
+from toolspeak.durable.dbos_entries import EntryWriter, QueueEntry
 from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow
 from toolspeak.log import LOG
@@ -71,6 +73,7 @@ class DbosDispatcher:
         self._audited = time.monotonic()
         self._audited_run = ""
         self._returns: dict[str, int] = {}
+        self._entry_writer = EntryWriter(url, WORKFLOW, APPLICATION)
 
     @property
     def free_slots(self) -> int:
@@ -97,6 +100,7 @@ class DbosDispatcher:
                     await asyncio.wait(self._driving)
                 await self._wait_until_recorded()
                 await self._call(leave_engine, self._engine, self)
+                self._entry_writer.close()
 
     async def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function of DBOS in a thread. Its async ones would replace the threads of the event loop."""
@@ -121,22 +125,31 @@ class DbosDispatcher:
 
     def _enter(self, runs: Sequence[RunRow]) -> None:
         """Enter runs one after the other: DBOS hands out those of the same priority in that order."""
-        for run in runs:
-            priority = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
+        entries = [self._make_entry(run) for run in runs]
+        if self._engine.is_own:
+            self._entry_writer.enter(entries)
+            return
+        for entry in entries:
             DBOS.enqueue_workflow_with_options(
                 {
                     "workflow_name": WORKFLOW,
-                    "workflow_id": make_workflow_id((run.run_id, run.epoch)),
-                    "queue_name": self._name_queue(run.lane),
-                    "priority": _MIDDLE_PRIORITY - priority,  # in DBOS lower numbers are first
+                    "workflow_id": entry.workflow_id,
+                    "queue_name": entry.queue,
+                    "priority": entry.priority,
                     "app_version": DBOS.application_version,
                     "serialization_type": WorkflowSerializationFormat.PORTABLE,
                 },
-                run.run_id,
-                run.epoch,
-                run.agent,
-                run.format,
+                *entry.arguments,
             )
+
+    def _make_entry(self, run: RunRow) -> QueueEntry:
+        priority = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
+        return QueueEntry(
+            workflow_id=make_workflow_id((run.run_id, run.epoch)),
+            queue=self._name_queue(run.lane),
+            priority=_MIDDLE_PRIORITY - priority,  # in DBOS lower numbers are first
+            arguments=(run.run_id, run.epoch, run.agent, run.format),
+        )
 
     def _name_queue(self, lane: str) -> str:
         application = "" if self._engine.is_own else "shared"

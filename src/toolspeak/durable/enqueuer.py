@@ -8,7 +8,6 @@ import asyncio
 from zlib import crc32
 
 from toolspeak.durable.dispatch import Dispatcher, Driving
-from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.rows import RunRow
 from toolspeak.durable.watcher import Watcher, wait_for_change
 from toolspeak.log import LOG
@@ -59,12 +58,8 @@ class Enqueuer:
         if not waiting:
             return
         await self._dispatcher.enqueue(waiting)
-
-        def mark(session: JournalSession) -> None:
-            for run in waiting:
-                session.mark_dispatched(run.run_id, run.epoch)
-
-        await self._worker.write(mark)
+        entries = [(run.run_id, run.epoch) for run in waiting]
+        await self._worker.write(lambda session: session.mark_dispatched(entries))
 
     def _is_first_for(self, run: RunRow) -> bool:
         name, alive = self._worker.name, self.alive

@@ -37,11 +37,15 @@ from toolspeak.durable.rows import (
     Wanted,
     WorkerRow,
 )
-from toolspeak.errors import UsageError
+from toolspeak.errors import StoreUnavailable, UsageError
 
 
 class Fenced(Exception):
     """The run is not held by whoever tried to write: another worker has it, or it has ended."""
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The database was lost during a commit, and nobody knows whether it took effect."""
 
 
 class StartRefused(UsageError):
@@ -66,7 +70,8 @@ class JournalSession(Protocol):
         writing from the beginning, or it must repeat itself if the database finds a conflict.
 
         Raises:
-            StoreUnavailable: The database failed. It is unknown whether a commit took effect if that failed.
+            StoreUnavailable: The database failed, and nothing was committed.
+            OutcomeUnknown: The database was lost during the commit, which may have taken effect.
         """
         ...
 
@@ -296,8 +301,8 @@ class JournalSession(Protocol):
         """Return queued runs that are ready and whose epoch is higher than `dispatched`; in the order of claims."""
         ...
 
-    def mark_dispatched(self, run_id: str, epoch: int) -> None:
-        """Note that an engine has got a run with this epoch."""
+    def mark_dispatched(self, entries: Collection[tuple[str, int]]) -> None:
+        """Note that an engine has got runs, each with its epoch."""
         ...
 
     def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:

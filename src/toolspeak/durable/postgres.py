@@ -58,7 +58,7 @@ class PostgresSession(PostgresRuns):
         """Store deltas, of any runs."""
         with self._writing():
             self._write(
-                "INSERT INTO ts_deltas SELECT * FROM unnest(%s::text[], %s::int[], %s::int[], %s::text[])"
+                "INSERT INTO ts_deltas SELECT * FROM unnest(%b::text[], %b::int[], %b::int[], %b::text[])"
                 " ON CONFLICT DO NOTHING",
                 *([list(column) for column in zip(*deltas, strict=True)] or [[], [], [], []]),
             )
@@ -207,15 +207,16 @@ class PostgresSession(PostgresRuns):
             limit,
         )
 
-    def mark_dispatched(self, run_id: str, epoch: int) -> None:
-        """Note that an engine has got a run with this epoch."""
+    def mark_dispatched(self, entries: Collection[tuple[str, int]]) -> None:
+        """Note that an engine has got runs, each with its epoch."""
         with self._writing():
             self._write(
-                "UPDATE ts_runs SET dispatched = %s WHERE number IN (SELECT number FROM ts_runs"
-                " WHERE run_id = %s AND dispatched < %s FOR UPDATE SKIP LOCKED)",
-                epoch,
-                run_id,
-                epoch,
+                "UPDATE ts_runs r SET dispatched = found.epoch FROM (SELECT number, new.epoch"
+                " FROM ts_runs JOIN unnest(%s::text[], %s::int[]) AS new (run_id, epoch) USING (run_id)"
+                " WHERE dispatched < new.epoch FOR UPDATE OF ts_runs SKIP LOCKED) AS found"
+                " WHERE r.number = found.number",
+                [run_id for run_id, _ in entries],
+                [epoch for _, epoch in entries],
             )
 
     def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:

@@ -1,7 +1,8 @@
 """A connection to a Postgres database of durable runs: transactions, reconnects, errors in words, a watch for changes.
 
 A connection that was lost is opened again when it is next used. What was lost with it is never repeated here, except
-the beginning of a transaction and a single read, which change nothing.
+the beginning of a transaction and a single read, which change nothing. Whether a commit took effect during which it
+was lost, nobody knows.
 """
 
 from collections.abc import Generator
@@ -16,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 from toolspeak.durable.common_queries import CommonQueries
+from toolspeak.durable.journal import OutcomeUnknown
 from toolspeak.durable.postgres_schema import migrate
 from toolspeak.durable.rows import RunRow
 from toolspeak.errors import StoreUnavailable, UsageError
@@ -39,6 +41,8 @@ _DEFAULTS = {
 }
 """Settings for connections whose address does not have them: a server that is gone is noticed within seconds."""
 
+_NOTIFY_AND_COMMIT = f"NOTIFY {CHANNEL}; COMMIT".encode()
+
 _FIELDS = [field.name for field in fields(RunRow)]
 COLUMNS = ", ".join(_FIELDS)
 
@@ -56,6 +60,7 @@ class PostgresConnection(CommonQueries):
                 self._connection.close()
                 raise
         self._in_transaction = False
+        self._has_changes = False
 
     def close(self) -> None:
         """Close the connection."""
@@ -67,6 +72,7 @@ class PostgresConnection(CommonQueries):
         with name_errors(self._url):
             self._begin()
             self._in_transaction = True
+            self._has_changes = False
             try:
                 yield
                 self._commit()
@@ -89,9 +95,23 @@ class PostgresConnection(CommonQueries):
             self._connection.execute("BEGIN")
 
     def _commit(self) -> None:
-        """Commit, and raise if the server has rolled back instead, because a statement had failed."""
-        if self._connection.execute("COMMIT").statusmessage != "COMMIT":
-            raise StoreUnavailable(f"the store {hide_password(self._url)} has rolled a transaction back")
+        """Commit, and wake those who watch; raise if the server rolls back instead, because a statement had failed."""
+        store = hide_password(self._url)
+        if self._connection.info.transaction_status == TransactionStatus.INERROR:
+            raise StoreUnavailable(f"the store {store} has rolled a transaction back")
+        try:
+            cursor = self._connection.execute(_NOTIFY_AND_COMMIT if self._has_changes else b"COMMIT")
+        except psycopg.OperationalError as error:
+            if not self._connection.closed:
+                raise
+            raise OutcomeUnknown(
+                f"the store {store} was lost during a commit, and it is unknown whether that took effect: "
+                f"{_shorten(error)}"
+            ) from error
+        while cursor.nextset():
+            pass
+        if cursor.statusmessage != "COMMIT":
+            raise StoreUnavailable(f"the store {store} has rolled a transaction back")
 
     @contextmanager
     def _writing(self) -> Generator[None]:
@@ -118,7 +138,7 @@ class PostgresConnection(CommonQueries):
 
     def _notify(self) -> None:
         """Wake those who watch, when the transaction is committed."""
-        self._connection.execute(f"NOTIFY {CHANNEL}".encode())
+        self._has_changes = True
 
     def _find(self, condition: str, *values: object) -> list[RunRow]:
         return make_runs(self._read(f"SELECT {COLUMNS} FROM ts_runs {condition}", *values))  # noqa: S608 (no text of users)

@@ -3,6 +3,8 @@
 Transactions see what others committed (`READ COMMITTED`). A statement that decides by other rows than the one that it
 changes locks that row first, in a statement before: only the next statement sees what was committed while it waited.
 Whoever looks for runs of others skips those that are locked, so that two workers never wait for each other.
+
+Long texts are sent in the binary form of arrays (`%b`): in the other form each quotation mark of them is escaped.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,6 +29,7 @@ _START = f"""
     SELECT {", ".join(["%s"] * len(_NEW_FIELDS))}, %s, 'queued', now + %s::bigint, now, now
     FROM (SELECT {NOW} AS now) AS clock
     ON CONFLICT (run_id) DO NOTHING
+    RETURNING {COLUMNS}
 """  # noqa: S608 (no text of users)
 
 _CLAIM = f"""
@@ -45,7 +48,7 @@ _CLAIM = f"""
 
 _APPEND = f"""
     WITH held AS (
-        UPDATE ts_runs SET next_seq = next_seq + cardinality(%s::text[]), updated = {NOW},
+        UPDATE ts_runs SET next_seq = next_seq + %s, updated = {NOW},
             deaths = CASE WHEN %s THEN 0 ELSE deaths END, stop_reason = %s,
             status = CASE WHEN %s THEN 'done' ELSE status END, owner = CASE WHEN %s THEN '' ELSE owner END
         WHERE run_id = %s AND epoch = %s AND owner = %s AND next_seq = %s AND status = 'running'
@@ -53,7 +56,7 @@ _APPEND = f"""
     ), stored AS (
         INSERT INTO ts_facts (run_id, seq, at, data)
         SELECT held.run_id, %s + new.number - 1, held.updated, new.data
-        FROM held, unnest(%s::text[]) WITH ORDINALITY AS new (data, number)
+        FROM held, unnest(%b::text[]) WITH ORDINALITY AS new (data, number)
     )
     SELECT run_id FROM held
 """  # noqa: S608 (no text of users)
@@ -94,16 +97,15 @@ class PostgresRuns(PostgresConnection):
         with self._writing():
             if run.chat:
                 self._read("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", CHAT_LOCK, run.chat)
-            known = self.read_run(run.run_id)
+            values = [getattr(run, name) for name in _NEW_FIELDS]
+            known = self.read_run(run.run_id) if run.key or run.lane or run.chat else None
             if known is None:
                 self._check_lane(run.lane)
                 parent = self._find_parent(run.chat)
-                values = [getattr(run, name) for name in _NEW_FIELDS]
-                is_new = self._write(_START, *values, parent, run.deadline_ms) == 1
-                [known] = self._find("WHERE run_id = %s", run.run_id)
-                if is_new:
+                if new := make_runs(self._read(_START, *values, parent, run.deadline_ms)):
                     self._notify()
-                    return Started(known, is_new=True)
+                    return Started(new[0], is_new=True)
+                [known] = self._find("WHERE run_id = %s", run.run_id)
             if known.request_digest != run.request_digest:
                 raise StartRefused(explain_used_key(known, run))
             return Started(known, is_new=False)
@@ -232,8 +234,8 @@ class PostgresRuns(PostgresConnection):
         """Store the next facts of a run."""
         has_ended = bool(stop_reason)
         with self._writing():
-            new = list(facts)
-            held = self._read(_APPEND, new, has_progress, stop_reason, has_ended, has_ended, *hold, hold.next_seq, new)
+            changes = (len(facts), has_progress, stop_reason, has_ended, has_ended)
+            held = self._read(_APPEND, *changes, *hold, hold.next_seq, list(facts))
             if not held:
                 raise Fenced(hold.run_id)
             for name, data in (blobs or {}).items():

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self, TypeVar, Unpack, cast
 
 from toolspeak.durable.handle import RunHandle
-from toolspeak.durable.journal import JournalSession
+from toolspeak.durable.journal import JournalSession, OutcomeUnknown
 from toolspeak.durable.records import digest_request, encode_request
 from toolspeak.durable.rows import Lane, NewRun, RunRow, RunStatus, WorkerRow
 from toolspeak.durable.stores import open_journal
@@ -124,6 +124,7 @@ class Runs:
         Raises:
             StartRefused: The key stands for another request, the lane is full or unknown, or the chat is busy.
             UsageError: An argument cannot be used or stored.
+            OutcomeUnknown: The database was lost while it stored a run with a key. Start it again with the same key.
         """
         if not isinstance(cast("object", prompt), str | Message | None):
             raise UsageError(f"a prompt is a text or a message, not {type(prompt).__name__}")
@@ -141,7 +142,13 @@ class Runs:
             chat=chat,
             deadline_ms=None if deadline is None else round(deadline * 1000),
         )
-        started = await self.write(lambda session: session.start(new))
+        try:
+            started = await self.write(lambda session: session.start(new))
+        except OutcomeUnknown:
+            if key:  # the run may be stored now, by this start or by another one
+                raise
+            started = await self.write(lambda session: session.start(new))  # nobody else knows its id
+            return RunHandle(self, started.run.run_id, is_new=True)
         return RunHandle(self, started.run.run_id, is_new=started.is_new)
 
     def handle(self, run_id: str) -> RunHandle:

@@ -142,11 +142,13 @@ class Segment:
         return await self._end_with_error(loaded, detail)
 
     def _load(self, session: JournalSession) -> LoadedRun:
-        run = self.run
+        run, commands = self.run, session.read_commands([self.run.run_id])
+        if self._hold.next_seq == 0 and not run.parent:  # a run that begins has no facts: nobody else can write them
+            return LoadedRun([], [], commands, Conversation(), run.updated)
         conversation = load_conversation(session, run.parent) if run.parent else Conversation()
         rows = session.read_facts(run.run_id)
         facts = [decode_fact(session, run, row, conversation) for row in rows]
-        return LoadedRun(facts, rows, session.read_commands([run.run_id]), conversation, session.read_clock())
+        return LoadedRun(facts, rows, commands, conversation, session.read_clock())
 
     async def _prepare(self, loaded: LoadedRun) -> AgentRun[Any] | Interrupted:
         """Return the run to drive, or the fact that ends it before it has begun."""

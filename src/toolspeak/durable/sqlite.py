@@ -198,10 +198,13 @@ class SqliteSession(SqliteRuns):
             limit,
         )
 
-    def mark_dispatched(self, run_id: str, epoch: int) -> None:
-        """Note that an engine has got a run with this epoch."""
+    def mark_dispatched(self, entries: Collection[tuple[str, int]]) -> None:
+        """Note that an engine has got runs, each with its epoch."""
         with self._writing():
-            self._write("UPDATE ts_runs SET dispatched = ? WHERE run_id = ? AND dispatched < ?", epoch, run_id, epoch)
+            self._runs.executemany(
+                "UPDATE ts_runs SET dispatched = ? WHERE run_id = ? AND dispatched < ?",
+                [(epoch, run_id, epoch) for run_id, epoch in entries],
+            )
 
     def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:
         """Return queued runs that an engine has got with their epoch, in the order of their ids."""

@@ -14,6 +14,11 @@ from toolspeak.durable.sqlite_deltas import SqliteDeltas
 from toolspeak.durable.sqlite_lanes import SqliteLanes
 from toolspeak.durable.sqlite_schema import identify, open_runs
 from toolspeak.errors import StoreUnavailable
+from toolspeak.store.schema import BUSY_SECONDS
+
+LOCK_POLL_SECONDS = 0.001
+"""How often a transaction that waits looks whether that of another process has ended. SQLite itself would wait longer
+each time, up to 0.1 s, while a commit takes a few milliseconds."""
 
 POLL_SECONDS = 0.01
 """How often a watch looks whether another process has committed something."""
@@ -59,7 +64,23 @@ class SqliteConnection(CommonQueries):
     def _begin(self) -> None:
         if identify(self._path) != self._file:  # else the facts would go into a file that nobody finds again
             raise StoreUnavailable(f"the store {self._path} was removed or replaced while it was in use; restart")
-        self._runs.execute("BEGIN IMMEDIATE")
+        ends = time.monotonic() + BUSY_SECONDS
+        self._runs.execute("PRAGMA busy_timeout = 0")
+        try:
+            while not self._try_to_begin(is_last=time.monotonic() > ends):
+                time.sleep(LOCK_POLL_SECONDS)
+        finally:
+            self._runs.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
+
+    def _try_to_begin(self, *, is_last: bool) -> bool:
+        """Take the lock for writing; return False if another process has it."""
+        try:
+            self._runs.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if is_last or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            return False
+        return True
 
     @contextmanager
     def _writing(self) -> Generator[int]:

@@ -1,6 +1,7 @@
 """`Writer`: the thread through which a process uses its journal.
 
-Whatever has come meanwhile, of all runs, is done in one transaction, so that many runs wait for one flush to the disk.
+Whatever has come meanwhile, of all runs, is done in one transaction, so that many runs wait for one flush to the disk:
+also what comes while the transaction waits for those of other processes. Its answers are sent to an event loop at once.
 The thread also says that its worker lives: a blocked event loop does not stop its beats, and a thread that cannot reach
 the database does. A process that is forked begins with a thread and a session of its own.
 """
@@ -8,14 +9,15 @@ the database does. A process that is forked begins with a thread and a session o
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from toolspeak.durable.forks import leave_behind, renew_after_fork
-from toolspeak.durable.journal import Fenced, Journal, JournalSession
+from toolspeak.durable.journal import Fenced, Journal, JournalSession, OutcomeUnknown
 from toolspeak.errors import StoreUnavailable, UsageError
 from toolspeak.log import LOG
 
@@ -35,11 +37,13 @@ class WriterClosed(StoreUnavailable):
 
 
 class WriterJob(NamedTuple, Generic[T]):
-    """Something to do with a session, in a transaction or for reading only, and who waits for it."""
+    """Something to do with a session, in a transaction or for reading only, and who waits for it: a future of any
+    thread, or one of an event loop.
+    """
 
     work: Callable[[JournalSession], T]
     writes: bool
-    done: "Future[T]"
+    done: "Future[T] | asyncio.Future[T]"
 
 
 class Heartbeat(NamedTuple):
@@ -78,28 +82,38 @@ class Writer:
         self._session = None
         self._next_beat = 0.0
         self._jobs: SimpleQueue[WriterJob[Any] | None] = SimpleQueue()
+        self._taken: deque[WriterJob[Any]] = deque()  # from the queue, and not done yet
+        self._is_open = True
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     async def write(self, work: Callable[[JournalSession], T]) -> T:
         """Do something in a transaction, and return its value when that is committed."""
-        return await asyncio.wrap_future(self.submit(work))
+        return await self._enter(work, writes=True)
 
     async def read(self, work: Callable[[JournalSession], T]) -> T:
         """Do something that writes nothing, and return its value."""
-        return await asyncio.wrap_future(self.submit(work, writes=False))
+        return await self._enter(work, writes=False)
+
+    def _enter(self, work: Callable[[JournalSession], T], *, writes: bool) -> "asyncio.Future[T]":
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._put(WriterJob(work, writes, done))
+        return done
 
     def submit(self, work: Callable[[JournalSession], T], *, writes: bool = True) -> "Future[T]":
         """Enter a job; safe from any thread. Jobs are done in the order in which they are entered."""
         done: Future[T] = Future()
+        self._put(WriterJob(work, writes, done))
+        return done
+
+    def _put(self, job: WriterJob[Any]) -> None:
         with self._lock:
             if self._closed:
                 raise WriterClosed(f"the store {self._journal.url} was closed")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="toolspeak journal", daemon=True)
                 self._thread.start()
-            self._jobs.put(WriterJob(work, writes, done))
-        return done
+            self._jobs.put(job)
 
     def close(self) -> None:
         """Do what was entered, and end the thread."""
@@ -114,34 +128,41 @@ class Writer:
     # In the thread
 
     def _serve(self) -> None:
-        is_open = True
-        while is_open:
-            jobs, is_open = self._take()
+        while self._is_open or self._taken:
+            self._wait()
             try:
                 session = self._connect()
                 self._beat(session)
             except Exception as error:
                 self._session, self._next_beat = None, time.monotonic() + RETRY_SECONDS
-                for job in jobs:
-                    _fail(job, error)
+                _answer((job, JobResult(error=error)) for job in self._taken)
+                self._taken.clear()
                 continue
-            self._do_all(session, jobs)
+            if self._taken:
+                self._do_next(session)
         if self._session is not None:
             self._session.close()
 
-    def _take(self) -> tuple[list[WriterJob[Any]], bool]:
-        """Wait for jobs until the next beat is due; return them, and whether there will be more."""
-        jobs: list[WriterJob[Any]] = []
+    def _wait(self) -> None:
+        """Wait for jobs until the next beat is due, unless some are left."""
+        if self._taken:
+            return
         seconds = MAX_IDLE_SECONDS if self._heartbeat is None else max(0.0, self._next_beat - time.monotonic())
         with suppress(Empty):
-            job = self._jobs.get(timeout=seconds)
-            while job is not None:
-                jobs.append(job)
-                if len(jobs) == MAX_GROUP:
-                    return jobs, True
-                job = self._jobs.get_nowait()
-            return jobs, False
-        return jobs, True
+            self._keep(self._jobs.get(timeout=seconds))
+            self._take()
+
+    def _take(self) -> None:
+        """Take the jobs that have come meanwhile."""
+        with suppress(Empty):
+            while self._is_open:
+                self._keep(self._jobs.get_nowait())
+
+    def _keep(self, job: WriterJob[Any] | None) -> None:
+        if job is None:
+            self._is_open = False
+        else:
+            self._taken.append(job)
 
     def _connect(self) -> JournalSession:
         if self._session is None:
@@ -162,64 +183,76 @@ class Writer:
         except StoreUnavailable as error:
             LOG.warning("worker %s could not say that it lives: %s", beat.worker, error)
 
-    def _do_all(self, session: JournalSession, jobs: list[WriterJob[Any]]) -> None:
-        """Do jobs in their order; those that write, one after the other, share a transaction."""
-        group: list[WriterJob[Any]] = []
-        for job in jobs:
-            if job.writes:
-                group.append(job)
-                continue
-            self._write_group(session, group)
-            group = []
-            try:
-                value = job.work(session)
-            except Exception as error:
-                _fail(job, error)
-            else:
-                _succeed(job, value)
-        self._write_group(session, group)
+    def _do_next(self, session: JournalSession) -> None:
+        """Do the next job, and if it writes, those that write after it, in one transaction."""
+        if self._taken[0].writes:
+            self._write_group(session, [])
+            return
+        job = self._taken.popleft()
+        try:
+            result = JobResult(job.work(session))
+        except Exception as error:
+            result = JobResult(error=error)
+        _answer([(job, result)])
 
     def _write_group(self, session: JournalSession, jobs: list[WriterJob[Any]]) -> None:
-        if not jobs:
-            return
+        """Do jobs in one transaction; without any, those that have come when the transaction begins."""
+        chosen = list(jobs)
         results: list[JobResult] = []
         try:
             with session.transaction():
-                results += [_try(job, session) for job in jobs]
+                if not chosen:
+                    self._take()
+                    while self._taken and self._taken[0].writes and len(chosen) < MAX_GROUP:
+                        chosen.append(self._taken.popleft())
+                results += [_try(job, session) for job in chosen]
         except Exception as error:
-            if len(jobs) == 1:
-                refusal = results[0].refusal if results else None
-                _fail(jobs[0], refusal or error)
+            if not chosen:  # the transaction could not begin
+                chosen.append(self._taken.popleft())
+            if len(chosen) > 1 and not isinstance(error, OutcomeUnknown):
+                for job in chosen:  # one of them failed, and took the others with it
+                    self._write_group(session, [job])
                 return
-            for job in jobs:  # one of them failed, and took the others with it
-                self._write_group(session, [job])
-            return
-        for job, result in zip(jobs, results, strict=True):
-            if result.refusal is not None:
-                _fail(job, result.refusal)
-            else:
-                _succeed(job, result.value)
+            refusal = results[0].error if len(results) == 1 else None
+            results = [JobResult(error=refusal or error)] * len(chosen)
+        _answer(zip(chosen, results, strict=True))
 
 
 class JobResult(NamedTuple):
-    """What a job gave: its value, or the error by which it was refused. A refusal has written nothing."""
+    """What a job gave: its value, or an error. A job that was refused has written nothing."""
 
     value: Any = None
-    refusal: Exception | None = None
+    error: Exception | None = None
 
 
 def _try(job: WriterJob[Any], session: JournalSession) -> JobResult:
     try:
         return JobResult(job.work(session))
     except (Fenced, UsageError) as error:
-        return JobResult(refusal=error)
+        return JobResult(error=error)
 
 
-def _succeed(job: WriterJob[Any], value: Any) -> None:
-    if job.done.set_running_or_notify_cancel():
-        job.done.set_result(value)
+def _answer(answers: Iterable[tuple[WriterJob[Any], JobResult]]) -> None:
+    """Give each job its result. An event loop is woken once for all its jobs."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], JobResult]]] = {}
+    for job, result in answers:
+        if isinstance(job.done, asyncio.Future):
+            by_loop.setdefault(job.done.get_loop(), []).append((job.done, result))
+        elif job.done.set_running_or_notify_cancel():
+            _settle(job.done, result)
+    for loop, settled in by_loop.items():
+        with suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(_settle_all, settled)
 
 
-def _fail(job: WriterJob[Any], error: Exception) -> None:
-    if job.done.set_running_or_notify_cancel():
-        job.done.set_exception(error)
+def _settle_all(answers: Iterable[tuple[asyncio.Future[Any], JobResult]]) -> None:
+    for done, result in answers:
+        if not done.done():  # whoever waited was cancelled
+            _settle(done, result)
+
+
+def _settle(done: "Future[Any] | asyncio.Future[Any]", result: JobResult) -> None:
+    if result.error is not None:
+        done.set_exception(result.error)
+    else:
+        done.set_result(result.value)

@@ -25,6 +25,9 @@ CALL_DEPTH: ContextVar[int] = ContextVar("toolspeak_depth", default=0)
 
 ResultCallback: TypeAlias = Callable[[ToolResult], None]
 
+CallListener: TypeAlias = Callable[[str], None]
+"""Gets the id of a call, in the context in which its function will run."""
+
 ProgressListener: TypeAlias = Callable[[str, float, float | None, str], None]
 """Gets the id of a call and what its function reports, in the thread of the function."""
 
@@ -73,7 +76,12 @@ class Executor:
         self.exceptions: dict[str, BaseException] = {}
 
     def start(
-        self, call: ToolCall, results: Mapping[str, ToolResult], turn: int, done: ResultCallback
+        self,
+        call: ToolCall,
+        results: Mapping[str, ToolResult],
+        turn: int,
+        done: ResultCallback,
+        on_start: CallListener | None = None,
     ) -> "RunningCall":
         """Start a call. `done` gets its one result in this event loop; if the call cannot start, before this returns.
 
@@ -82,11 +90,14 @@ class Executor:
             results: The results of earlier calls, which the arguments may refer to.
             turn: The number of the turn.
             done: Called once with the result.
+            on_start: Called first, in the context in which the function will run.
 
         Raises:
             ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
         """
         running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe(call))
+        if on_start is not None:
+            running.context.run(on_start, call.id)
         try:
             tool = self._find_tool(call.name)
             listen = None if self._on_progress is None else partial(self._on_progress, call.id)
@@ -130,7 +141,11 @@ class _UnknownTool(Exception):
 
 
 class RunningCall:
-    """A call that was started. It ends once: by itself, by its timeout, or by being cancelled."""
+    """A call that was started. It ends once: by itself, by its timeout, or by being cancelled.
+
+    Attributes:
+        context: The context in which its function runs.
+    """
 
     def __init__(
         self,
@@ -148,8 +163,8 @@ class RunningCall:
         self._exceptions = exceptions
         self._description = description
         self._loop = asyncio.get_running_loop()
-        self._context = copy_context()
-        self._context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
+        self.context = copy_context()
+        self.context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
         self._timer: asyncio.TimerHandle | None = None
         self._stop: Callable[[], None] = _do_nothing
 
@@ -182,7 +197,7 @@ class RunningCall:
 
         try:
             # A copy: a context can be entered once at a time, and the task of the coroutine may still be in it.
-            job = self._pool.start(work, pass_on, self._context.copy())
+            job = self._pool.start(work, pass_on, self.context.copy())
         except (ToolError, RuntimeError) as error:  # too many threads are stuck, or the system has no thread left
             self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
             return
@@ -212,7 +227,7 @@ class RunningCall:
             else:
                 self.finish(make_result(self._call.id, outcome))
 
-        task = self._loop.create_task(run(), context=self._context)
+        task = self._loop.create_task(run(), context=self.context)
 
         def on_end(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)

@@ -4,11 +4,10 @@ import asyncio
 import hmac
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from toolspeak._frozen import frozen
 from toolspeak.wire.failures import FailureName
@@ -16,6 +15,7 @@ from toolspeak.wire.failures import FailureName
 T = TypeVar("T")
 
 MAX_BODY_BYTES = 10_000_000
+TOO_LARGE = f"the body is larger than {MAX_BODY_BYTES:,} bytes"
 MAX_BODY_NESTING = 64
 BODY_TIMEOUT_SECONDS = 30.0
 """Time within which a body must arrive."""
@@ -92,10 +92,10 @@ def check_access(request: Request, rules: AccessRules, *, needs_key: bool = True
         needs_key: Whether the key is asked for, if there is one. All other checks are always made.
     """
     headers = request.headers
-    counts = Counter(name for name, _ in headers.raw if name in SINGLE_HEADERS)
-    if any(count > 1 for count in counts.values()):
+    given = [name for name, _ in headers.raw if name in SINGLE_HEADERS]
+    if len(set(given)) < len(given):
         raise RequestRefused("bad_request", "a header that may be given only once is given twice", close=True)
-    if counts[b"content-length"] and counts[b"transfer-encoding"]:
+    if b"content-length" in given and b"transfer-encoding" in given:
         raise RequestRefused("bad_request", "a body has a length or comes in chunks, not both", close=True)
     origin = headers.get("origin")
     if origin is not None and origin not in rules.origins:
@@ -185,17 +185,22 @@ async def read_bytes(request: Request) -> bytes:
 
 
 async def _receive_bytes(request: Request) -> bytes:
-    too_large = RequestRefused("body_too_large", f"the body is larger than {MAX_BODY_BYTES:,} bytes", close=True)
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:
-        raise too_large
+        raise RequestRefused("body_too_large", TOO_LARGE, close=True)
     chunks: list[bytes] = []
     size = 0
-    async for chunk in request.stream():
+    is_complete = False
+    while not is_complete:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunk: bytes = message.get("body", b"")
         size += len(chunk)
         if size > MAX_BODY_BYTES:
-            raise too_large
+            raise RequestRefused("body_too_large", TOO_LARGE, close=True)
         chunks.append(chunk)
+        is_complete = not message.get("more_body", False)
     return b"".join(chunks)
 
 

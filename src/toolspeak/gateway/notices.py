@@ -48,6 +48,9 @@ class Notices:
             raise FieldError("tools", problem, "unsupported_value")
 
 
+NOTHING_LEFT_OUT = Notices()
+
+
 def _join(names: tuple[str, ...]) -> str:
     shown = [_NOT_IN_HEADERS.sub("?", name[:MAX_NAME_CHARS]) for name in names[:MAX_NAMES]]
     return ", ".join(shown) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from toolspeak.dialects import Dialect
 from toolspeak.gateway.arrangement import arrange
-from toolspeak.gateway.notices import Notices
+from toolspeak.gateway.notices import NOTHING_LEFT_OUT, Notices
 from toolspeak.messages import Message, Opaque, Part, Result
 from toolspeak.models import HttpModel, Model
 from toolspeak.wire.api import CLIENT_WIRES, WIRES, ServedApiName
@@ -91,11 +91,13 @@ class Passthrough:
         A tool that a vendor defines and the client runs becomes a tool like any other. The conversation is arranged.
         """
         keep_system = self._same_api and self._client_vendor == "anthropic"
-        request = replace(request, messages=arrange(request.messages, keep_system=keep_system))
-        if self._same_api:
-            return request, Notices()
+        messages = arrange(request.messages, keep_system=keep_system)
+        if messages != request.messages:
+            request = replace(request, messages=messages)
+        if self._same_api or not request.extra:
+            return request, NOTHING_LEFT_OUT
         known = self._sampling_fields | IGNORABLE_FIELDS | FORM_FIELDS
-        given = dict(request.extra or {})
+        given = dict(request.extra)
         vendor_tools = [as_object(each) for each in as_list(given.pop("tools", None))]
         client_tools = [tool for each in vendor_tools if (tool := read_client_tool(each)) is not None]
         notices = Notices(

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta, TurnEnded, Usage
 from toolspeak.gateway.errors import is_expected, report_error
+from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.models.cassettes import CassetteNotWritten
 from toolspeak.wire.api import AnswerEncoder
 
@@ -34,40 +35,79 @@ def log_failure(request_id: str, error: Exception) -> None:
     log.error("%s failed with %s\n%s", request_id, type(error).__name__, where)
 
 
+class ClientWatch:
+    """Waits for the client of one request to disconnect, and then cancels the work for it.
+
+    The work is awaited in the task of the request. Only the watch has a task of its own, until `stop`.
+
+    Attributes:
+        has_left: Whether the client has disconnected.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        """Begin to watch. The body of the request must have been received."""
+        self.has_left = False
+        self._working: asyncio.Task[Any] | None = None
+        self._watching = asyncio.create_task(self._wait_for_disconnect(receive))
+
+    async def run(self, work: Awaitable[T]) -> T:
+        """Return the result of `work`. If the client disconnects first, cancel it and raise `ClientDisconnect`."""
+        task = self._working = asyncio.current_task()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if not self.has_left or task is None:
+                raise
+            task.uncancel()
+            raise ClientDisconnect from None
+        finally:
+            self._working = None
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._watching.cancel()
+
+    async def _wait_for_disconnect(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.has_left = True
+        if self._working is not None:
+            self._working.cancel()
+
+
 async def run_while_connected(receive: Receive, work: Awaitable[T]) -> T:
     """Return the result of `work`. If the client disconnects first, cancel it and raise `ClientDisconnect`."""
-    task = asyncio.ensure_future(work)
-    await wait_while_connected(receive, task)
-    if task.cancelled():
-        raise ClientDisconnect
-    return task.result()
-
-
-async def wait_while_connected(receive: Receive, task: "asyncio.Future[Any]") -> None:
-    """Wait for the task, and cancel it when the client disconnects. Nothing is left running."""
-    both = {task, asyncio.ensure_future(_wait_for_disconnect(receive))}
+    watch = ClientWatch(receive)
     try:
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        return await watch.run(work)
     finally:
-        for each in both:
-            each.cancel()
-        await asyncio.wait(both)
-        if not task.cancelled():
-            task.exception()  # retrieved, so that asyncio does not log that it was not
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+        watch.stop()
 
 
 class StreamedAnswer(Response):
-    """An answer that is sent while it is generated. Its first events have arrived already."""
+    """An answer that is sent while it is generated. Its first events have arrived already.
+
+    Args:
+        events: The further events.
+        first: The first events.
+        encoder: Writes events in the API of the client.
+        request_id: The id of the request.
+        watch: The watch over the client, which is stopped after the answer.
+        figures: Where open streams are counted.
+    """
 
     def __init__(
-        self, events: AsyncGenerator[list[Event]], first: list[Event], encoder: AnswerEncoder, request_id: str
+        self,
+        events: AsyncGenerator[list[Event]],
+        first: list[Event],
+        encoder: AnswerEncoder,
+        request_id: str,
+        watch: ClientWatch,
+        figures: GatewayFigures,
     ) -> None:
+        self._watch = watch
         self._events = events
+        self._figures = figures
         self._first = first
         self._encoder = encoder
         self._request_id = request_id
@@ -77,10 +117,14 @@ class StreamedAnswer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer, as long as the client is connected."""
+        self._figures.open_streams += 1
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await wait_while_connected(receive, asyncio.ensure_future(self._send_events(send)))
+            if not self._watch.has_left:
+                with suppress(ClientDisconnect):
+                    await self._watch.run(self._send_events(send))
         finally:
+            self._watch.stop()
+            self._figures.open_streams -= 1
             await self._events.aclose()
 
     async def _send_events(self, send: Send) -> None:
@@ -88,6 +132,7 @@ class StreamedAnswer(Response):
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
         with suppress(OSError):  # the client has disconnected
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             try:
                 batch = self._first
                 await write(self._encoder.start() + self._encoder.feed(join_deltas(batch)))

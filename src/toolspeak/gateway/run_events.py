@@ -9,13 +9,14 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from toolspeak import codec
 from toolspeak.durable import RunEvent
 from toolspeak.errors import ToolspeakError
-from toolspeak.gateway.responses import log, wait_while_connected
+from toolspeak.gateway.responses import log, run_while_connected
 
 KEEP_ALIVE_SECONDS = 15.0
 
@@ -41,7 +42,8 @@ class RunEventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events, as long as the client is connected."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await wait_while_connected(receive, asyncio.ensure_future(self._send_events(send)))
+        with suppress(ClientDisconnect):
+            await run_while_connected(receive, self._send_events(send))
 
     async def _send_events(self, send: Send) -> None:
         lock = asyncio.Lock()

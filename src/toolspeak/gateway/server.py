@@ -1,8 +1,10 @@
 """The server of the gateway: uvicorn, with timeouts for clients that send or receive too slowly."""
 
 import asyncio
+import gc
 import ipaddress
 import logging
+import socket
 
 import h11
 import uvicorn
@@ -27,6 +29,9 @@ SHUTDOWN_SECONDS = 3
 """Time for answers to be completed when the server is stopped."""
 
 MAX_CONNECTIONS = 2_000
+
+COLLECTION_OBJECTS = 20_000
+"""New objects after which Python looks for garbage: about those of 100 requests that are answered at the same time."""
 
 
 class TimeoutProtocol(H11Protocol):
@@ -147,6 +152,18 @@ def build_server(
     )
     logging.getLogger("uvicorn.error").addFilter(_is_relevant)
     return uvicorn.Server(config)
+
+
+def run_server(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve until the server is stopped. The process must do nothing else: its garbage collection is set up for this.
+
+    What exists now lives as long as the process, so it is never searched for garbage again. Python would search it all
+    after every few hundred requests.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECTION_OBJECTS)
+    server.run(sockets=[listener])
 
 
 def _is_relevant(record: logging.LogRecord) -> bool:

@@ -3,7 +3,7 @@
 target or mcp.json ── config.py ──► server_tools.py ──► tool_specs.py ──► Tool
                                          │                                  │
                     pinning.py ◄── server.py ──► connection.py ◄────────────┘
-                                                  │    └─ stdio_transport.py, http_transport.py
+                                                  │    └─ stdio_transport.py, http_transport.py ──► login.py
                                             loop_thread.py
 
 The SDK `mcp` is imported when the first server starts.

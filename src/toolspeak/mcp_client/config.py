@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from toolspeak._frozen import frozen
@@ -37,6 +37,9 @@ Transport: TypeAlias = Literal["stdio", "http", "sse"]
 ProgressCallback: TypeAlias = Callable[[str, float, float | None, str | None], None]
 """Called with the name of a tool, how far its call is, how far it will get if that is known, and a text."""
 
+LoginCallback: TypeAlias = Callable[[str], None]
+"""Called with the address at which the user logs in."""
+
 _TRANSPORTS: Mapping[str, Transport] = {
     "stdio": "stdio",
     "http": "http",
@@ -50,6 +53,33 @@ _RUNNERS = frozenset("npx bunx pnpm yarn bun node deno uvx uv pipx python python
 """Programs that run another program, which their first plain argument names."""
 
 _RUNNER_COMMANDS = frozenset({"run", "dlx", "exec", "x", "tool"})
+
+
+class LoginStore(Protocol):
+    """Where the login at one server is kept."""
+
+    def load(self) -> Mapping[str, Any] | None:
+        """Return what was saved, as JSON data; None if nothing was."""
+        ...
+
+    def save(self, login: Mapping[str, Any], /) -> None:
+        """Save a login instead of the one that was saved before."""
+        ...
+
+
+@frozen
+class OAuthClient:
+    """How this program is known at an authorization server that does not let programs register themselves.
+
+    Attributes:
+        client_id: The id; empty if the program registers itself.
+        client_secret: The secret, if the server gave one.
+        callback_port: The port to which the browser comes back after a login; 0 for any free one.
+    """
+
+    client_id: str = ""
+    client_secret: str = ""
+    callback_port: int = 0
 
 
 @frozen
@@ -69,6 +99,9 @@ class ServerConfig:
         start_timeout: Seconds that the server has to start and to list its tools.
         call_timeout: Seconds after which a call is given up; None for the timeout of the agent.
         on_progress: Called when a call reports how far it is.
+        oauth: How this program is known where users log in, for HTTP.
+        logins: Where the user's login is kept, for HTTP; None if nobody can log in.
+        on_login: Called when the user has to log in; None if that is refused, as in a run.
     """
 
     name: str
@@ -83,6 +116,9 @@ class ServerConfig:
     start_timeout: float = START_TIMEOUT_SECONDS
     call_timeout: float | None = None
     on_progress: ProgressCallback | None = None
+    oauth: OAuthClient = OAuthClient()
+    logins: LoginStore | None = None
+    on_login: LoginCallback | None = None
 
     @property
     def identity(self) -> str:
@@ -142,6 +178,9 @@ class ServerConfig:
             env={name: expand(value) for name, value in self.env.items()},
             cwd=expand(self.cwd) if self.cwd else None,
             headers={name: expand(value) for name, value in self.headers.items()},
+            oauth=replace(
+                self.oauth, client_id=expand(self.oauth.client_id), client_secret=expand(self.oauth.client_secret)
+            ),
         )
 
     def _read_variable(self, name: str, default: str | None, variables: Mapping[str, str]) -> str:
@@ -207,12 +246,16 @@ def read_servers_file(path: Path) -> list[ServerConfig]:
     if not isinstance(table, dict):
         raise UsageError(f'{path} has no servers; the form is {{"mcpServers": {{"name": {{"command": …}}}}}}')
     servers = cast("dict[str, Any]", table)
-    read = [_read_server(name, value, path) for name, value in servers.items()]
+    read = [read_server(name, value, path) for name, value in servers.items()]
     return [server for server in read if server is not None]
 
 
-def _read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
-    """Read one server of a file; None if the file says that it is switched off."""
+def read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
+    """Read one server of a file; None if the file says that it is switched off.
+
+    Raises:
+        UsageError: It cannot be understood.
+    """
     where = f"{path}: the server {name}"
     if not isinstance(value, dict):
         raise UsageError(f"{where} is an object with a command or a url, not {format_value(value)}")
@@ -228,7 +271,8 @@ def _read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
         if not isinstance(url, str):
             raise UsageError(f"{where} has no url")
         headers = _read_texts(table, "headers", where)
-        config = ServerConfig(name=name, transport=transport, url=url, headers=headers)
+        oauth = _read_oauth(table.get("oauth", {}), where)
+        config = ServerConfig(name=name, transport=transport, url=url, headers=headers, oauth=oauth)
         return _check_url(_read_options(config, table, where))
     command, args = table.get("command"), table.get("args", [])
     if not isinstance(command, str) or not command:
@@ -252,6 +296,15 @@ def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) ->
             raise UsageError(f"{where}: {key} is true or false, not {format_value(value)}")
         switches[name] = value
     return replace(config, approve=switches["approve"], trust_hints=switches["trust_hints"])
+
+
+def _read_oauth(value: Any, where: str) -> OAuthClient:
+    table = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": value}
+    texts = [table.get(key, "") for key in ("clientId", "clientSecret")]
+    port = table.get("callbackPort", 0)
+    if "" in table or not all(isinstance(each, str) for each in texts) or type(port) is not int or port < 0:
+        raise UsageError(f"{where}: oauth is an object with the texts clientId and clientSecret and a callbackPort")
+    return OAuthClient(client_id=texts[0], client_secret=texts[1], callback_port=port)
 
 
 def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:

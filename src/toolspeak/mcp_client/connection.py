@@ -7,6 +7,7 @@ task than the one that opened it. Calls run in tasks of their own, in the same e
 import asyncio
 import atexit
 import json
+import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -193,6 +194,8 @@ def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
         from toolspeak.mcp_client.stdio_transport import open_stdio as open_transport
     else:
         from toolspeak.mcp_client.http_transport import open_http as open_transport
+    # What the SDK logs is in the errors here, too. Python would print it where a program has not configured logging.
+    logging.getLogger("mcp.client").addHandler(logging.NullHandler())
     transport: Any = open_transport(config, failure)
     return Client(transport, client_info=Implementation(name="toolspeak", version=__version__), cache=None)
 

@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from toolspeak.mcp_client.config import ServerConfig
 from toolspeak.mcp_client.failure import ServerFailure
+from toolspeak.mcp_client.login import ask_for_login, has_own_key, open_login
 from toolspeak.mcp_client.stdio_transport import MAX_MESSAGE_BYTES
 
 CONNECT_TIMEOUT_SECONDS = 30.0
@@ -24,15 +25,19 @@ GOODBYE_TIMEOUT_SECONDS = 2.0
 @asynccontextmanager
 async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenerator[tuple[object, object]]:
     """Connect to a server, and yield the streams that the SDK reads messages from and writes messages to."""
-    guard = _AnswerGuard(failure)
+    guard = _AnswerGuard(config, failure)
     headers = dict(config.headers)
     if config.transport == "sse":
-        async with sse_client(config.url, headers=headers, httpx_client_factory=guard.build_client) as streams:
+        async with (
+            open_login(config, failure) as login,
+            sse_client(config.url, headers=headers, httpx_client_factory=guard.build_client, auth=login) as streams,
+        ):
             yield streams
         return
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_SECONDS, read=None)  # a call may take long; the agent has its own timeout
     async with (
-        guard.build_client(headers=headers, timeout=timeout) as client,
+        open_login(config, failure) as login,
+        guard.build_client(headers=headers, timeout=timeout, auth=login) as client,
         streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield streams
@@ -41,7 +46,8 @@ async def open_http(config: ServerConfig, failure: ServerFailure) -> AsyncGenera
 class _AnswerGuard:
     """Refuses answers that are compressed or too large. The events of a stream have a limit each, in the SDK."""
 
-    def __init__(self, failure: ServerFailure) -> None:
+    def __init__(self, config: ServerConfig, failure: ServerFailure) -> None:
+        self._config = config
         self._failure = failure
 
     def build_client(
@@ -61,8 +67,8 @@ class _AnswerGuard:
             request.extensions = {**request.extensions, "timeout": timeout}
 
     async def _check(self, response: httpx2.Response) -> None:
-        if response.status_code in (401, 403):
-            self._failure.reason = f"it answered with HTTP {response.status_code}: it needs a key or another one"
+        if self._config.on_login is None:
+            self._note_refusal(response)
         if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
             self._failure.reason = "it sent a compressed answer, which it was not asked for"
             raise httpx2.DecodingError(self._failure.reason, request=response.request)
@@ -70,6 +76,15 @@ class _AnswerGuard:
             stream = response.stream
             assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 (the client is async)
             response.stream = _LimitedStream(stream, self._failure)
+
+    def _note_refusal(self, response: httpx2.Response) -> None:
+        status = response.status_code
+        if status in (401, 403):
+            asks_for_login = status == 401 and not has_own_key(self._config)
+            cure = ask_for_login(self._config) if asks_for_login else "it needs a key, or another one"
+            self._failure.reason = f"it answered with HTTP {status}: {cure}"
+        elif status < 300 and self._failure.reason.startswith("it answered with HTTP"):  # the token was refreshed
+            self._failure.reason = ""
 
 
 class _LimitedStream(httpx2.AsyncByteStream):

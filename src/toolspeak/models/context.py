@@ -3,7 +3,7 @@
 A model says it in an attribute (`Model` documents it). `HttpModel` knows it from its server, which `abilities.py` asks.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from toolspeak.models.model import Model, Sampling
 
@@ -35,10 +35,10 @@ def find_model_context(model: Model, sampling: Sampling | None = None) -> int | 
 
 def must_ask_context(model: Model) -> bool:
     """Whether the server of a model should be asked for the context before a run."""
-    return isinstance(model, AsksContext) and model.asks_context
+    return bool(getattr(model, "asks_context", False))
 
 
 async def ask_model_context(model: Model) -> None:
     """Ask the server of a model for its context, if it may cut a conversation without notice."""
-    if isinstance(model, AsksContext) and model.asks_context:
-        await model.ask_context()
+    if must_ask_context(model):
+        await cast("AsksContext", model).ask_context()

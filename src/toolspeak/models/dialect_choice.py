@@ -1,6 +1,6 @@
 """`DialectChoice`: the dialect in which a model is asked, and why it was chosen."""
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable
 
 from toolspeak._frozen import frozen
 from toolspeak.models.model import Model
@@ -25,28 +25,20 @@ class DialectChoice:
     is_guess: bool = False
 
 
-@runtime_checkable
-class ExplainsDialect(Protocol):
-    """A model that can say why it has its dialect, such as `HttpModel`."""
-
-    @property
-    def dialect_choice(self) -> DialectChoice:
-        """The dialect as far as it is known, and why it was chosen. Nothing is sent."""
-        ...
-
-    async def choose_dialect(self) -> DialectChoice:
-        """Return the dialect and why it was chosen, after asking the server if the dialect would be a guess."""
-        ...
-
-
 def get_dialect_choice(model: Model) -> DialectChoice:
-    """Return the dialect of a model as far as it is known. Nothing is sent."""
-    return model.dialect_choice if isinstance(model, ExplainsDialect) else _name_of_model(model)
+    """Return the dialect of a model as far as it is known. Nothing is sent.
+
+    A model that can say why it has its dialect, such as `HttpModel`, has the attribute `dialect_choice` and the
+    coroutine function `choose_dialect`.
+    """
+    choice: DialectChoice | None = getattr(model, "dialect_choice", None)
+    return _name_of_model(model) if choice is None else choice
 
 
 async def choose_model_dialect(model: Model) -> DialectChoice:
     """Return the dialect of a model, after asking its server if the dialect would be a guess."""
-    return await model.choose_dialect() if isinstance(model, ExplainsDialect) else _name_of_model(model)
+    choose: Callable[[], Awaitable[DialectChoice]] | None = getattr(model, "choose_dialect", None)
+    return _name_of_model(model) if choose is None else await choose()
 
 
 def _name_of_model(model: Model) -> DialectChoice:

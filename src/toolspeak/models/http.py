@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from toolspeak.models.profiles import is_text_only
 from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
+from toolspeak.reading.control_tokens import may_hold_tokens
 from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_count, as_object
@@ -197,13 +198,13 @@ class HttpModel:
         )
         endpoint = self.endpoint
         body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
-        is_broken = False
-        if endpoint.reads_control_tokens:
+        text, is_broken = json.dumps(body), False
+        if endpoint.reads_control_tokens and may_hold_tokens(text):
             field = next(name for name in ("messages", "input", "contents") if name in body)
             messages = break_in_messages(body[field])
-            is_broken = messages != body[field]
-            body[field] = messages
-        return self._wire.request_path(chat_request), json.dumps(body).encode(), is_broken
+            if is_broken := messages != body[field]:
+                text = json.dumps({**body, field: messages})
+        return self._wire.request_path(chat_request), text.encode(), is_broken
 
     async def _read_answer(
         self, response: HttpResponse, request: Request, deadline: float | None, *, is_broken: bool
@@ -219,18 +220,21 @@ class HttpModel:
         is_streamed = response.content_type == framing.content_type
         reader = AnswerReader(decoder, read_response, streamed=is_streamed, framing=framing)
         loop = asyncio.get_running_loop()
-        timer = None if deadline is None else loop.call_at(deadline, response.close)
+        timers = [] if deadline is None else [loop.call_at(deadline, response.close)]
         broken: BaseException | None = None
         read = response.content.readany
         try:
-            while reader.failure is None and (chunk := await (_read_trailer(read) if reader.ended else read())):
+            while reader.failure is None and (chunk := await read()):
+                has_ended = reader.ended
                 if pieces := reader.feed(chunk):
                     yield pieces if restorer is None else restorer.feed(pieces)
+                if reader.ended and not has_ended:
+                    timers.append(loop.call_later(TRAILER_TIMEOUT_SECONDS, response.close))
         except transport.CONNECTION_ERRORS as error:
             broken = error
         finally:
             self.skipped += decoder.skipped
-            if timer is not None:
+            for timer in timers:
                 timer.cancel()
         pieces = reader.close()
         if restorer is not None:
@@ -254,11 +258,6 @@ class HttpModel:
 def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
     """Return the length of the context that a request to Ollama asks for."""
     return as_count(as_object(extra.get("options")).get("num_ctx")) or as_count(extra.get("num_ctx")) or None
-
-
-async def _read_trailer(read: Callable[[], Awaitable[bytes]]) -> bytes:
-    async with asyncio.timeout(TRAILER_TIMEOUT_SECONDS):
-        return await read()
 
 
 def _deadline(endpoint: Endpoint) -> float | None:

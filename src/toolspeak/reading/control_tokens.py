@@ -11,6 +11,7 @@ Unlike in `tokens.py`, case matters, since it matters to tokenizers: `[MASK]` is
 """
 
 import re
+from functools import cache
 
 from toolspeak.reading.forms import FAMILIES
 
@@ -28,6 +29,9 @@ TEMPLATE_TOKENS = (
 """Tokens of chat templates and vocabularies that mark no call, and so are in no family of `forms.py`."""
 
 _FIRST_CHARS = "<[◁"
+_MAY_BEGIN_IN_JSON = re.compile(r'<|\[(?![\s"{}\[\]])|\\u25[cC]1|◁')
+"""Where a token may begin in JSON text. After the `[` of a token there is no blank, quotation mark or bracket."""
+
 _TOKEN = re.compile(r"<[^<>\s\[◁]+>|\[[^\[\]\s<◁]+\]|◁[^◁▷\s<\[]+▷")
 _MARK = re.compile(r"<[^<>\s\[◁]+")
 """The part of a mark that is broken: it holds the first character of a token only at its beginning."""
@@ -58,6 +62,7 @@ _NAMED_FORMS = {"<": (f"{_NAMED}>",), "[": (rf"{_NAMED}\]",)}
 _NAMED_START = re.compile(r"[|｜][^\s|｜<>\[\]◁]{0,48}(?:[|｜])?")
 
 
+@cache  # compiled when first needed, since the pattern is long
 def _pattern(breakers: str) -> re.Pattern[str]:
     """Return the pattern of the first character of a token and the breakers after it."""
     alternatives: list[str] = []
@@ -67,22 +72,27 @@ def _pattern(breakers: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives))
 
 
-_WHOLE_OR_BROKEN = _pattern(f"{BREAKER}*+")
-_BROKEN = _pattern(f"{BREAKER}++")
+_ANY_BREAKERS = f"{BREAKER}*+"
+_SOME_BREAKERS = f"{BREAKER}++"
+
+
+def may_hold_tokens(text: str) -> bool:
+    """Whether JSON text may hold a control token in one of its strings. If not, `break_tokens` changes none of them."""
+    return _MAY_BEGIN_IN_JSON.search(text) is not None
 
 
 def break_tokens(text: str) -> str:
     """Return a text in which no tokenizer finds a control token."""
-    if not any(first in text for first in _FIRST_CHARS):
+    if "<" not in text and "[" not in text and "◁" not in text:
         return text
-    return _WHOLE_OR_BROKEN.sub(lambda found: found[0] + BREAKER, text)
+    return _pattern(_ANY_BREAKERS).sub(lambda found: found[0] + BREAKER, text)
 
 
 def restore_tokens(text: str) -> str:
     """Return a text with the tokens in it as they were before `break_tokens`."""
     if BREAKER not in text:
         return text
-    return _BROKEN.sub(lambda found: found[0][:-1], text)
+    return _pattern(_SOME_BREAKERS).sub(lambda found: found[0][:-1], text)
 
 
 class TokenRestorer:

@@ -117,6 +117,8 @@ class FencedBlock:
 
 def find_fenced_blocks(text: str) -> list[FencedBlock]:
     """Return the blocks of a whole text that are fenced with backticks and closed, in their order."""
+    if "```" not in text:
+        return []
     reading = _scan(text)
     while True:
         try:

@@ -29,6 +29,7 @@ from toolspeak.run.inputs import (
     Choice,
     System,
     ToolChooser,
+    TracerOption,
     build_approvals,
     build_choice,
     build_conversation,
@@ -44,6 +45,7 @@ from toolspeak.run.inputs import (
     check_system,
     check_timeout,
     check_tool_budget,
+    check_tracer,
     choose_run_tools,
     find_start,
     set_system,
@@ -58,6 +60,7 @@ from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
 from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.run.summary import Summarizer
+from toolspeak.run.tracing import begin_trace
 from toolspeak.settings import Settings
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool, Toolbox
@@ -126,6 +129,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         tool_timeout: float | None = TOOL_TIMEOUT_SECONDS,
         tool_budget: int | None = None,
         code: bool | SandboxLimits = False,
+        tracer: TracerOption = None,
         settings: Settings | None = None,
     ) -> None:
         """Put an agent together.
@@ -157,6 +161,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             tool_budget: The most tokens of tools in a request. Descriptions are cut to that; of tools that are too
                 many for it, the model is shown those that the prompt may be about, and finds the others.
             code: Whether the model calls tools from programs that it writes, as functions, or what these may use.
+            tracer: A tracer or tracer provider of OpenTelemetry, which gets spans of each run, or `Tracing(…)`.
             settings: The settings in which the model's name is looked up, from `toolspeak.settings.load(path)`; by
                 default the user's file and the environment. The settings of a project are not read unless named here.
         """
@@ -165,24 +170,19 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         if settings is not None and not isinstance(cast("object", settings), Settings):
             raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
         self.models = find_models(model, settings)
-        self.model = self.models[0]
-        self._tools = collect_tools(tools)
-        self.output = output
-        self._answer = None if output is None else Output(output)
-        self.choose_tools = check_chooser(choose_tools)
+        self.model, self.system = self.models[0], check_system(system)
+        self._tools, self.choose_tools = collect_tools(tools), check_chooser(choose_tools)
+        self.output, self._answer = output, None if output is None else Output(output)
         self._dialects = AgentModels(self.models, dialect)
-        self.system = check_system(system)
         self.tool_choice: Choice = tool_choice
         if (fixed := self._fixed_tools) is not None:
             self.tool_choice = build_choice(tool_choice, fixed)
         self.parallel_tool_calls = parallel_tool_calls
-        self.limits = check_limits(limits)
-        self.sampling = check_sampling(sampling)
+        self.limits, self.sampling = check_limits(limits), check_sampling(sampling)
         self.approve, self.summarize, self.deps = approve, summarize, deps
         self._token_rates = TokenRates()
-        self.tool_timeout = check_timeout(tool_timeout)
-        self.tool_budget = check_tool_budget(tool_budget)
-        self.code = check_code(code)
+        self.tool_timeout, self.tool_budget = check_timeout(tool_timeout), check_tool_budget(tool_budget)
+        self.code, self.tracing = check_code(code), check_tracer(tracer)
 
     def __repr__(self) -> str:
         models = ", ".join(f"{model.name}, {used.name}" for model, used in zip(self.models, self.dialects, strict=True))
@@ -433,6 +433,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         durability: Durability | None = None,
     ) -> Driver:
         models = self._dialects.pair(dialect, self.sampling)
+        trace = begin_trace(self.tracing, outer, facts)
         return Driver(
             models,
             toolbox.specs,
@@ -442,7 +443,8 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             stream=watched
             or gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls),
             approve=self._find_approver(outer),
-            record=options.get("record"),
+            record=options.get("record") if trace is None else trace.follow(options.get("record")),
             publish=None if outer is None else outer.publish,
             durability=durability if outer is None else outer.durability,
+            trace=trace,
         )

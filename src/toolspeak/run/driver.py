@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from toolspeak.dialects import Dialect
 from toolspeak.events import (
@@ -63,6 +64,9 @@ from toolspeak.spec import ToolSpec
 from toolspeak.tools import Toolbox
 from toolspeak.turns import QuotationFinder, TurnReader
 
+if TYPE_CHECKING:
+    from toolspeak.telemetry.tracing import AnyTrace
+
 
 class Driver:
     """Drives one run.
@@ -76,6 +80,7 @@ class Driver:
         approve: Asked about calls that need an approval.
         streams: Whether messages are requested as streams.
         successors: Drivers of the agents to which the conversation is handed over, by the id of the call.
+        trace: The spans of the run, if it is traced.
     """
 
     def __init__(
@@ -91,6 +96,7 @@ class Driver:
         record: Recorder | None = None,
         publish: Callable[[Event], None] | None = None,
         durability: Durability | None = None,
+        trace: "AnyTrace | None" = None,
     ) -> None:
         """Fold the facts so far, if the run is resumed.
 
@@ -105,6 +111,7 @@ class Driver:
             record: Called with each new fact.
             publish: Called with each new event, after it was recorded and before the run acts on it.
             durability: Commits each new fact before the run acts on it, if the run is durable.
+            trace: The spans of the run, if it is traced.
         """
         state = initial_state(specs)
         for fact in facts:
@@ -113,13 +120,10 @@ class Driver:
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
         self.error_is_fault = False
-        self._models = ModelRotation(models)
-        self._compactor = compactor
+        self._models, self._compactor = ModelRotation(models), compactor
         self.exceptions = executor.exceptions
-        self.streams = stream
-        self.approve = approve
-        self._record = record
-        self._publish = publish
+        self.streams, self.approve, self.trace = stream, approve, trace
+        self._record, self._publish, self._durability = record, publish, durability
         self._inbox: Inbox[Fact | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
@@ -128,14 +132,12 @@ class Driver:
         self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._tasks = RunTasks()
         self._receiving: asyncio.Task[None] | None = None
-        self._stream_stopped = False
+        self._stream_stopped = self._is_parking = False
         self._unanswered = UnansweredCalls()
         self.successors: dict[str, Driver] = {}
         self._speaker: HandedOver | None = None
-        self._durability = durability
         self.barrier = CommitBarrier(durability.commit if durability is not None else None)
         self._calls = RunningCalls(executor, self.barrier, self._inbox.put)
-        self._is_parking = False
 
     async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events in the order in which they happened.

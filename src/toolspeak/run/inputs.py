@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Union, cast, get_args
 
 from toolspeak.dialects import Dialect, dialect
 from toolspeak.errors import UsageError
@@ -32,6 +32,9 @@ from toolspeak.settings import Settings
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.toolbox import explain_unknown_tool
 
+if TYPE_CHECKING:
+    from toolspeak.telemetry import Tracer, Tracing
+
 Choice: TypeAlias = str | Sequence[str] | ToolChoice
 """`"auto"`, `"none"`, `"required"`, the name of a tool, or names of tools that must all be called."""
 
@@ -41,6 +44,9 @@ System: TypeAlias = str | Callable[[Context[Any]], str | Awaitable[str | None] |
 ToolChooser: TypeAlias = Callable[[Context[Any], Toolbox], Tools | Awaitable[Tools]]
 """A function, sync or async, that is called with the `Context` of each run and the agent's tools, and returns the tools
 of that run."""
+
+TracerOption: TypeAlias = Union["Tracer", None]
+"""A tracer or a tracer provider of OpenTelemetry, a `Tracing` with options, or nothing."""
 
 
 class AgentOptions(TypedDict, total=False):
@@ -59,6 +65,7 @@ class AgentOptions(TypedDict, total=False):
     tool_timeout: float | None
     tool_budget: int | None
     code: bool | SandboxLimits
+    tracer: TracerOption
     settings: Settings | None
 
 
@@ -351,3 +358,12 @@ def refuse_unknown_options(options: Mapping[str, Any], known: type) -> None:
             raise TypeError(
                 f"unexpected keyword argument {name!r}; known are: output, output_optional, {', '.join(names)}"
             )
+
+
+def check_tracer(tracer: TracerOption) -> "Tracing | None":
+    """Return how runs are traced; None if they are not. Raises `UsageError` if `tracer` is something else."""
+    if tracer is None:
+        return None
+    from toolspeak.telemetry.tracing import read_tracer
+
+    return read_tracer(tracer)

@@ -146,8 +146,12 @@ class AgentRun(Run[Outcome[T]]):
                 self._paused = True
                 raise
             finally:
-                await events.aclose()
-                self._conclude(driver)
+                try:
+                    await events.aclose()
+                    self._conclude(driver)
+                finally:
+                    if driver.trace is not None:
+                        driver.trace.close()
         if (error := driver.error) is not None:
             if isinstance(error, ToolspeakError):
                 error.outcome = self._result

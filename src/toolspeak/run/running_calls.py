@@ -38,7 +38,8 @@ class RunningCalls:
 
     def _start(self, call: ToolCall, results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
         outside = CALLING_RUN.set(driver)
-        running = self.executor.start(call, results, turn, self._finish)
+        trace = driver.trace
+        running = self.executor.start(call, results, turn, self._finish, None if trace is None else trace.enter_call)
         CALLING_RUN.reset(outside)
         if not running.ended:
             self._running[call.id] = running

@@ -14,6 +14,7 @@ from toolspeak.mcp_client.connection import Definition
 from toolspeak.mcp_client.pinning import find_changes, format_changes, select_pinned, shorten_changes
 from toolspeak.mcp_client.server_tools import accept_all
 from toolspeak.run.running_calls import CALLING_RUN
+from toolspeak.run.server_logins import add_login
 from toolspeak.server_targets import PREFIX
 from toolspeak.settings.server_pins import ServerPin, find_pin, save_pin
 
@@ -89,7 +90,7 @@ def tools(
 def build_server_tools(configs: Sequence[ServerConfig], *, pinned: bool = True) -> ServerTools:
     """Return the tools of servers, which are compared with what the user accepted when the servers start."""
     known = [_take_decisions(config) for config in configs] if pinned else configs
-    return ServerTools(known, check_pin if pinned else accept_all)
+    return ServerTools([add_login(config) for config in known], check_pin if pinned else accept_all)
 
 
 def _read_server(server: object) -> list[ServerConfig]:

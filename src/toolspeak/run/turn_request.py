@@ -35,7 +35,8 @@ def build_reader(
     """
     specs = tuple(state.specs.values())
     taken = {call.id for message in state.history for call in message.calls} | discarded_ids
-    finder = quotations.setdefault(dialect.name, QuotationFinder(specs, dialect))
+    if (finder := quotations.get(dialect.name)) is None:
+        finder = quotations[dialect.name] = QuotationFinder(specs, dialect)
     finder.follow(state.history)
     return TurnReader(
         dialect,

@@ -13,13 +13,18 @@ from typing import Any
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
 from toolspeak.messages import Message
-from toolspeak.store.runs import RunStore, drop_unanswered_prompt, fold_text
+from toolspeak.store.runs import MAX_TITLE_CHARS, RunStore, drop_unanswered_prompt, fold_text
 from toolspeak.store.schema import name_errors, transaction
 
 _COLUMNS = """
     c.conversation, c.created, c.updated, c.title, c.model, c.options,
     (SELECT count(*) FROM ts_runs WHERE conversation = c.conversation),
     (SELECT total(turns) FROM ts_runs WHERE conversation = c.conversation)
+"""
+
+_RUN_COLUMNS = f"""
+    r.run_id, r.conversation, substr(t.text, 1, {MAX_TITLE_CHARS}), r.model, r.status, r.stop_reason,
+    r.updated, r.next_seq
 """
 
 # `ts_texts` has an index of runs only, so the texts of a conversation are found by runs; CROSS JOIN keeps this order.
@@ -50,6 +55,31 @@ class ConversationEntry:
     options: dict[str, Any]
     runs: int
     turns: int
+
+
+@frozen
+class LoggedRun:
+    """A run in the log: one prompt of a conversation, with what came of it.
+
+    Attributes:
+        run_id: Its id.
+        conversation: The id of its conversation.
+        title: The beginning of its prompt.
+        model: The model that it began with.
+        status: Where it is: `running`, `paused` or `done`.
+        stop_reason: Why it ended; "" as long as it has not.
+        updated: When something last happened in it, in seconds since 1970.
+        facts: How many facts it has.
+    """
+
+    run_id: str
+    conversation: str
+    title: str
+    model: str
+    status: str
+    stop_reason: str
+    updated: float
+    facts: int
 
 
 class ConversationStore(RunStore):
@@ -108,6 +138,25 @@ class ConversationStore(RunStore):
                 "SELECT run_id FROM ts_runs WHERE conversation = ? ORDER BY created, rowid", (conversation,)
             ).fetchall()
         return [row[0] for row in rows]
+
+    def list_latest_runs(self, count: int) -> list[LoggedRun]:
+        """Return the runs of all conversations in which something happened last, the newest first."""
+        with name_errors(self.path):
+            statement = f"SELECT {_RUN_COLUMNS} FROM {_TEXTS} WHERE r.conversation IS NOT NULL"  # noqa: S608 (no text of users)
+            rows = self._connection.execute(f"{statement} ORDER BY r.updated DESC LIMIT ?", (count,)).fetchall()
+        return [
+            LoggedRun(
+                run_id=row[0],
+                conversation=row[1],
+                title=" ".join(row[2].partition("\n")[0].split()),
+                model=row[3],
+                status=row[4],
+                stop_reason=row[5] or "",
+                updated=row[6],
+                facts=row[7],
+            )
+            for row in rows
+        ]
 
     def load_conversation(self, conversation: str) -> tuple[str, tuple[Message, ...]]:
         """Return the last run of a conversation, and the messages with which the conversation goes on.

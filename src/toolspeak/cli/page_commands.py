@@ -1,0 +1,65 @@
+"""The command `page`, with its options. Its work is imported when it is called."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toolspeak.cli.durable_commands import STORE_VARIABLE
+from toolspeak.errors import UsageError
+
+
+def page_command(
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE_OR_FOLDER]",
+            help="A file that toolspeak run --record wrote, or a folder of such files.",
+            show_default=False,
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="URL",
+            envvar=STORE_VARIABLE,
+            show_default=False,
+            help="Show the durable runs of this store, live, with buttons for approvals.",
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="GATEWAY",
+            show_default=False,
+            help="Show the exchanges of a gateway that runs with --watch; its key is read from --key-env.",
+        ),
+    ] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option("--key-env", metavar="NAME", help="The environment variable that holds the key of the gateway."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0 for any free one.")
+    ] = 0,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser, or only print its address.")
+    ] = True,
+) -> None:
+    """Look at runs in the browser: what the model was shown, what it wrote, and why a call was one.
+
+    Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
+    this machine only. The address that is printed opens it once; the browser then has a cookie for it.
+    """
+    from toolspeak.cli.page import PageOptions, show_page
+
+    try:
+        show_page(
+            PageOptions(target=target, store=store, url=url, key_env=key_env, port=port, opens_browser=open_browser)
+        )
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        raise UsageError(f"the page needs {error.name}; install it with: pip install 'toolspeak[page]'") from None

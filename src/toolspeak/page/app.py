@@ -1,0 +1,156 @@
+"""The page as an ASGI app: its files, the routes of its parts, and the checks before all of them.
+
+    GET  /open?token=…          exchanges the token for the cookie
+    GET  /, /static/…           the page itself
+    POST /api/policy-reports    what the browser has refused to load or to run
+    /api/runs…                  the viewer (`viewer_routes.py`)
+
+Every request goes through `PageAccess`; every answer has `access.HEADERS`.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from toolspeak.errors import StoreUnavailable, UsageError
+from toolspeak.page.access import HEADERS, AccessDenied, PageAccess
+from toolspeak.page.answers import JsonAnswer, read_body
+from toolspeak.page.library import RunLibrary
+from toolspeak.page.sources.source import RunMissing
+from toolspeak.page.viewer_routes import viewer_routes
+
+STATIC_FOLDER = Path(__file__).with_name("static")
+
+CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+MAX_POLICY_REPORTS = 20
+
+OPENED = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>toolspeak</title>
+<p><a href="/">Open the page</a>
+"""
+"""A page that leads to the next one: a browser sends no strict cookie with a request that another site has caused."""
+
+log = logging.getLogger("toolspeak.page")
+
+
+class PageFiles:
+    """The routes of the page itself.
+
+    Attributes:
+        policy_reports: The last things that the browser has refused to load or to run.
+    """
+
+    def __init__(self, access: PageAccess) -> None:
+        self.policy_reports: list[str] = []
+        self._access = access
+
+    async def open(self, request: Request) -> Response:
+        """Exchange the token for the cookie."""
+        if self._access.has_cookie(request):
+            return Response(OPENED, media_type="text/html")
+        if not self._access.open(request.query_params.get("token", "")):
+            raise AccessDenied("this address was used before, or is wrong; start `toolspeak page` again")
+        return Response(OPENED, media_type="text/html", headers={"set-cookie": self._access.cookie})
+
+    async def index(self, request: Request) -> Response:
+        """Return the page."""
+        return _serve_file("index.html")
+
+    async def static(self, request: Request) -> Response:
+        """Return a file of the page."""
+        return _serve_file(request.path_params["path"])
+
+    async def note_policy_report(self, request: Request) -> Response:
+        """Keep what the browser has refused. There should be nothing."""
+        body = await read_body(request)
+        self.policy_reports.append(body.decode("utf-8", "replace"))
+        del self.policy_reports[:-MAX_POLICY_REPORTS]
+        log.warning("the browser refused something: %s", self.policy_reports[-1])
+        return Response(status_code=204)
+
+
+def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[Route] = ()) -> Starlette:
+    """Return the page as an ASGI app.
+
+    Args:
+        library: The runs.
+        access: Who may use the page.
+        further_routes: Routes of other parts of the page, which are behind the same checks.
+    """
+    files = PageFiles(access)
+    application = Starlette(
+        routes=[
+            Route("/open", files.open),
+            Route("/", files.index),
+            Route("/static/{path:path}", files.static),
+            Route("/api/policy-reports", files.note_policy_report, methods=["POST"]),
+            *viewer_routes(library),
+            *further_routes,
+        ],
+        exception_handlers={
+            AccessDenied: _answer_with(403),
+            RunMissing: _answer_with(404),
+            UsageError: _answer_with(422),
+            StoreUnavailable: _answer_with(503),
+            HTTPException: _answer_http_error,
+        },
+    )
+    application.state.policy_reports = files.policy_reports
+    application.add_middleware(_Guard, access=access)
+    return application
+
+
+class _Guard:
+    """Checks every request, and gives every answer the headers that keep the page to itself."""
+
+    def __init__(self, app: ASGIApp, access: PageAccess) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            self._access.check(Request(scope))
+        except AccessDenied as error:
+            await PlainTextResponse(f"{error}\n", status_code=403)(scope, receive, send_with_headers)
+            return
+        await self._app(scope, receive, send_with_headers)
+
+
+def _serve_file(path: str) -> Response:
+    file = (STATIC_FOLDER / path).resolve()
+    content_type = CONTENT_TYPES.get(file.suffix)
+    if content_type is None or not file.is_relative_to(STATIC_FOLDER.resolve()) or not file.is_file():
+        raise HTTPException(404)
+    return Response(file.read_bytes(), headers={"content-type": content_type, "cache-control": "no-cache"})
+
+
+def _answer_with(status: int) -> Callable[[Request, Exception], Response]:
+    return lambda request, error: JsonAnswer({"error": str(error)}, status_code=status)
+
+
+def _answer_http_error(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return JsonAnswer({"error": "there is nothing here" if status == 404 else "not allowed"}, status_code=status)

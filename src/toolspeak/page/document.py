@@ -1,0 +1,137 @@
+"""`RunDocument`: one run as the page has it, whole or still arriving, and those who watch it.
+
+A source adds events as it reads them. Facts are kept and folded into rows; a delta is added to the draft of its row,
+which is dropped when the fact arrives that holds the whole. Everything here happens in the event loop of the server, so
+that nothing needs a lock.
+"""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolspeak.events import (
+    ArgsDelta,
+    CallReady,
+    Event,
+    Fact,
+    NestedDelta,
+    NestedFact,
+    RunResumed,
+    TextDelta,
+    ThinkingDelta,
+    TurnEnded,
+    TurnRestarted,
+)
+from toolspeak.page.rows import Path, RowFold
+
+if TYPE_CHECKING:
+    from toolspeak.dialects import Shown
+
+MAX_DRAFT_CHARS = 20_000
+"""How much of a text that is arriving is kept for those who begin to watch: its end."""
+
+
+class PageFact(NamedTuple):
+    """A fact, and the seconds since the first fact of its run, if they are known."""
+
+    fact: Fact
+    at: float | None
+
+
+class RunDocument:
+    """A run: its facts, its outline, and what is arriving.
+
+    Attributes:
+        facts: The facts so far.
+        fold: Their outline.
+        started: When the run started, in seconds since 1970; None if that is not known.
+        is_live: Whether more may arrive.
+        failure: Why the run could not be read to its end; "" if it could.
+        shown: What the model was shown word for word, by the number of the turn, where the source knows that.
+    """
+
+    def __init__(self) -> None:
+        self.facts: list[PageFact] = []
+        self.fold = RowFold()
+        self.started: float | None = None
+        self.is_live = False
+        self.failure = ""
+        self.shown: dict[int, Shown] = {}
+        self._drafts: dict[tuple[int, str], str] = {}
+        self._watchers: set[asyncio.Queue[dict[str, Any]]] = set()
+
+    # Filled by a source
+
+    def add(self, event: Event, at: float | None = None) -> None:
+        """Add the next event. `at` is its time in seconds since the first fact."""
+        if isinstance(event, NestedDelta | TextDelta | ThinkingDelta | ArgsDelta):
+            self._add_delta(event)
+        else:
+            self._add_fact(event, at)
+
+    def _add_fact(self, fact: Fact, at: float | None) -> None:
+        self.facts.append(PageFact(fact, at))
+        rows = self.fold.add(fact, at)
+        event = fact.event if isinstance(fact, NestedFact) else fact
+        if isinstance(event, RunResumed | TurnRestarted):
+            self._drafts.clear()
+        elif isinstance(event, TurnEnded | CallReady):
+            self._drop_draft(self.fold.row_by_fact[-1])
+        if self._watchers:
+            changed = [row.encode() for row in rows]
+            self._tell({"type": "rows", "facts": len(self.facts), "rows": changed, "summary": self.fold.summary})
+
+    def _add_delta(self, delta: NestedDelta | TextDelta | ThinkingDelta | ArgsDelta) -> None:
+        path: Path = ()
+        event = delta
+        if isinstance(event, NestedDelta):
+            path, event = event.path, event.event
+        row = self.fold.find_draft_row(path, event.call_id if isinstance(event, ArgsDelta) else None)
+        if row is None:
+            return
+        key = row.index, event.kind.removesuffix("_delta")
+        self._drafts[key] = (self._drafts.get(key, "") + event.text)[-MAX_DRAFT_CHARS:]
+        self._tell({"type": "draft", "row": key[0], "part": key[1], "text": event.text})
+
+    def _drop_draft(self, row: int) -> None:
+        self._drafts = {key: text for key, text in self._drafts.items() if key[0] != row}
+
+    def finish(self, failure: str = "") -> None:
+        """Say that nothing more arrives, or why."""
+        self.is_live, self.failure = False, failure
+        self._tell({"type": "end", "failure": failure})
+
+    # Read by the routes
+
+    def encode_outline(self, after: int = 0) -> dict[str, Any]:
+        """Return the outline as JSON data: the rows that changed with the fact number `after` or later."""
+        rows = self.fold.rows if after <= 0 else [row for row in self.fold.rows if row.changed >= after]
+        return {
+            "facts": len(self.facts),
+            "rows": [row.encode() for row in rows],
+            "summary": self.fold.summary,
+            "started": self.started,
+            "live": self.is_live,
+            "failure": self.failure,
+            "drafts": [{"row": row, "part": part, "text": text} for (row, part), text in self._drafts.items()],
+        }
+
+    @contextmanager
+    def watch(self) -> Generator[asyncio.Queue[dict[str, Any]]]:
+        """Return a queue of what changes from now on."""
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._watchers.add(queue)
+        try:
+            yield queue
+        finally:
+            self._watchers.discard(queue)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody watches the run."""
+        return bool(self._watchers)
+
+    def _tell(self, change: dict[str, Any]) -> None:
+        for queue in self._watchers:
+            queue.put_nowait(change)

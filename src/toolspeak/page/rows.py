@@ -1,0 +1,331 @@
+"""The outline of a run: facts folded into rows, which a browser can list by the thousand.
+
+A row is a message at the start of the run, a turn, a call, a note or the end. Rows are numbered in the order in which
+they begin and are never removed; a row that belongs under another one (a call under its turn, the turns of an inner run
+under its call) names it as `parent`. A row holds the beginning of its texts only, at most `MAX_PREVIEW_CHARS`.
+
+`RowFold.add` changes the row that a fact belongs to. Each row knows the number of the last fact that changed it, so
+whoever has seen the facts up to some number asks for the rows that changed after it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallMalformed,
+    CallQuoted,
+    CallReady,
+    CallStarted,
+    Compacted,
+    Fact,
+    HandedOver,
+    Interrupted,
+    NestedFact,
+    OwnFact,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    SaidInThought,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnRestarted,
+    TurnStarted,
+    join_ids,
+)
+from toolspeak.messages import Message, ToolCall, ToolResult
+from toolspeak.page.previews import preview_arguments, preview_message, preview_text, preview_value
+
+RowKind: TypeAlias = Literal["message", "turn", "call", "note", "end"]
+
+Path: TypeAlias = tuple[str, ...]
+"""The ids of the calls that lead to an inner run; empty for the run itself."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OutlineRow:
+    """A row of an outline. Times are seconds since the first fact of the run; None where they are not known.
+
+    Attributes:
+        index: The number of the row.
+        kind: What the row is.
+        parent: The row that it belongs under; None for a row of the run itself.
+        path: The ids of the calls that lead to its run.
+        facts: The numbers of the facts that it is made of.
+        changed: The number of the last fact that changed it.
+        fields: What is shown of it, by names that the browser knows.
+    """
+
+    index: int
+    kind: RowKind
+    parent: int | None
+    path: Path
+    facts: list[int]
+    changed: int
+    fields: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def encode(self) -> dict[str, Any]:
+        """Return the row as JSON data."""
+        data: dict[str, Any] = {"i": self.index, "kind": self.kind, "facts": self.facts, **self.fields}
+        if self.parent is not None:
+            data["parent"] = self.parent
+        return data
+
+
+class RowFold:
+    """Folds the facts of a run into rows.
+
+    Attributes:
+        rows: The rows so far.
+        row_by_fact: The number of the row of each fact.
+        summary: What is known of the whole run: its model, tokens, cost and end.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[OutlineRow] = []
+        self.row_by_fact: list[int] = []
+        self.summary: dict[str, Any] = {"status": "running", "input_tokens": 0, "output_tokens": 0, "cost": 0.0}
+        self._runs: dict[Path, _RunRows] = {(): _RunRows(self, (), None)}
+        self._touched: dict[int, OutlineRow] = {}
+
+    def add(self, fact: Fact, at: float | None) -> list[OutlineRow]:
+        """Fold the next fact, and return the rows that it has made or changed, in their order."""
+        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+        run = self._runs.get(path)
+        if run is None:
+            run = self._runs[path] = _RunRows(self, path, self._find_call(path))
+        self._touched = {}
+        row = run.add(event, at)
+        self.row_by_fact.append(row.index)
+        return [self._touched[index] for index in sorted(self._touched)]
+
+    def find_draft_row(self, path: Path, call_id: str | None) -> OutlineRow | None:
+        """Return the row that text belongs to which is arriving now: that of a call, or of the open turn."""
+        run = self._runs.get(path)
+        if run is None:
+            return None
+        return run.turn if call_id is None else run.calls.get(call_id)
+
+    def append(self, kind: RowKind, path: Path, parent: int | None, fields: dict[str, Any]) -> OutlineRow:
+        """Append a row, made by the fact that is being folded."""
+        number = len(self.row_by_fact)
+        row = OutlineRow(
+            index=len(self.rows),
+            kind=kind,
+            parent=parent,
+            path=path,
+            facts=[number],
+            changed=number,
+            fields=fields,
+        )
+        self.rows.append(row)
+        self._touched[row.index] = row
+        return row
+
+    def change(self, row: OutlineRow, **fields: Any) -> OutlineRow:
+        """Change a row by the fact that is being folded, which belongs to it."""
+        number = len(self.row_by_fact)
+        if row.facts[-1] != number:
+            row.facts.append(number)
+        return self.touch(row, **fields)
+
+    def touch(self, row: OutlineRow, **fields: Any) -> OutlineRow:
+        """Change a row by the fact that is being folded, which belongs to another row."""
+        row.fields |= fields
+        row.changed = len(self.row_by_fact)
+        self._touched[row.index] = row
+        return row
+
+    def _find_call(self, path: Path) -> int | None:
+        outer = self._runs.get(path[:-1])
+        row = None if outer is None else outer.calls.get(path[-1])
+        return None if row is None else row.index
+
+
+class _RunRows:
+    """Folds the facts of one run: of the recorded one, or of an inner run."""
+
+    def __init__(self, fold: RowFold, path: Path, parent: int | None) -> None:
+        self.turn: OutlineRow | None = None
+        self.calls: dict[str, OutlineRow] = {}
+        self._fold = fold
+        self._path = path
+        self._parent = parent
+        self._dialect = ""
+
+    @property
+    def _is_outer(self) -> bool:
+        return not self._path
+
+    def add(self, fact: OwnFact, at: float | None) -> OutlineRow:
+        match fact:
+            case RunStarted():
+                return self._start(fact, at)
+            case TurnStarted():
+                return self._start_turn(fact, at)
+            case TurnEnded():
+                return self._end_turn(fact, at)
+            case CallStarted(call_id=call_id, name=name):
+                return self._add_call(call_id, name=name, stage="writing", at=at)
+            case CallReady(call=call, repair=repair):
+                return self._ready_call(call, repair, at)
+            case CallMalformed():
+                row = self._add_call(fact.call_id, name=fact.name or "", stage="malformed", at=at)
+                return self._fold.change(row, stage="malformed", error=preview_text(fact.reason), end=at)
+            case CallQuoted(call_id=call_id):
+                return self._fold.change(self._find_call(call_id, at), quoted=True)
+            case ApprovalNeeded(call=call, digest=digest):
+                self._set_status("paused")
+                row = self._fold.change(self._find_call(call.id, at), stage="asking", asked=at)
+                return self._fold.change(row, digest=digest) if digest else row
+            case ApprovalGiven(call_id=call_id, approved=approved, reason=reason):
+                self._set_status("running")
+                row = self._fold.change(self._find_call(call_id, at), answered=at, approved=approved)
+                if approved:
+                    return self._fold.change(row, stage="approved")
+                return self._fold.change(row, stage="refused", error=preview_text(reason))
+            case ToolStarted(call_id=call_id):
+                return self._fold.change(self._find_call(call_id, at), stage="running", start=at)
+            case ToolFinished(result=result):
+                return self._finish_call(result, at)
+            case RunEnded(reason=reason, detail=detail):
+                return self._end(reason, detail, at)
+            case _:
+                return self._add_note(fact, at)
+
+    def _start(self, fact: RunStarted, at: float | None) -> OutlineRow:
+        self._dialect = fact.dialect
+        if self._is_outer:
+            prompt = next((each for each in reversed(fact.messages) if each.role == "user"), None)
+            self._fold.summary |= {
+                "run_id": fact.run_id,
+                "model": fact.model,
+                "dialect": fact.dialect,
+                "title": "" if prompt is None else preview_message(prompt),
+                "tools": [spec.name for spec in fact.tools],
+            }
+        rows = [self._append_message(each, place, at) for place, each in enumerate(fact.messages)]
+        if rows:
+            return rows[-1]
+        text = f"The run starts with {fact.model}"
+        return self._fold.append("note", self._path, self._parent, {"note": "started", "text": text, "at": at})
+
+    def _append_message(self, message: Message, place: int, at: float | None) -> OutlineRow:
+        fields = {"role": message.role, "text": preview_message(message), "place": place, "at": at}
+        return self._fold.append("message", self._path, self._parent, fields)
+
+    def _start_turn(self, fact: TurnStarted, at: float | None) -> OutlineRow:
+        self._set_status("running")
+        fields: dict[str, Any] = {"turn": fact.turn, "start": at, "dialect": fact.dialect or self._dialect}
+        if fact.model:
+            fields["model"] = fact.model
+        self.turn = self._fold.append("turn", self._path, self._parent, fields)
+        return self.turn
+
+    def _end_turn(self, fact: TurnEnded, at: float | None) -> OutlineRow:
+        usage = fact.usage
+        self._pay(usage.input_tokens, usage.output_tokens, fact.cost)
+        row = self.turn or self._fold.append("turn", self._path, self._parent, {"turn": 0})
+        self.turn = None
+        fields: dict[str, Any] = {
+            "end": at,
+            "text": preview_message(fact.message),
+            "finish": fact.finish,
+            "calls": len(fact.message.calls),
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+        }
+        if fact.cost is not None:
+            fields["cost"] = fact.cost
+        return self._fold.change(row, **fields)
+
+    def _pay(self, input_tokens: int, output_tokens: int, cost: float | None) -> None:
+        summary = self._fold.summary
+        summary["input_tokens"] += input_tokens
+        summary["output_tokens"] += output_tokens
+        summary["cost"] = None if cost is None or summary["cost"] is None else summary["cost"] + cost
+
+    def _add_call(self, call_id: str, *, name: str, stage: str, at: float | None) -> OutlineRow:
+        known = self.calls.get(call_id)
+        if known is not None:
+            return self._fold.change(known, name=name or known.fields["name"], stage=stage)
+        parent = self.turn.index if self.turn is not None else self._parent
+        row = self._fold.append(
+            "call", self._path, parent, {"id": join_ids(self._path, call_id), "name": name, "stage": stage, "ready": at}
+        )
+        self.calls[call_id] = row
+        return row
+
+    def _ready_call(self, call: ToolCall, repair: str, at: float | None) -> OutlineRow:
+        row = self._add_call(call.id, name=call.name, stage="ready", at=at)
+        fields: dict[str, Any] = {"arguments": preview_arguments(call.arguments), "ready": at}
+        if repair != "none":
+            fields["repair"] = repair
+        return self._fold.change(row, **fields)
+
+    def _find_call(self, call_id: str, at: float | None) -> OutlineRow:
+        """Return the row of a call. A call whose beginning is not in the record gets one."""
+        return self.calls.get(call_id) or self._add_call(call_id, name="", stage="ready", at=at)
+
+    def _finish_call(self, result: ToolResult, at: float | None) -> OutlineRow:
+        row = self._find_call(result.call_id, at)
+        fields: dict[str, Any] = {"stage": "failed" if result.error is not None else "done", "end": at}
+        if result.error is not None:
+            fields["error"] = preview_text(result.error)
+        else:
+            fields["result"] = preview_value(result.output)
+        if result.media:
+            fields["media"] = len(result.media)
+        if not result.ran:
+            fields["ran"] = False
+        return self._fold.change(row, **fields)
+
+    def _end(self, reason: str, detail: str, at: float | None) -> OutlineRow:
+        if self._is_outer:
+            self._fold.summary |= {"status": "done", "reason": reason, "detail": preview_text(detail)}
+        fields = {"reason": reason, "text": preview_text(detail), "at": at}
+        return self._fold.append("end", self._path, self._parent, fields)
+
+    def _add_note(self, fact: OwnFact, at: float | None) -> OutlineRow:
+        text = ""
+        match fact:
+            case RunResumed():
+                self._drop_turn()
+                self._set_status("running")
+                text = "Resumed from its facts by another process"
+            case Compacted(dropped=dropped, shortened=shortened):
+                self._pay(fact.usage.input_tokens, fact.usage.output_tokens, fact.cost)
+                text = f"The conversation was compacted: {dropped} messages dropped, {shortened} results shortened"
+            case TurnRestarted(failed=failed, reason=reason, model=model):
+                self._drop_turn()
+                text = f"{failed} failed ({reason}); {model} is asked instead"
+            case SaidInThought():
+                self._drop_calls()
+                text = "All of this turn so far turned out to be reasoning"
+            case HandedOver(agent=agent):
+                text = f"Handed over to {agent}"
+            case Interrupted(cause=cause, detail=detail):
+                text = f"Interrupted ({cause})" + (f": {detail}" if detail else "")
+            case _:
+                text = fact.kind
+        fields = {"note": fact.kind, "text": preview_text(text), "at": at}
+        parent = self.turn.index if self.turn is not None else self._parent
+        return self._fold.append("note", self._path, parent, fields)
+
+    def _drop_turn(self) -> None:
+        """Mark the open turn as void: another model is asked for the same message."""
+        if self.turn is not None:
+            self._drop_calls()
+            self._fold.touch(self.turn, void=True)
+            self.turn = None
+
+    def _drop_calls(self) -> None:
+        for row in self._fold.rows:
+            if self.turn is not None and row.parent == self.turn.index and row.kind == "call":
+                self._fold.touch(row, void=True)
+
+    def _set_status(self, status: str) -> None:
+        if self._fold.summary["status"] != "done":
+            self._fold.summary["status"] = status

@@ -1,0 +1,212 @@
+"""Files of facts: those that `toolspeak run --record` and `codec.dump_facts` write, one or a folder of them.
+
+A run is known by a digest of the path of its file, so that no address of the page can name a file that was not listed.
+A list reads the beginning and the end of each file only. A file that grows is followed while somebody watches it.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from toolspeak import codec
+from toolspeak.errors import UsageError
+from toolspeak.events import Fact, RunEnded, RunStarted
+from toolspeak.messages import Message
+from toolspeak.page.document import PageFact, RunDocument
+from toolspeak.page.previews import preview_message
+from toolspeak.page.sources.source import RunEntry, RunMissing
+
+MAX_LISTED_FILES = 1000
+MAX_HEAD_BYTES = 1_000_000
+"""How much of a file is read to find the first fact."""
+
+TAIL_BYTES = 4096
+"""How much of a file is read to find the last fact."""
+
+POLL_SECONDS = 0.25
+
+
+class RecordFiles:
+    """A file of facts, or all of those in a folder and the folders in it."""
+
+    name = "files"
+
+    def __init__(self, target: Path) -> None:
+        """Name a file or a folder.
+
+        Raises:
+            UsageError: There is no such file or folder.
+        """
+        if not target.exists():
+            raise UsageError(f"there is no file or folder {target}")
+        self._target = target.resolve()
+        self._paths: dict[str, Path] = {}
+        self.label = self._target.name or str(self._target)
+        self.only_id = "" if self._target.is_dir() else self._add(self._target)
+
+    def _add(self, path: Path) -> str:
+        run_id = hashlib.blake2s(str(path).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        self._paths[run_id] = path
+        return run_id
+
+    async def list_runs(self) -> list[RunEntry]:
+        """Return the files that were changed last, the newest first."""
+        return await asyncio.to_thread(self._list)
+
+    def _list(self) -> list[RunEntry]:
+        found = sorted(self._find_files(), reverse=True)[:MAX_LISTED_FILES]
+        entries = [self._describe(path, changed) for changed, path in found]
+        return [entry for entry in entries if entry is not None]
+
+    def _find_files(self) -> Iterator[tuple[float, Path]]:
+        paths = [self._target] if self._target.is_file() else self._target.rglob("*.jsonl")
+        for path in paths:
+            try:
+                yield path.stat().st_mtime, path
+            except OSError:  # it has just been removed
+                continue
+
+    def _describe(self, path: Path, changed: float) -> RunEntry | None:
+        try:
+            with path.open("rb") as file:
+                head = file.readline(MAX_HEAD_BYTES)
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - TAIL_BYTES))
+                tail = file.read()
+        except OSError:
+            return None
+        first = _read_or_none(head)
+        if first is None and path != self._target:
+            return None
+        last = _read_or_none(tail.rstrip(b"\n").rpartition(b"\n")[2])
+        started = first.fact if first is not None and isinstance(first.fact, RunStarted) else None
+        ended = last.fact if last is not None and isinstance(last.fact, RunEnded) else None
+        prompt = next((each for each in reversed(started.messages) if each.role == "user"), None) if started else None
+        base = self._target if self._target.is_dir() else self._target.parent
+        return RunEntry(
+            id=self._add(path),
+            title=preview_message(prompt) if prompt is not None else path.name,
+            where=str(path.relative_to(base)),
+            model=started.model if started is not None else "",
+            status="done" if ended is not None else "unknown",
+            reason=ended.reason if ended is not None else "",
+            updated=changed,
+            size=format_bytes(size),
+        )
+
+    async def open(self, run_id: str) -> RunDocument:
+        """Read a file to its end."""
+        path = self._paths.get(run_id)
+        if path is None:
+            await self.list_runs()
+            path = self._paths.get(run_id)
+        if path is None:
+            raise RunMissing("there is no such file in the folder")
+        document = RunDocument()
+        reader = RecordReader(path)
+        facts = await asyncio.to_thread(reader.read)
+        for number, timed in enumerate(facts):
+            document.add(timed.fact, timed.at)
+            if number % 1000 == 999:
+                await asyncio.sleep(0)
+        document.failure = reader.failure
+        document.is_live = not reader.failure and not reader.has_ended
+        return document
+
+    async def follow(self, run_id: str, document: RunDocument) -> None:
+        """Add the lines that are appended to a file."""
+        path = self._paths[run_id]
+        reader = RecordReader(path, skip=len(document.facts))
+        while document.is_live:
+            for timed in await asyncio.to_thread(reader.read):
+                document.add(timed.fact, timed.at)
+            if reader.failure or reader.has_ended:
+                document.finish(reader.failure)
+            else:
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def close(self) -> None:
+        """Do nothing: files are open only while they are read."""
+
+
+class RecordReader:
+    """Reads the facts in a file, and those that are appended to it later.
+
+    Attributes:
+        failure: Which line could not be read, and why; "" if all could.
+        has_ended: Whether the last fact is the end of the run.
+    """
+
+    def __init__(self, path: Path, skip: int = 0) -> None:
+        self.failure = ""
+        self.has_ended = False
+        self._path = path
+        self._skip = skip
+        self._offset = 0
+        self._line = 0
+
+    def read(self) -> list[PageFact]:
+        """Return the facts on the lines that are complete and were not read before."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError as error:
+            self.failure = f"the file cannot be read: {error.strerror}"
+            return []
+        end = data.rfind(b"\n") + 1
+        self._offset += end
+        facts: list[PageFact] = []
+        for line in data[:end].split(b"\n")[:-1]:
+            self._line += 1
+            if not line.strip():
+                continue
+            try:
+                facts.append(read_line(line))
+            except UsageError as error:
+                self.failure = f"line {self._line}: {error}"
+                break
+        if facts:
+            self.has_ended = isinstance(facts[-1].fact, RunEnded)
+        skipped = min(self._skip, len(facts))
+        self._skip -= skipped
+        return facts[skipped:]
+
+
+def read_line(line: bytes) -> PageFact:
+    """Read a fact from a line, with its time if the line has one.
+
+    Raises:
+        UsageError: It is not a fact.
+    """
+    try:
+        data: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not JSON ({error})") from None
+    at: Any = None
+    if isinstance(data, dict) and "fact" in data:
+        timed = cast("dict[str, Any]", data)
+        at, data = timed.get("t"), timed["fact"]
+    item = codec.decode(data)
+    if isinstance(item, Message):
+        raise UsageError("this is a message, and a run is shown from facts, as `toolspeak run --record` writes them")
+    fact: Fact = item
+    return PageFact(fact, float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None)
+
+
+def _read_or_none(line: bytes) -> PageFact | None:
+    try:
+        return read_line(line)
+    except UsageError:
+        return None
+
+
+def format_bytes(size: int) -> str:
+    """Return a size in words."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"

@@ -1,0 +1,112 @@
+// @ts-check
+// Requests to the server of this page. There are no others.
+
+/** @import { Change, Details, Outline, RunKey, ShownRequest, SourceList } from "./types.js" */
+
+/** What the server says in words when it refuses something. */
+export class ServerError extends Error {}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<any>}
+ */
+async function request(path, options) {
+  /** @type {Response} */
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch {
+    throw new ServerError("The server of this page does not answer. Is `toolspeak page` still running?");
+  }
+  if (response.ok) return response.json();
+  const text = await response.text();
+  let message = text.trim();
+  try {
+    message = JSON.parse(text).error ?? message;
+  } catch {
+    // It is plain text.
+  }
+  throw new ServerError(message || `The server answered with status ${response.status}`);
+}
+
+/** @param {RunKey} key */
+export function runPath(key) {
+  return `/api/runs/${encodeURIComponent(key.source)}/${encodeURIComponent(key.id)}`;
+}
+
+/** @returns {Promise<SourceList[]>} */
+export async function fetchSources() {
+  return (await request("/api/runs")).sources;
+}
+
+/** @param {RunKey} key @returns {Promise<Outline>} */
+export function fetchOutline(key) {
+  return request(runPath(key));
+}
+
+/** @param {RunKey} key @param {number} row @returns {Promise<Details>} */
+export function fetchDetails(key, row) {
+  return request(`${runPath(key)}/rows/${row}`);
+}
+
+/**
+ * @param {RunKey} key
+ * @param {number} row
+ * @param {string} dialect
+ * @param {number} [first] the first message that is wanted
+ * @returns {Promise<ShownRequest>}
+ */
+export function fetchShown(key, row, dialect, first) {
+  const query = new URLSearchParams({ dialect });
+  if (first !== undefined) query.set("first", String(Math.max(0, first)));
+  return request(`${runPath(key)}/rows/${row}/shown?${query}`);
+}
+
+/**
+ * @param {RunKey} key
+ * @param {number} row
+ * @param {number} section
+ * @param {number} from
+ * @returns {Promise<{text: string, chars: number}>}
+ */
+export function fetchText(key, row, section, from) {
+  return request(`${runPath(key)}/rows/${row}/sections/${section}?from=${from}`);
+}
+
+/** @param {RunKey} key @param {number} row @param {number} section */
+export function mediaPath(key, row, section) {
+  return `${runPath(key)}/rows/${row}/sections/${section}/media`;
+}
+
+/** @param {RunKey} key @param {string} words @returns {Promise<number[]>} */
+export async function findWords(key, words) {
+  return (await request(`${runPath(key)}/find?${new URLSearchParams({ words })}`)).rows;
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} body
+ * @returns {Promise<any>}
+ */
+export function post(path, body) {
+  return request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+}
+
+/**
+ * Follow a run that goes on. The browser connects again by itself, and goes on behind the last fact that it has.
+ * @param {RunKey} key
+ * @param {number} after how many facts are known
+ * @param {{outline: (outline: Outline) => void, changes: (changes: Change[]) => void, end: (failure: string) => void}} on
+ * @returns {() => void} stops it
+ */
+export function followRun(key, after, on) {
+  const events = new EventSource(`${runPath(key)}/live?after=${after}`);
+  events.addEventListener("outline", (event) => on.outline(JSON.parse(event.data)));
+  events.addEventListener("changes", (event) => on.changes(JSON.parse(event.data)));
+  events.addEventListener("end", (event) => {
+    events.close();
+    on.end(JSON.parse(event.data).failure);
+  });
+  return () => events.close();
+}

@@ -1,0 +1,52 @@
+// @ts-check
+// Numbers, times and sizes in short words.
+
+/** @param {number} count */
+export function formatCount(count) {
+  if (count < 1000) return String(count);
+  if (count < 1e6) return `${trim(count / 1000)}k`;
+  return `${trim(count / 1e6)}M`;
+}
+
+/** @param {number} value */
+function trim(value) {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, "");
+}
+
+/** @param {number} seconds */
+export function formatSeconds(seconds) {
+  if (seconds < 0.0995) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** @param {number} dollars */
+export function formatCost(dollars) {
+  if (dollars === 0) return "$0";
+  return dollars < 0.01 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`;
+}
+
+/** @param {number} chars */
+export function formatChars(chars) {
+  return `${formatCount(chars)} characters`;
+}
+
+/** @param {number} bytes */
+export function formatBytes(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/**
+ * @param {number} time seconds since 1970
+ * @param {Date} [now]
+ */
+export function formatTime(time, now = new Date()) {
+  const date = new Date(time * 1000);
+  const clock = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === now.toDateString()) return clock;
+  return `${date.toLocaleDateString([], { day: "numeric", month: "short" })}, ${clock}`;
+}

@@ -1,0 +1,121 @@
+// @ts-check
+// The keyboard: what each key does, and the dialog that says so.
+
+import { h } from "./dom.js";
+
+/** @import { RunView } from "./run_view.js" */
+
+/** @type {[string, string][]} */
+const HELP = [
+  ["j  k", "next, previous row"],
+  ["[  ]", "previous, next turn"],
+  ["Enter", "unfold or fold the row"],
+  ["← →", "hide or list what is under the row"],
+  ["t", "turns alone, or calls as well"],
+  ["s", "of a turn: what the model was shown"],
+  ["x", "fold all rows"],
+  ["g  G", "first, last row"],
+  ["/", "find"],
+  ["n  N", "next, previous row that was found"],
+  ["r", "to the list of runs"],
+  ["?", "this help"],
+];
+
+export function buildHelp() {
+  const rows = HELP.map(([keys, words]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, keys)), h("td", {}, words)));
+  const dialog = h("dialog", { class: "help", "aria-label": "Keys" });
+  dialog.append(
+    h("h2", {}, "Keys"),
+    h("table", {}, h("tbody", {}, ...rows)),
+    h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Close"),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  return dialog;
+}
+
+/**
+ * @param {{view: () => RunView | undefined, help: () => void, runs: () => void}} page
+ */
+export function listenToKeys(page) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    if (event.key === "?") page.help();
+    else if (event.key === "r") page.runs();
+    else if (!pressInRun(event, page.view())) return;
+    event.preventDefault();
+  });
+}
+
+/** @param {EventTarget | null} target */
+function isTyping(target) {
+  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {RunView | undefined} view
+ * @returns {boolean} whether the key means something
+ */
+function pressInRun(event, view) {
+  const timeline = view?.timeline;
+  if (view === undefined || timeline === undefined) return false;
+  switch (event.key) {
+    case "j":
+    case "ArrowDown":
+      if (event.key === "ArrowDown" && isReading(event.target)) return false;
+      timeline.move(1);
+      return true;
+    case "k":
+    case "ArrowUp":
+      if (event.key === "ArrowUp" && isReading(event.target)) return false;
+      timeline.move(-1);
+      return true;
+    case "[":
+      timeline.moveTurn(-1);
+      return true;
+    case "]":
+      timeline.moveTurn(1);
+      return true;
+    case "ArrowLeft":
+    case "ArrowRight":
+      if (isReading(event.target)) return false;
+      timeline.collapseActive(event.key === "ArrowLeft");
+      return true;
+    case "Enter":
+      if (event.target instanceof HTMLButtonElement) return false; // the button does it
+      timeline.toggleActive();
+      return true;
+    case "t":
+      view.toggleCalls();
+      return true;
+    case "s":
+      timeline.toggleRequest();
+      return true;
+    case "x":
+      timeline.foldAll();
+      return true;
+    case "g":
+      timeline.jump("start");
+      return true;
+    case "G":
+      timeline.jump("end");
+      return true;
+    case "/":
+      view.find.focus();
+      return true;
+    case "n":
+      view.find.step(1);
+      return true;
+    case "N":
+      view.find.step(-1);
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Whether a text that scrolls has the focus. @param {EventTarget | null} target */
+function isReading(target) {
+  return target instanceof HTMLElement && target.classList.contains("block");
+}

@@ -1,0 +1,106 @@
+// @ts-check
+// The whole run at a glance: a lane for the model, one for each tool and one for approvals, over the time of the run. A
+// lane is one path, however many calls it has.
+
+import { h, svg } from "./dom.js";
+import { formatSeconds } from "./format.js";
+
+/** @import { RunModel } from "./run_model.js" */
+
+const MAX_TOOL_LANES = 5;
+const WIDTH = 1000;
+const LANE = 14;
+const BAR = 8;
+const MIN_BAR = 1.2;
+
+/** @typedef {{name: string, kind: string, bars: [number, number][]}} Lane */
+
+/**
+ * @param {RunModel} model
+ * @returns {Lane[]}
+ */
+export function buildLanes(model) {
+  /** @type {Lane} */
+  const turns = { name: "model", kind: "model", bars: [] };
+  /** @type {Lane} */
+  const approvals = { name: "approval", kind: "approval", bars: [] };
+  /** @type {Map<string, Lane>} */
+  const tools = new Map();
+  for (const row of model.rows) {
+    if (row === undefined || row.void) continue;
+    if (row.kind === "turn" && typeof row.start === "number") {
+      turns.bars.push([row.start, row.end ?? model.duration]);
+    } else if (row.kind === "call" && row.name) {
+      if (typeof row.asked === "number") approvals.bars.push([row.asked, row.answered ?? model.duration]);
+      if (typeof row.start !== "number") continue;
+      const isKnown = tools.has(row.name) || tools.size < MAX_TOOL_LANES;
+      const name = isKnown ? row.name : "other tools";
+      const lane = tools.get(name) ?? { name, kind: "tool", bars: [] };
+      lane.bars.push([row.start, row.end ?? model.duration]);
+      tools.set(name, lane);
+    }
+  }
+  return [turns, ...tools.values(), approvals].filter((lane) => lane.bars.length > 0);
+}
+
+export class Overview {
+  /** @param {(time: number) => void} onChoose is told the time that somebody points at */
+  constructor(onChoose) {
+    this._labels = h("div", { class: "lane-labels", "aria-hidden": "true" });
+    this._drawing = svg("svg", { class: "lanes", preserveAspectRatio: "none", role: "img" });
+    this._view = h("div", { class: "lanes-view", "aria-hidden": "true" });
+    this._scale = h("div", { class: "lanes-scale", "aria-hidden": "true" });
+    const box = h("div", { class: "lanes-box" });
+    box.append(this._drawing, this._view);
+    this.element = h("div", { class: "overview" }, this._labels, box, this._scale);
+    this._duration = 0;
+    box.addEventListener("click", (event) => {
+      const { left, width } = box.getBoundingClientRect();
+      if (width > 0) onChoose(((event.clientX - left) / width) * this._duration);
+    });
+  }
+
+  /** @param {RunModel} model */
+  draw(model) {
+    const lanes = model.hasTimes && model.duration > 0 ? buildLanes(model) : [];
+    this.element.hidden = lanes.length === 0;
+    this._duration = model.duration;
+    const height = lanes.length * LANE;
+    this._drawing.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
+    this._drawing.setAttribute("aria-label", `${lanes.length} lanes over ${formatSeconds(model.duration)}`);
+    this._drawing.style.height = `${height}px`;
+    this._drawing.replaceChildren(
+      ...lanes.map((lane, place) =>
+        svg("path", { class: `lane lane-${lane.kind}`, d: drawPath(lane, place * LANE + (LANE - BAR) / 2, model.duration) }),
+      ),
+    );
+    this._labels.replaceChildren(...lanes.map((lane) => h("span", {}, lane.name)));
+    this._scale.replaceChildren(h("span", {}, "0"), h("span", {}, formatSeconds(model.duration)));
+  }
+
+  /** Mark which part of the run is in sight. @param {number} from @param {number} to */
+  mark(from, to) {
+    if (this._duration <= 0) return;
+    this._view.hidden = to - from > 0.97 * this._duration; // all of it is in sight
+    this._view.style.left = `${(100 * from) / this._duration}%`;
+    this._view.style.width = `${(100 * Math.max(0, to - from)) / this._duration}%`;
+  }
+}
+
+/**
+ * @param {Lane} lane
+ * @param {number} top
+ * @param {number} duration
+ */
+function drawPath(lane, top, duration) {
+  let path = "";
+  let last = -1;
+  for (const [start, end] of lane.bars) {
+    const from = (start / duration) * WIDTH;
+    const width = Math.max(MIN_BAR, ((end - start) / duration) * WIDTH);
+    if (from + width - last < 0.5) continue; // nobody could see it
+    last = from + width;
+    path += `M${from.toFixed(2)} ${top}h${width.toFixed(2)}v${BAR}h${(-width).toFixed(2)}z`;
+  }
+  return path;
+}

@@ -1,0 +1,162 @@
+// @ts-check
+// One row of the timeline, folded: few elements, so that a screen full of rows stays light.
+
+import { h } from "./dom.js";
+import { formatCost, formatCount, formatSeconds } from "./format.js";
+
+/** @import { Row } from "./types.js" */
+/** @import { RunModel } from "./run_model.js" */
+
+const ROLES = { system: "System", user: "You", assistant: "Model", tool: "Results" };
+
+const STOP_WORDS = {
+  answered: "Answered",
+  empty: "No answer",
+  length: "Cut off",
+  refused: "Refused",
+  limit: "Limit reached",
+  loop: "Going in circles",
+  cancelled: "Cancelled",
+  error: "Failed",
+};
+
+/** What a reader of the page calls the state of a call. */
+export const STAGES = {
+  writing: "writing…",
+  ready: "waiting",
+  asking: "needs approval",
+  approved: "approved",
+  refused: "refused",
+  running: "running…",
+  done: "",
+  failed: "error",
+  malformed: "not readable",
+};
+
+/** @param {string} reason */
+export function describeEnd(reason) {
+  return STOP_WORDS[/** @type {keyof typeof STOP_WORDS} */ (reason)] ?? reason;
+}
+
+/**
+ * @param {RunModel} model
+ * @param {Row} row
+ * @param {boolean} isUnfolded
+ * @returns {HTMLButtonElement}
+ */
+export function drawRow(model, row, isUnfolded) {
+  const { label, text, meta, tone } = describe(model, row);
+  const button = h(
+    "button",
+    {
+      class: `row row-${row.kind}${tone ? ` tone-${tone}` : ""}${row.void ? " is-void" : ""}`,
+      type: "button",
+      "aria-expanded": String(isUnfolded),
+      "data-row": row.i,
+    },
+    h("span", { class: "row-label" }, label),
+    h("span", { class: "row-text" }, text),
+    ...badges(row).map(([words, kind]) => h("span", { class: `badge badge-${kind}` }, words)),
+    meta ? h("span", { class: "row-meta" }, meta) : null,
+  );
+  button.style.setProperty("--level", String(model.level(row.i)));
+  const bar = drawBar(model, row);
+  if (bar) button.append(bar);
+  return button;
+}
+
+/**
+ * @param {RunModel} model
+ * @param {Row} row
+ * @returns {{label: string, text: string, meta?: string, tone?: string}}
+ */
+function describe(model, row) {
+  const draft = model.drafts.get(row.i);
+  switch (row.kind) {
+    case "message": {
+      const role = ROLES[/** @type {keyof typeof ROLES} */ (row.role)] ?? row.role ?? "";
+      return { label: role, text: row.text ?? "", tone: row.role };
+    }
+    case "turn": {
+      const arriving = draft?.get("text") ?? draft?.get("thinking");
+      const isOpen = row.finish === undefined && !row.void;
+      const text = row.text || (arriving ? arriving.slice(-160) : isOpen ? "…" : "");
+      return { label: `Turn ${row.turn}`, text, meta: turnMeta(row), tone: isOpen ? "open" : undefined };
+    }
+    case "call": {
+      const written = row.arguments ?? draft?.get("args") ?? "";
+      const outcome = row.error ?? row.result;
+      const text = `(${written})${outcome ? `  →  ${outcome}` : ""}`;
+      return { label: row.name || "a call", text, meta: duration(row), tone: callTone(row) };
+    }
+    case "end": {
+      const tone = row.reason === "answered" ? "good" : "bad";
+      return { label: describeEnd(row.reason ?? ""), text: row.text ?? "", meta: endMeta(row), tone };
+    }
+    default:
+      return { label: "Note", text: row.text ?? "" };
+  }
+}
+
+/** @param {Row} row */
+function callTone(row) {
+  if (row.stage === "failed" || row.stage === "malformed" || row.stage === "refused") return "bad";
+  if (row.stage === "asking") return "ask";
+  return row.stage === "done" ? undefined : "open";
+}
+
+/** @param {Row} row */
+function turnMeta(row) {
+  const parts = [];
+  if (row.input_tokens || row.output_tokens) {
+    parts.push(`${formatCount(row.input_tokens ?? 0)} → ${formatCount(row.output_tokens ?? 0)}`);
+  }
+  if (row.cost) parts.push(formatCost(row.cost));
+  const time = duration(row);
+  if (time) parts.push(time);
+  return parts.join("  ·  ");
+}
+
+/** @param {Row} row */
+function duration(row) {
+  const start = row.start ?? row.ready;
+  return typeof start === "number" && typeof row.end === "number" ? formatSeconds(row.end - start) : "";
+}
+
+/** @param {Row} row */
+function endMeta(row) {
+  return typeof row.at === "number" ? formatSeconds(row.at) : "";
+}
+
+/** @param {Row} row @returns {[string, string][]} */
+function badges(row) {
+  /** @type {[string, string][]} */
+  const found = [];
+  if (row.kind === "call") {
+    const stage = STAGES[/** @type {keyof typeof STAGES} */ (row.stage)] ?? row.stage ?? "";
+    if (row.repair) found.push(["repaired", "warn"]);
+    if (row.quoted) found.push(["quoted", "warn"]);
+    if (stage) found.push([stage, callTone(row) ?? "plain"]);
+  }
+  if (row.void) found.push(["void", "plain"]);
+  else if (row.kind === "turn" && row.finish && !["stop", "tool_calls", "closed"].includes(row.finish)) {
+    found.push([row.finish, "bad"]);
+  }
+  return found;
+}
+
+/**
+ * Draw when a turn or a call ran, as one bar in the whole time of the run.
+ * @param {RunModel} model
+ * @param {Row} row
+ */
+function drawBar(model, row) {
+  if (!model.hasTimes || model.duration <= 0) return null;
+  const bar = h("span", { class: `bar bar-${row.kind}`, "aria-hidden": "true" });
+  const start = row.start ?? row.ready ?? row.at;
+  if (typeof start !== "number") return bar;
+  const end = row.end ?? (row.kind === "turn" || row.kind === "call" ? model.duration : start);
+  bar.style.setProperty("--from", String(start / model.duration));
+  bar.style.setProperty("--part", String(Math.max(0, end - start) / model.duration));
+  return bar;
+}

@@ -1,0 +1,104 @@
+// @ts-check
+// The list of runs, by their sources.
+
+import { h } from "./dom.js";
+import { formatTime } from "./format.js";
+import { describeEnd } from "./row.js";
+import { VirtualList } from "./virtual_list.js";
+
+/** @import { Entry, RunKey, SourceList } from "./types.js" */
+
+/** @typedef {{source: SourceList, entry?: Entry}} Line */
+
+export class RunList {
+  /** @param {(key: RunKey) => void} onOpen */
+  constructor(onOpen) {
+    this._onOpen = onOpen;
+    /** @type {Map<string, Line>} */
+    this._lines = new Map();
+    this._current = "";
+    /** @type {VirtualList<string>} */
+    this._list = new VirtualList({ label: "Runs", draw: (key) => this._draw(key), estimate: () => 62 });
+    this.element = this._list.element;
+    this.element.classList.add("run-list");
+    /** @type {SourceList[]} */
+    this._sources = [];
+    this.filter = h("input", {
+      type: "search",
+      class: "field filter",
+      placeholder: "Filter runs",
+      "aria-label": "Filter runs",
+      oninput: () => this.show(this._sources),
+    });
+  }
+
+  focus() {
+    this.filter.focus();
+  }
+
+  /** @param {SourceList[]} sources */
+  show(sources) {
+    this._sources = sources;
+    this._lines.clear();
+    const words = this.filter.value.trim().toLowerCase();
+    for (const source of sources) {
+      this._lines.set(source.name, { source });
+      for (const entry of source.runs) {
+        const text = `${entry.title} ${entry.where} ${entry.model}`.toLowerCase();
+        if (text.includes(words)) this._lines.set(`${source.name}/${entry.id}`, { source, entry });
+      }
+    }
+    this._list.redrawAll();
+    this._list.setKeys([...this._lines.keys()]);
+  }
+
+  /** @param {RunKey | undefined} key */
+  mark(key) {
+    this._current = key ? `${key.source}/${key.id}` : "";
+    this._list.redrawAll();
+  }
+
+  /** @param {string} key */
+  _draw(key) {
+    const line = /** @type {Line} */ (this._lines.get(key));
+    const { source, entry } = line;
+    if (entry === undefined) {
+      const words = source.failure || (source.runs.length === 0 ? "There are no runs here yet." : "");
+      return h(
+        "div",
+        { class: "item source" },
+        h("h2", {}, source.label),
+        words ? h("p", { class: source.failure ? "remark remark-bad" : "quiet" }, words) : null,
+      );
+    }
+    const facts = [entry.where, entry.model, entry.updated === null ? "" : formatTime(entry.updated)];
+    const isCurrent = key === this._current;
+    return h(
+      "div",
+      { class: "item" },
+      h(
+        "button",
+        {
+          class: "entry",
+          type: "button",
+          "aria-current": isCurrent ? "true" : undefined,
+          onclick: () => this._onOpen({ source: source.name, id: entry.id }),
+        },
+        h("span", { class: "entry-title" }, entry.title || "(no prompt)"),
+        h("span", { class: `dot dot-${dotOf(entry)}`, title: describeStatus(entry) }),
+        h("span", { class: "entry-facts" }, facts.filter(Boolean).join(" · ")),
+      ),
+    );
+  }
+}
+
+/** @param {Entry} entry */
+function dotOf(entry) {
+  if (entry.status === "done") return entry.reason === "answered" ? "good" : "bad";
+  return entry.status;
+}
+
+/** @param {Entry} entry */
+function describeStatus(entry) {
+  return entry.status === "done" ? describeEnd(entry.reason) : entry.status;
+}

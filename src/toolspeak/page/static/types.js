@@ -1,0 +1,143 @@
+// @ts-check
+// The shapes of what the server sends. They are the twins of `rows.py`, `details.py` and `document.py`.
+
+/**
+ * A row of an outline. Times are seconds since the first fact.
+ * @typedef {object} Row
+ * @property {number} i
+ * @property {"message" | "turn" | "call" | "note" | "end"} kind
+ * @property {number} [parent]
+ * @property {number[]} facts
+ * @property {string} [role]
+ * @property {string} [text]
+ * @property {number} [turn]
+ * @property {string} [model]
+ * @property {string} [dialect]
+ * @property {string} [finish]
+ * @property {number} [calls]
+ * @property {number} [input_tokens]
+ * @property {number} [output_tokens]
+ * @property {number} [cost]
+ * @property {string} [id]
+ * @property {string} [name]
+ * @property {string} [arguments]
+ * @property {string} [stage]
+ * @property {string} [result]
+ * @property {string} [error]
+ * @property {string} [repair]
+ * @property {string} [digest]
+ * @property {string} [note]
+ * @property {string} [reason]
+ * @property {boolean} [quoted]
+ * @property {boolean} [approved]
+ * @property {boolean} [ran]
+ * @property {boolean} [void]
+ * @property {number} [media]
+ * @property {number | null} [at]
+ * @property {number | null} [ready]
+ * @property {number | null} [start]
+ * @property {number | null} [end]
+ * @property {number | null} [asked]
+ * @property {number | null} [answered]
+ */
+
+/**
+ * What is known of a whole run.
+ * @typedef {object} Summary
+ * @property {string} status
+ * @property {string} [reason]
+ * @property {string} [detail]
+ * @property {string} [run_id]
+ * @property {string} [model]
+ * @property {string} [dialect]
+ * @property {string} [title]
+ * @property {string[]} [tools]
+ * @property {number} input_tokens
+ * @property {number} output_tokens
+ * @property {number | null} cost
+ */
+
+/** @typedef {{row: number, part: string, text: string}} Draft */
+
+/**
+ * @typedef {object} Outline
+ * @property {number} facts
+ * @property {Row[]} rows
+ * @property {Summary} summary
+ * @property {number | null} started
+ * @property {boolean} live
+ * @property {string} failure
+ * @property {Draft[]} drafts
+ * @property {boolean} [answers] whether calls can be approved here
+ */
+
+/**
+ * What the server tells of a run that goes on.
+ * @typedef {{type: "rows", facts: number, rows: Row[], summary: Summary}
+ *   | ({type: "draft"} & Draft)
+ *   | {type: "end", failure: string}} Change
+ */
+
+/**
+ * A part of the details of a row.
+ * @typedef {object} Section
+ * @property {"text" | "thinking" | "json" | "error" | "remark" | "changes" | "media" | "raw" | "figures"} type
+ * @property {string} [label]
+ * @property {string} [text]
+ * @property {number} [chars]
+ * @property {"good" | "warn" | "bad"} [tone]
+ * @property {{path: string, before: string, after: string}[]} [changes]
+ * @property {string} [mime]
+ * @property {string | null} [name]
+ * @property {string | null} [url]
+ * @property {number | null} [size]
+ * @property {string} [dialect]
+ * @property {Span[]} [spans]
+ * @property {number} [rest]
+ * @property {[string, string][]} [figures]
+ */
+
+/**
+ * A part of what the model wrote, with what it was read as.
+ * @typedef {object} Span
+ * @property {string} text
+ * @property {"prose" | "thinking" | "call" | "malformed" | "made_up" | "dropped" | "retraction" | "skipped"} kind
+ * @property {string[]} notes
+ * @property {number[]} [repairs] places in the text
+ * @property {boolean} [repaired]
+ * @property {boolean} [quoted]
+ */
+
+/**
+ * What the model was shown in a turn.
+ * @typedef {object} ShownRequest
+ * @property {string} used the dialect of the turn
+ * @property {string} dialect
+ * @property {string[]} dialects
+ * @property {{place: number, role: string, text: string, chars: number}[]} messages
+ * @property {number} count
+ * @property {number} first
+ * @property {string} [tools]
+ * @property {number} [tool_count]
+ * @property {string} [grammar]
+ */
+
+/** @typedef {{i: number, facts: number[], sections: Section[]}} Details */
+
+/**
+ * @typedef {object} Entry
+ * @property {string} id
+ * @property {string} title
+ * @property {string} where
+ * @property {string} model
+ * @property {"queued" | "running" | "paused" | "done" | "unknown"} status
+ * @property {string} reason
+ * @property {number | null} updated
+ * @property {string} size
+ */
+
+/** @typedef {{name: string, label: string, runs: Entry[], failure: string}} SourceList */
+
+/** @typedef {{source: string, id: string}} RunKey */
+
+export {};

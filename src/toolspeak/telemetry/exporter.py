@@ -1,0 +1,192 @@
+"""Sends spans to a collector: OTLP in JSON over HTTP, with the standard library alone.
+
+Headers, such as a key, are read from the variable of OpenTelemetry for them, so that a key is on no command line.
+"""
+
+import json
+import queue
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from toolspeak.errors import SpansNotSent, UsageError
+from toolspeak.log import LOG
+from toolspeak.telemetry.otlp import SERVICE_NAME, encode_spans
+from toolspeak.telemetry.spans import TraceSpan
+
+TRACES_PATH = "/v1/traces"
+HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"
+SERVICE_VARIABLE = "OTEL_SERVICE_NAME"
+
+MAX_SPANS_PER_REQUEST = 1_000
+TIMEOUT_SECONDS = 10.0
+
+MAX_WAITING_TRACES = 1_000
+"""How many lists of spans wait to be sent. Further ones are dropped, so that a collector that is away costs little."""
+
+CLOSE_TIMEOUT_SECONDS = 5.0
+"""How long the last spans may take when the exporter is closed."""
+
+
+class SpanSender:
+    """Sends spans to one address."""
+
+    def __init__(self, url: str, environment: Mapping[str, str]) -> None:
+        """Prepare to send spans. Nothing is sent yet.
+
+        Args:
+            url: The address of a collector, such as `http://127.0.0.1:4318`. The path of OTLP is added if it lacks.
+            environment: The environment variables, for headers and the name of the service.
+
+        Raises:
+            UsageError: The address or a header cannot be used.
+        """
+        self.url = complete_url(url)
+        self._headers = read_headers(environment.get(HEADERS_VARIABLE, ""))
+        self._service = environment.get(SERVICE_VARIABLE) or SERVICE_NAME
+        is_local = urlsplit(self.url).hostname in ("127.0.0.1", "::1", "localhost")
+        proxies = [urllib.request.ProxyHandler({})] if is_local else []
+        self._opener = urllib.request.build_opener(_NoRedirects, *proxies)
+
+    def send(self, spans: Sequence[TraceSpan]) -> None:
+        """Send spans, and wait until the collector has them.
+
+        Raises:
+            SpansNotSent: The collector cannot be reached, or does not take the spans.
+        """
+        for first in range(0, len(spans), MAX_SPANS_PER_REQUEST):
+            self._post(encode_spans(spans[first : first + MAX_SPANS_PER_REQUEST], self._service))
+
+    def _post(self, body: Mapping[str, Any]) -> None:
+        data = json.dumps(body, separators=(",", ":")).encode()
+        headers = {"User-Agent": "toolspeak", **self._headers, "Content-Type": "application/json"}
+        request = urllib.request.Request(self.url, data, headers)  # noqa: S310 (the scheme is checked)
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+                answer: bytes = response.read(100_000)
+        except urllib.error.HTTPError as error:
+            with error:
+                said = error.read(300).decode("utf-8", "replace").strip()
+            raise SpansNotSent(f"{self.url} refused the spans: {error.code} {error.reason} {said}".strip()) from None
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            raise SpansNotSent(f"the spans could not be sent to {self.url}: {reason}") from None
+        if rejected := _read_rejection(answer):
+            raise SpansNotSent(f"{self.url} refused {rejected}")
+
+
+class SpanExporter:
+    """Sends spans from a thread of its own, so that nobody waits for the collector.
+
+    Attributes:
+        content: Whether spans hold what models, tools and users wrote.
+    """
+
+    def __init__(self, sender: SpanSender, *, content: bool = False) -> None:
+        self._sender = sender
+        self.content = content
+        self._queue: queue.Queue[Sequence[TraceSpan] | None] = queue.Queue(MAX_WAITING_TRACES)
+        self._has_warned = False
+        self._thread = threading.Thread(target=self._work, name="toolspeak spans", daemon=True)
+        self._thread.start()
+
+    def export(self, spans: Sequence[TraceSpan]) -> None:
+        """Send spans soon. If too many wait already, these are dropped."""
+        try:
+            self._queue.put_nowait(spans)
+        except queue.Full:
+            self._warn("too many spans wait to be sent, and some are dropped")
+
+    def __enter__(self) -> "SpanExporter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Send what waits, but do not wait long for it."""
+        try:
+            self._queue.put(None, timeout=CLOSE_TIMEOUT_SECONDS)
+        except queue.Full:
+            return
+        self._thread.join(CLOSE_TIMEOUT_SECONDS)
+
+    def _work(self) -> None:
+        while (spans := self._queue.get()) is not None:
+            batch, is_last = self._collect(spans)
+            try:
+                self._sender.send(batch)
+                self._has_warned = False
+            except SpansNotSent as error:
+                self._warn(str(error))
+            if is_last:
+                return
+
+    def _collect(self, first: Sequence[TraceSpan]) -> tuple[list[TraceSpan], bool]:
+        """Return spans for one request, the first ones and those that wait, and whether they are the last ones."""
+        batch = list(first)
+        while len(batch) < MAX_SPANS_PER_REQUEST:
+            try:
+                more = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if more is None:
+                return batch, True
+            batch += more
+        return batch, False
+
+    def _warn(self, problem: str) -> None:
+        """Log a problem, once until spans are sent again."""
+        if not self._has_warned:
+            LOG.warning("%s", problem)
+        self._has_warned = True
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: headers may hold a key, which is for the address that the user gave."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
+        """Return no further request."""
+
+
+def complete_url(url: str) -> str:
+    """Return the address to which spans are sent.
+
+    Examples:
+        >>> complete_url("http://127.0.0.1:4318")
+        'http://127.0.0.1:4318/v1/traces'
+        >>> complete_url("https://collector.example/otlp/v1/traces")
+        'https://collector.example/otlp/v1/traces'
+    """
+    try:
+        parts = urlsplit(url)
+        has_host = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        parts, has_host = None, False
+    if parts is None or not has_host:
+        raise UsageError(f"{url!r} is no address of a collector; write http://127.0.0.1:4318 or the like")
+    path = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=path if path.endswith(TRACES_PATH) else path + TRACES_PATH))
+
+
+def read_headers(text: str) -> dict[str, str]:
+    """Read headers as OpenTelemetry writes them in a variable: `name=value,name=value`, with `%20` for a space."""
+    headers: dict[str, str] = {}
+    for pair in filter(None, (each.strip() for each in text.split(","))):
+        name, equals, value = pair.partition("=")
+        name, value = name.strip(), unquote(value.strip())
+        if not equals or not name or not value.isprintable():
+            raise UsageError(f"{HEADERS_VARIABLE}: write name=value pairs with commas between them")
+        headers[name] = value
+    return headers
+
+
+def _read_rejection(answer: bytes) -> str:
+    """Return what a collector says that it has not taken; "" if it has taken all spans."""
+    try:
+        partial: Any = json.loads(answer or b"{}").get("partialSuccess") or {}
+        count = int(partial.get("rejectedSpans") or 0)
+    except (ValueError, AttributeError, TypeError, RecursionError):  # whoever answers something else has taken them
+        return ""
+    return f"{count} spans: {partial.get('errorMessage', '')}" if count else ""

@@ -1,0 +1,380 @@
+"""`RunSpans`: the spans of one run, and what its facts say of it. `fold.py` has the runs of all calls."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallMalformed,
+    CallQuoted,
+    CallReady,
+    Compacted,
+    HandedOver,
+    Interrupted,
+    OwnFact,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    SaidInThought,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnRestarted,
+    TurnStarted,
+    Usage,
+)
+from toolspeak.messages import ToolResult
+from toolspeak.spec import ToolSpec
+from toolspeak.telemetry import content, names
+from toolspeak.telemetry.spans import (
+    AttributeValue,
+    SpanEvent,
+    SpanKind,
+    TraceSpan,
+    clean_attributes,
+    clean_text,
+    make_span_id,
+    make_trace_id,
+)
+
+SpanListener = Callable[[TraceSpan], None]
+
+_EXCEPTION_NAME = re.compile(r"([A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt))(?::|\Z)")
+"""How the error of a call begins if its function raised an exception."""
+
+MAX_NAME_CHARS = 200
+"""Characters of the name of a tool. There may be no such tool, and then a model may have written any name."""
+
+
+class SpanMaker:
+    """Begins and ends spans.
+
+    Attributes:
+        has_content: Whether spans hold what models, tools and users wrote.
+        seed: What ids of spans are made of: the id of the run.
+        now: The time.
+        on_start: Called with each span when it begins.
+        on_end: Called with each span when it has ended.
+    """
+
+    def __init__(self, *, has_content: bool) -> None:
+        self.has_content = has_content
+        self.seed = ""
+        self.now = 0
+        self.on_start: SpanListener | None = None
+        self.on_end: SpanListener | None = None
+        self._count = 0
+
+    def start(
+        self,
+        name: str,
+        kind: SpanKind,
+        parent: TraceSpan | None,
+        attributes: Mapping[str, AttributeValue | None],
+        *,
+        at: int | None = None,
+    ) -> TraceSpan:
+        """Begin a span, now or at an earlier time. Attributes without a value are left out."""
+        span = TraceSpan(
+            id=make_span_id(self.seed, self._count),
+            trace_id=make_trace_id(self.seed),
+            parent_id=None if parent is None else parent.id,
+            name=clean_text(name),
+            kind=kind,
+            start=self.now if at is None else at,
+            attributes=clean_attributes(attributes),
+        )
+        self._count += 1
+        if self.on_start is not None:
+            self.on_start(span)
+        return span
+
+    def end(self, span: TraceSpan) -> None:
+        """End a span now."""
+        span.attributes, span.description = clean_attributes(span.attributes), clean_text(span.description)
+        span.end = self.now
+        if self.on_end is not None:
+            self.on_end(span)
+
+
+class RunSpans:
+    """The open spans of one run, and what its facts say.
+
+    Attributes:
+        calls: The spans of calls that run, by the ids of the calls.
+        outer_call: The span of the call that the run is a part of, if there is one.
+    """
+
+    def __init__(self, maker: SpanMaker, agent: str) -> None:
+        """Begin without any fact.
+
+        Args:
+            maker: Begins and ends the spans.
+            agent: The name of the agent whose run it is; "" if it has none.
+        """
+        self._maker = maker
+        self.outer_call: TraceSpan | None = None
+        self._agent = agent
+        self._started: RunStarted | None = None
+        self._tools: dict[str, ToolSpec] = {}
+        self._ready: dict[str, CallReady] = {}
+        self._news: list[dict[str, Any]] = []  # messages that the model has not been shown
+        self._span: TraceSpan | None = None
+        self._turn: TraceSpan | None = None
+        self._model = ""
+        self._last = 0  # when the fact before this one happened
+        self.calls: dict[str, TraceSpan] = {}
+
+    def add(self, fact: OwnFact) -> None:
+        """Add the next fact of the run."""
+        match fact:
+            case RunStarted():
+                self._started, self._model = fact, fact.model
+                self._tools = {tool.name: tool for tool in fact.tools}
+                self._news = [content.encode_message(each) for each in fact.messages] if self._maker.has_content else []
+                self._start_run({})
+            case RunResumed():
+                self._start_run({names.RESUMED: True})
+            case TurnStarted():
+                self._start_turn(fact)
+            case TurnRestarted(failed=failed, reason=reason):
+                if self._turn is not None:
+                    self._fail(self._turn, "restarted", f"{failed} failed: {reason}")
+                self._end_turn()
+            case CallReady(call=call, repair=repair):
+                self._ready[call.id] = fact
+                if repair != "none":
+                    self._count(names.REPAIRED_CALLS)
+            case CallMalformed(name=tool, reason=reason):
+                self._refuse("malformed", tool or "", reason)
+            case CallQuoted(call_id=call_id):
+                self._refuse("quoted", self.name_tool(call_id))
+            case SaidInThought():
+                self._note(self._turn, "toolspeak.said_in_thought")
+            case TurnEnded():
+                self._finish_turn(fact)
+            case ToolStarted(call_id=call_id):
+                self._start_call(call_id)
+            case ToolFinished(result=result):
+                self._finish_call(result)
+            case Compacted():
+                self._compact(fact)
+            case RunEnded():
+                self._end_run(fact)
+            case _:
+                self._note_in_run(fact)
+        self._last = self._maker.now
+
+    def name_tool(self, call_id: str) -> str:
+        """Return the name of the tool of a call; "" if it is unknown."""
+        ready = self._ready.get(call_id)
+        return "" if ready is None else ready.call.name[:MAX_NAME_CHARS]
+
+    def forget_spans(self) -> None:
+        """Forget the open spans, but not what the facts say."""
+        self._span = self._turn = self.outer_call = None
+        self.calls.clear()
+
+    def end_unfinished(self) -> None:
+        """End all spans, although the facts do not say how they ended."""
+        for span in (*self.calls.values(), self._turn, self._span):
+            if span is not None:
+                span.attributes[names.UNFINISHED] = True
+                self._maker.end(span)
+        self.forget_spans()
+
+    # The run
+
+    def _start_run(self, more: Mapping[str, AttributeValue]) -> None:
+        attributes: dict[str, AttributeValue | None] = {names.OPERATION: "invoke_agent", names.AGENT_NAME: self._agent}
+        if (started := self._started) is not None:
+            model = names.split_model_name(started.model)
+            attributes |= {
+                names.PROVIDER: model.provider,
+                names.REQUEST_MODEL: model.model,
+                names.CONVERSATION_ID: self._maker.seed,
+                names.RUN_ID: started.run_id,
+                names.DIALECT: started.dialect,
+            }
+            if self._maker.has_content:
+                attributes[names.SYSTEM_INSTRUCTIONS] = content.format_instructions(started.messages)
+                attributes[names.TOOL_DEFINITIONS] = content.format_tools(started.tools)
+        name = f"invoke_agent {self._agent}".strip()
+        self._span = self._maker.start(name, "internal", self.outer_call, {**attributes, **more})
+
+    def _end_run(self, ended: RunEnded) -> None:
+        if self._turn is not None:
+            self._fail(self._turn, ended.reason, "")
+            self._end_turn()
+        for call_id in tuple(self.calls):
+            self._fail(self.calls[call_id], ended.reason, "")
+            self._maker.end(self.calls.pop(call_id))
+        if self._span is None:
+            return
+        self._span.attributes[names.STOP_REASON] = ended.reason
+        if ended.reason != "answered":
+            self._fail(self._span, ended.reason, ended.detail)
+        self._maker.end(self._span)
+        self._span = None
+
+    def _note_in_run(self, fact: OwnFact) -> None:
+        match fact:
+            case ApprovalNeeded(call=call):
+                self._note(self._span, "toolspeak.approval_needed", {names.TOOL_NAME: call.name})
+            case ApprovalGiven(call_id=call_id, approved=approved):
+                attributes = {names.TOOL_NAME: self.name_tool(call_id), "toolspeak.approved": approved}
+                self._note(self._span, "toolspeak.approval_given", attributes)
+            case HandedOver(agent=agent, tools=tools):
+                self._tools = {tool.name: tool for tool in tools}
+                self._note(self._span, "toolspeak.handed_over", {names.AGENT_NAME: agent})
+                self._agent = agent
+            case Interrupted(cause=cause):
+                self._note(self._span, "toolspeak.interrupted", {names.REASON: cause})
+            case _:
+                pass
+
+    def _compact(self, fact: Compacted) -> None:
+        counts = {"toolspeak.messages.dropped": fact.dropped, "toolspeak.results.shortened": fact.shortened}
+        self._note(self._span, "toolspeak.compacted", counts)
+        if fact.usage == Usage() or self._span is None:
+            return
+        more = {names.PURPOSE: "summary", **describe_usage(fact.usage, fact.cost)}
+        # The summary was asked for right after the fact before.
+        self._maker.end(self._start_chat(names.split_model_name(self._model), more, at=self._last))
+
+    # A turn
+
+    def _start_chat(
+        self, model: names.ModelName, more: Mapping[str, AttributeValue], *, at: int | None = None
+    ) -> TraceSpan:
+        attributes: dict[str, AttributeValue | None] = {
+            names.OPERATION: "chat",
+            names.PROVIDER: model.provider,
+            names.REQUEST_MODEL: model.model,
+            names.SERVER_ADDRESS: model.host,
+            names.SERVER_PORT: model.port or None,
+            names.AGENT_NAME: self._agent,
+            **more,
+        }
+        return self._maker.start(f"chat {model.model}", "client", self._span, attributes, at=at)
+
+    def _start_turn(self, fact: TurnStarted) -> None:
+        self._end_turn()
+        if self._span is None:
+            return
+        started = self._started
+        self._model = fact.model or self._model
+        dialect = fact.dialect or (started.dialect if started is not None else "")
+        more: dict[str, AttributeValue] = {names.TURN: fact.turn, names.DIALECT: dialect}
+        if self._maker.has_content:
+            more[names.INPUT_MESSAGES] = content.format_json(self._news)
+            self._news = []
+        self._turn = self._start_chat(names.split_model_name(self._model), more)
+
+    def _finish_turn(self, fact: TurnEnded) -> None:
+        turn = self._turn
+        if turn is None:
+            return
+        turn.attributes[names.FINISH_REASONS] = (names.FINISHES.get(fact.finish, fact.finish),)
+        turn.attributes[names.CALLS] = len(fact.message.calls)
+        turn.attributes |= describe_usage(fact.usage, fact.cost)
+        if fact.finish == "error":
+            self._fail(turn, "broke_off", "the message broke off")
+        if self._maker.has_content:
+            turn.attributes[names.OUTPUT_MESSAGES] = content.format_json(
+                [content.encode_output(fact.message, fact.finish)]
+            )
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._maker.end(self._turn)
+        self._turn = None
+
+    def _refuse(self, why: str, tool: str, reason: str = "") -> None:
+        """Note that a call of a message does not run."""
+        self._count(names.REFUSED_CALLS)
+        attributes: dict[str, AttributeValue] = {names.REFUSAL: why}
+        if tool and why != "malformed":  # there may be no such tool, and then the name is what the model wrote
+            attributes[names.TOOL_NAME] = tool
+        if self._maker.has_content and reason:
+            attributes[names.REASON] = reason
+        self._note(self._turn, "toolspeak.call_refused", attributes)
+
+    def _count(self, name: str) -> None:
+        if self._turn is not None:
+            count = self._turn.attributes.get(name, 0)
+            self._turn.attributes[name] = (count if isinstance(count, int) else 0) + 1
+
+    # A call
+
+    def _start_call(self, call_id: str) -> None:
+        if self._span is None:
+            return
+        if call_id in self.calls:  # it was under way when the run was cut
+            self._maker.end(self.calls.pop(call_id))
+        ready = self._ready.get(call_id)
+        tool = self.name_tool(call_id)
+        spec = self._tools.get(tool)
+        attributes: dict[str, AttributeValue | None] = {
+            names.OPERATION: "execute_tool",
+            names.TOOL_NAME: tool,
+            names.TOOL_TYPE: "function",
+            names.TOOL_CALL_ID: call_id,
+            names.TOOL_DESCRIPTION: None if spec is None else spec.description.partition("\n")[0],
+            names.AGENT_NAME: self._agent,
+            names.REPAIR: None if ready is None or ready.repair == "none" else ready.repair,
+        }
+        if self._maker.has_content and ready is not None:
+            attributes[names.TOOL_ARGUMENTS] = content.format_arguments(ready.call)
+        self.calls[call_id] = self._maker.start(f"execute_tool {tool}".strip(), "internal", self._span, attributes)
+
+    def _finish_call(self, result: ToolResult) -> None:
+        if self._maker.has_content:
+            self._news.append(content.encode_response(result))
+        span = self.calls.pop(result.call_id, None)
+        if span is None:
+            return
+        if result.error is not None:
+            self._fail(span, _name_error(result), result.error if self._maker.has_content else "")
+        if self._maker.has_content:
+            span.attributes[names.TOOL_RESULT] = content.format_result(result)
+        self._maker.end(span)
+
+    # Spans
+
+    def _note(self, span: TraceSpan | None, name: str, attributes: Mapping[str, AttributeValue] | None = None) -> None:
+        if span is not None:
+            span.events.append(SpanEvent(name=name, at=self._maker.now, attributes=clean_attributes(attributes or {})))
+
+    def _fail(self, span: TraceSpan, error_type: str, description: str) -> None:
+        span.is_error, span.description = True, description
+        span.attributes[names.ERROR_TYPE] = error_type
+
+
+def describe_usage(usage: Usage, cost: float | None) -> dict[str, AttributeValue]:
+    """Return the attributes of tokens: both sums, and the rest where there is something to say."""
+    described: dict[str, AttributeValue] = {
+        names.INPUT_TOKENS: usage.input_tokens,
+        names.OUTPUT_TOKENS: usage.output_tokens,
+    }
+    counts = {
+        names.CACHE_READ_TOKENS: usage.cached_tokens,
+        names.CACHE_WRITE_TOKENS: usage.cache_write_tokens,
+        names.REASONING_TOKENS: usage.reasoning_tokens,
+        names.COST: cost or 0.0,
+    }
+    described.update((name, count) for name, count in counts.items() if count)
+    if usage.estimated:
+        described[names.ESTIMATED] = True
+    return described
+
+
+def _name_error(result: ToolResult) -> str:
+    """Return the sort of an error: the name of the exception, where the error begins with one."""
+    if not result.ran:
+        return "not_run"
+    found = _EXCEPTION_NAME.match(result.error or "")
+    return found[1] if found is not None else "tool_error"

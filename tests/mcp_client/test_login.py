@@ -1,0 +1,149 @@
+"""Logins at MCP servers: an authorization server of the tests, with PKCE and refresh."""
+
+import asyncio
+import json
+import socket
+import stat
+import urllib.error
+
+import pytest
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import AnyUrl
+
+from tests.mcp_client.authorization import Authority, browse, serve_notes
+from toolspeak.errors import ServerFailed
+from toolspeak.mcp_client import read_target
+from toolspeak.mcp_client.redirect_receiver import RedirectReceiver
+from toolspeak.run.server_logins import find_servers, log_in
+from toolspeak.settings.server_logins import list_logins, login_file, save_login
+
+
+@pytest.fixture
+def authority():
+    return Authority()
+
+
+@pytest.fixture
+def notes(authority):
+    """Return the address of the MCP server."""
+    with serve_notes(authority) as address:
+        yield address
+
+
+def find_status(url):
+    """Return the HTTP status of an address that refuses."""
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        browse(url)
+    raised.value.close()
+    return raised.value.code
+
+
+def find_saved():
+    ((identity, login),) = list_logins().items()
+    return login_file(identity), login
+
+
+def call(tools, **arguments):
+    return asyncio.run(tools.load()["greet"](**arguments))
+
+
+def test_a_run_without_a_login_says_the_command(connect, notes, authority, capfd):
+    with pytest.raises(ServerFailed, match=r"HTTP 401: it needs a login: toolspeak mcp login 127\.0\.0\.1$"):
+        connect(notes).load()
+    assert not authority.clients  # nothing was registered, nobody was asked
+    assert [config.url for config in find_servers("127.0.0.1")] == [notes]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_login_serves_later_runs(connect, notes, authority):
+    (config,) = read_target(f"mcp:{notes}")
+    pages = []
+    assert log_in(config, lambda url: pages.append(browse(url)))
+    assert pages == ["You are logged in. You can close this page and go back to the terminal.\n"]
+    assert len(authority.challenges[0]) == 43  # the hash of the verifier, which the server compared
+    file, login = find_saved()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert login["tokens"]["access_token"] in authority.tokens
+    assert call(connect(notes), name="Ada") == {"result": "hello Ada"}
+    assert len(authority.challenges) == 1
+
+
+def test_a_token_is_refreshed_by_a_program_that_starts_later(connect, notes, authority):
+    (config,) = read_target(f"mcp:{notes}")
+    log_in(config, browse)
+    authority.tokens.clear()
+    before = find_saved()[1]["tokens"]
+    save_login(config.identity, {**find_saved()[1], "expires_at": 1.0})
+    assert call(connect(notes), name="Ada") == {"result": "hello Ada"}
+    after = find_saved()[1]["tokens"]
+    assert authority.refreshed == 1
+    assert before["access_token"] != after["access_token"]
+    assert before["refresh_token"] != after["refresh_token"]
+    assert call(connect(notes), name="Bob") == {"result": "hello Bob"}
+    assert authority.refreshed == 1
+
+
+def test_a_login_that_is_not_valid_any_more_is_asked_for_again(connect, notes, authority, capfd):
+    (config,) = read_target(f"mcp:{notes}")
+    log_in(config, browse)
+    authority.tokens.clear()
+    authority.refreshing.clear()
+    with pytest.raises(ServerFailed, match="it needs a login: toolspeak mcp login"):
+        connect(notes).load()
+    assert len(authority.challenges) == 1
+    assert capfd.readouterr().err == ""
+
+
+def test_a_refused_login_is_an_error_in_words(notes, authority):
+    authority.refuses = True
+    (config,) = read_target(f"mcp:{notes}")
+    with pytest.raises(ServerFailed, match="the login was refused: access_denied: not today"):
+        log_in(config, browse)
+    assert not list_logins()
+
+
+def test_a_key_of_the_user_is_used_instead_of_a_login(connect, notes, authority):
+    with pytest.raises(ServerFailed, match="HTTP 401: it needs a key, or another one"):
+        connect(notes, headers={"authorization": "Bearer old"}).load()
+    token = authority.give_token("somebody", notes).access_token
+    assert call(connect(notes, headers={"authorization": f"Bearer {token}"}), name="Ada") == {"result": "hello Ada"}
+
+
+def test_a_client_that_was_registered_by_hand(notes, authority, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEST_MCP_SECRET", "hush")
+    oauth = {"clientId": "by-hand", "clientSecret": "${TEST_MCP_SECRET}", "callbackPort": find_free_port()}
+    authority.clients["by-hand"] = OAuthClientInformationFull(
+        client_id="by-hand",
+        client_secret="hush",
+        redirect_uris=[AnyUrl(f"http://127.0.0.1:{oauth['callbackPort']}/callback")],
+        token_endpoint_auth_method="client_secret_post",
+    )
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"notes": {"url": notes, "oauth": oauth}}}))
+    (config,) = find_servers("notes", file)
+    assert log_in(config, browse)
+    assert list(authority.clients) == ["by-hand"]
+    assert "hush" not in find_saved()[0].read_text()
+
+
+def find_free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def test_only_the_answer_of_the_login_ends_the_waiting():
+    async def receive():
+        receiver = RedirectReceiver()
+        async with receiver.listen(0):
+            receiver.expect("right")
+            waiting = asyncio.create_task(receiver.wait())
+            for address in ("?state=wrong&code=1", "?code=1", "/favicon.ico"):
+                assert await asyncio.to_thread(find_status, receiver.url + address) in (400, 404)
+            _, idle = await asyncio.open_connection(*receiver.url.split("/")[2].split(":"))  # as browsers do
+            assert not waiting.done()
+            await asyncio.to_thread(browse, f"{receiver.url}?state=right&code=2")
+            found = await waiting
+        idle.close()
+        return found
+
+    assert asyncio.run(receive()) == {"state": "right", "code": "2"}

@@ -1,0 +1,67 @@
+"""A real browser for the tests that are marked `browser`: Debian's headless Chromium, driven by Playwright."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from toolspeak.page.sources.record_files import RecordFiles
+
+from .hosting import HostedPage, hosted_page
+from .recorded import record_run
+
+expect.set_options(timeout=20_000)  # for a busy machine
+
+CHROMIUM = os.environ.get("TOOLSPEAK_CHROMIUM") or shutil.which("chromium-headless-shell") or ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that need a browser where there is none."""
+    if not CHROMIUM:
+        missing = pytest.mark.skip(reason="there is no browser: apt install chromium-headless-shell")
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(missing)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The browser, started once."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class BrowserTab:
+    """A tab, and all that it asked for and complained of."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+
+
+@pytest.fixture
+def tab(chromium: Browser) -> Iterator[BrowserTab]:
+    """A tab of a fresh browser profile; it fails the test if a script failed or a policy was violated."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(15_000)
+    opened = BrowserTab(context.new_page())
+    yield opened
+    context.close()
+    assert opened.complaints == []
+
+
+@pytest.fixture
+def weather_page(tmp_path: Path) -> Iterator[HostedPage]:
+    """The page with one recorded run."""
+    record_run(tmp_path / "weather.jsonl")
+    with hosted_page(RecordFiles(tmp_path)) as page:
+        yield page

@@ -1,0 +1,119 @@
+"""A durable run that is watched while it goes on."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from toolspeak.durable import Runs
+from toolspeak.events import ApprovalGiven
+from toolspeak.page.sources.durable_store import DurableStore
+from toolspeak.page.sources.record_files import RecordFiles
+
+from .conftest import BrowserTab
+from .hosting import HostedPage, hosted_page
+from .recorded import record_run
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+WAIT_MILLISECONDS = 30_000
+
+
+@contextmanager
+def worker(store: str, pace: float) -> Generator[subprocess.Popen[str]]:
+    """A process that waits for a line before it drives runs."""
+    command = [sys.executable, "-m", "tests.page.worker_program", store, str(pace)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def begin(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/runs.db"
+
+
+def open_tab(hosted: HostedPage, chromium: Browser, path: str) -> Page:
+    context = chromium.new_context(viewport={"width": 1100, "height": 800})
+    hosted.give_cookie(context)
+    page = context.new_page()
+    page.goto(f"{hosted.url}/{path}")
+    return page
+
+
+def test_a_run_is_watched_in_two_tabs_while_its_worker_is_killed_and_approved_with_a_click(
+    store: str, chromium: Browser
+) -> None:
+    with (
+        Runs(store) as runs,
+        worker(store, 0.1) as first,
+        worker(store, 0.0) as second,
+        hosted_page(DurableStore(store)) as hosted,
+    ):
+        run = runs.start_sync("writer", "Write to Ada.")
+        begin(first)
+        tabs = [open_tab(hosted, chromium, f"#run=store/{run.id}") for _ in range(2)]
+        for page in tabs:
+            expect(page.locator(".row-turn .row-text")).to_contain_text("Once upon", timeout=WAIT_MILLISECONDS)
+        first.kill()
+        begin(second)
+        for page in tabs:
+            expect(page.locator(".row-note")).to_contain_text("Resumed", timeout=WAIT_MILLISECONDS)
+            expect(page.locator(".row-turn.is-void")).to_have_count(1)
+            expect(page.locator(".approval")).to_be_visible(timeout=WAIT_MILLISECONDS)
+            expect(page.locator(".state")).to_have_text("Waiting for approval")
+        tabs[0].get_by_role("button", name="Allow").click()
+        for page in tabs:
+            expect(page.locator(".row-end")).to_contain_text("Answered", timeout=WAIT_MILLISECONDS)
+            expect(page.locator(".row-call")).to_contain_text("sent to Ada")
+            expect(page.locator(".approval")).to_have_count(0)
+            page.context.close()
+        assert hosted.policy_reports == []
+        given = [fact for fact in run.facts_sync() if isinstance(fact, ApprovalGiven)]
+        assert [fact.approved for fact in given] == [True]
+        assert given[0].by != ""
+
+
+def test_a_refusal_is_clicked_with_its_reason(store: str, tab: BrowserTab) -> None:
+    with Runs(store) as runs, worker(store, 0.0) as process, hosted_page(DurableStore(store)) as hosted:
+        run = runs.start_sync("writer", "Write to Ada.")
+        begin(process)
+        page = tab.page
+        page.goto(hosted.opening_url)
+        page.goto(f"{hosted.url}/#run=store/{run.id}")
+        page.get_by_label("Why the call is refused").fill("not today", timeout=WAIT_MILLISECONDS)
+        page.get_by_role("button", name="Refuse").click()
+        expect(page.locator(".row-end")).to_be_visible(timeout=WAIT_MILLISECONDS)
+        expect(page.locator(".row-call")).to_contain_text("not today")
+
+
+def test_a_record_that_grows_is_followed(tmp_path: Path, tab: BrowserTab) -> None:
+    whole = record_run(tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    growing = folder / "growing.jsonl"
+    growing.write_text("".join(whole[:3]) + whole[3][:20])
+    with hosted_page(RecordFiles(folder)) as hosted:
+        page = tab.page
+        page.goto(hosted.opening_url)
+        expect(page.locator(".row-call")).to_have_count(1)
+        expect(page.locator(".row-end")).to_have_count(0)
+        with growing.open("a") as file:
+            file.write(whole[3][20:] + "".join(whole[4:]))
+        expect(page.locator(".row-end")).to_be_visible()
+        expect(page.locator(".row-call")).to_have_count(3)

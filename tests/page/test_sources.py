@@ -1,0 +1,160 @@
+"""The places in which the page finds runs."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.conversing import OPENAI_TOOLS, QUESTION, scripted
+from tests.gateway.hosting import hosted, served
+from toolspeak import Agent, codec
+from toolspeak.dialects import TYPESCRIPT
+from toolspeak.durable import Runs
+from toolspeak.errors import UsageError
+from toolspeak.events import RunStarted
+from toolspeak.gateway import AccessRules, app
+from toolspeak.page.shown_request import render_turn
+from toolspeak.page.sources.conversation_log import ConversationLog
+from toolspeak.page.sources.durable_store import DurableStore
+from toolspeak.page.sources.gateway_exchanges import GatewayExchanges
+from toolspeak.page.sources.record_files import RecordFiles
+from toolspeak.page.sources.source import RunMissing
+from toolspeak.store import ConversationStore, StoredFact
+from toolspeak.testing import ScriptedModel
+
+from .hosting import hosted_page
+from .recorded import TWO_CITIES, convert, get_weather, record_run
+
+KEY = "a-long-secret-of-the-gateway"
+
+
+def test_a_folder_lists_its_records_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    record_run(tmp_path / "deep" / "weather.jsonl")
+    (tmp_path / "other.jsonl").write_text('{"question": "not a run"}\n')
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "notes.txt").write_text("nothing")
+    source = RecordFiles(tmp_path)
+    [entry] = asyncio.run(source.list_runs())
+    assert entry.title == "How is the weather in Paris?"
+    assert entry.where == "deep/weather.jsonl"
+    assert (entry.status, entry.reason, entry.model) == ("done", "answered", "small-model")
+    document = asyncio.run(source.open(entry.id))
+    assert not document.is_live
+    with pytest.raises(RunMissing):
+        asyncio.run(source.open("other.jsonl"))
+
+
+def test_plain_facts_without_times_are_read_too(tmp_path: Path) -> None:
+    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python"), tools=[get_weather, convert])
+    path = tmp_path / "plain.jsonl"
+    path.write_text(codec.dump_facts(agent.run("How is the weather in Paris?").facts))
+    source = RecordFiles(path)
+    [entry] = asyncio.run(source.list_runs())
+    document = asyncio.run(source.open(entry.id))
+    assert len(document.fold.rows) == 7
+    assert document.fold.rows[1].fields["start"] is None
+
+
+def test_a_line_that_cannot_be_read_is_named_and_what_stands_before_it_is_shown(tmp_path: Path) -> None:
+    path = record_run(tmp_path / "run.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:4], "{broken}\n", *lines[5:]]))
+    source = RecordFiles(path)
+    document = asyncio.run(source.open(source.only_id))
+    assert len(document.facts) == 4
+    assert document.failure.startswith("line 5: not JSON")
+
+
+def test_a_missing_file_is_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file or folder"):
+        RecordFiles(tmp_path / "nowhere.jsonl")
+
+
+def test_the_log_lists_the_runs_of_all_conversations(tmp_path: Path) -> None:
+    agent = Agent(ScriptedModel(TWO_CITIES, dialect="python"), tools=[get_weather, convert])
+    facts = agent.run("How is the weather in Paris?").facts
+    path = tmp_path / "log.sqlite"
+    with ConversationStore(path) as store:
+        started = facts[0]
+        assert isinstance(started, RunStarted)
+        store.start(started, 1000.0)
+        store.append(started.run_id, [StoredFact(fact, 1000.5 + number) for number, fact in enumerate(facts[1:])])
+
+    async def look() -> None:
+        source = ConversationLog(path)
+        [entry] = await source.list_runs()
+        assert (entry.title, entry.status, entry.reason) == ("How is the weather in Paris?", "done", "answered")
+        document = await source.open(entry.id)
+        assert [each.fact for each in document.facts] == list(facts)
+        assert document.facts[1].at == 0.5
+        with pytest.raises(RunMissing):
+            await source.open("no such run")
+        await source.close()
+
+    asyncio.run(look())
+
+
+def test_a_store_lists_its_runs_and_hides_the_password_of_its_address(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/runs.db"
+    with Runs(store) as runs:
+        started = runs.start_sync("writer", "Write to Ada.")
+
+    async def look() -> None:
+        source = DurableStore(store)
+        [entry] = await source.list_runs()
+        assert (entry.id, entry.title, entry.status, entry.where) == (started.id, "Write to Ada.", "queued", "writer")
+        document = await source.open(entry.id)
+        assert document.is_live
+        assert document.fold.summary["status"] == "queued"
+        with pytest.raises(RunMissing):
+            await source.open("0" * 24)
+        assert await source.cancel(entry.id)
+        await source.close()
+        assert source.label == "runs.db"
+
+    asyncio.run(look())
+    assert DurableStore("postgresql://ada:secret@db.example/runs").label == "db.example/runs"
+
+
+def test_the_exchanges_of_a_gateway_are_runs_and_its_key_stays_in_the_server() -> None:
+    application = app([served(scripted(), TYPESCRIPT)], AccessRules(key=KEY), watch=True)
+    body = {"model": "m", "messages": [{"role": "user", "content": QUESTION}], "tools": OPENAI_TOOLS}
+    with hosted(application) as url:
+        import httpx
+
+        answer = httpx.post(f"{url}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {KEY}"})
+        assert answer.status_code == 200
+
+        async def look() -> str:
+            source = GatewayExchanges(f"{url}/v1", KEY)
+            [entry] = await source.list_runs()
+            document = await source.open(entry.id)
+            kinds = [row.kind for row in document.fold.rows]
+            assert kinds == ["message", "turn", "call", "call", "call", "end"]
+            shown = render_turn(document, 1)
+            assert shown["dialect"] == "typescript"
+            assert "get_weather({" in shown["messages"][0]["text"]
+            assert shown["messages"][-1]["text"] == QUESTION
+            assert render_turn(document, 1, "native")["tool_count"] == 2
+            with pytest.raises(RunMissing):
+                await source.open("req_none")
+            with pytest.raises(UsageError, match="does not take the key"):
+                await GatewayExchanges(url, "wrong").list_runs()
+            return entry.id
+
+        run_id = asyncio.run(look())
+        with hosted_page(GatewayExchanges(url, KEY)) as page:
+            for path in ("/", "/api/runs", f"/api/runs/gateway/{run_id}", f"/api/runs/gateway/{run_id}/rows/1"):
+                answer = page.ask(path)
+                assert answer.status == 200
+                assert KEY.encode() not in answer.body
+
+
+def test_a_source_that_fails_says_so_and_does_not_hide_the_others(tmp_path: Path) -> None:
+    record_run(tmp_path / "run.jsonl")
+    with hosted_page(RecordFiles(tmp_path), GatewayExchanges("http://127.0.0.1:9", KEY)) as page:
+        files, gateway = json.loads(page.ask("/api/runs").body)["sources"]
+    assert len(files["runs"]) == 1
+    assert "does not answer" in gateway["failure"]
