@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local test-clients test-mcp test-durable docs check fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat test test-local test-clients test-mcp test-durable docs check check-page fmt bench bench-full adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -77,11 +77,22 @@ docs: setup ## build the guides and the reference into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'built; to read it: python3 -m http.server --directory site'
 
+# What checks the page: types of its modules, and accessibility in the tests of a browser.
+tests/page/node_modules/.stamp: tests/page/package.json
+	@if command -v npm >/dev/null; then \
+		npm install --prefix tests/page --no-package-lock --no-audit --no-fund --loglevel=error && touch $@ \
+		|| echo 'npm could not install what checks the page, so that is skipped; the reason is above'; \
+	else echo 'there is no npm, so the modules of the page are not checked: install Node 20 or later, for example `apt install nodejs npm`'; fi
+
+check-page: tests/page/node_modules/.stamp ## check the types of the modules of the page, if Node is there
+	@if [ -x tests/page/node_modules/.bin/tsc ]; then tests/page/node_modules/.bin/tsc -p tests/page; fi
+
 check: setup ## format, lint, types, layers, docs, tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory check-page
 	$(MAKE) --no-print-directory docs
 	$(MAKE) --no-print-directory test
 
@@ -111,4 +122,4 @@ audit: ## look up known advisories for the pinned dependencies; fails where a pi
 	.venv-audit/bin/python scripts/audit.py
 
 clean: ## remove what was made
-	rm -rf $(VENV) .venv-audit .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules bench/.venvs site
+	rm -rf $(VENV) .venv-audit .venv-clients .venv-mcp-servers tests/clients/node_modules tests/mcp_servers/node_modules tests/page/node_modules bench/.venvs site

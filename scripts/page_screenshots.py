@@ -80,8 +80,8 @@ TRIP: tuple[Line, ...] = (
         usage=Usage(input_tokens=1204, output_tokens=86),
     ),
     says(
-        "Let me write that down.\n"
-        '<tool_call>\n{\'name\': "remember", "arguments": {"note": "14:12 is the cheapest: 96 euros for two",}}\n</tool_call>',
+        "Let me write that down.\n<tool_call>\n"
+        '{\'name\': "remember", "arguments": {"note": "14:12 is the cheapest: 96 euros for two",}}\n</tool_call>',
         usage=Usage(input_tokens=1530, output_tokens=41),
     ),
     says("```python\nremember(note=prices.cheapest())\n```", usage=Usage(input_tokens=1611, output_tokens=18)),

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from toolspeak._frozen import frozen
 from toolspeak.cli.http_server import listen, read_key
 from toolspeak.cli.safe_text import write_output
-from toolspeak.cli.user_files import log_path
 from toolspeak.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,8 +88,10 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
         if key is None:
             raise UsageError("--url needs the key of the gateway: name its environment variable with --key-env")
         sources.append(GatewayExchanges(options.url, key))
-    if not sources and log_path().exists():
+    if not sources:
+        from toolspeak.cli.user_files import log_path
         from toolspeak.page.sources.conversation_log import ConversationLog
 
-        sources.append(ConversationLog(log_path()))
+        if log_path().exists():
+            sources.append(ConversationLog(log_path()))
     return sources

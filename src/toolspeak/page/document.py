@@ -28,6 +28,9 @@ from toolspeak.page.rows import Path, RowFold
 if TYPE_CHECKING:
     from toolspeak.dialects import Shown
 
+MAX_QUEUED_CHANGES = 5_000
+"""How many changes wait for somebody who watches and does not read them. Then the connection is ended."""
+
 MAX_DRAFT_CHARS = 20_000
 """How much of a text that is arriving is kept for those who begin to watch: its end."""
 
@@ -119,8 +122,8 @@ class RunDocument:
 
     @contextmanager
     def watch(self) -> Generator[asyncio.Queue[dict[str, Any]]]:
-        """Return a queue of what changes from now on."""
-        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        """Return a queue of what changes from now on. If it gets too long, `lost` is the last change in it."""
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MAX_QUEUED_CHANGES + 1)
         self._watchers.add(queue)
         try:
             yield queue
@@ -133,5 +136,9 @@ class RunDocument:
         return bool(self._watchers)
 
     def _tell(self, change: dict[str, Any]) -> None:
-        for queue in self._watchers:
-            queue.put_nowait(change)
+        for queue in list(self._watchers):
+            if queue.qsize() < MAX_QUEUED_CHANGES:
+                queue.put_nowait(change)
+            else:
+                self._watchers.discard(queue)
+                queue.put_nowait({"type": "lost"})

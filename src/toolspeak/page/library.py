@@ -53,7 +53,7 @@ class RunLibrary:
         self._open.move_to_end(key)
         try:
             return await asyncio.shield(reading)
-        except ToolspeakError:
+        except Exception:  # whatever it was, the next request reads the run anew
             self._open.pop(key, None)
             raise
 

@@ -1,7 +1,7 @@
 """What changes in a run, as server-sent events.
 
 The id of an event is the number of facts that the browser knows after it. A browser that was cut off sends the last one
-back, and first gets all rows that have changed since.
+back, and first gets all rows that have changed since. One that reads too slowly is cut off, and connects again.
 """
 
 import asyncio
@@ -29,6 +29,8 @@ async def stream_changes(document: RunDocument, after: int) -> AsyncGenerator[st
             changes = [first]
             while not queue.empty() and len(changes) < MAX_BATCH:
                 changes.append(queue.get_nowait())
+            if changes[-1]["type"] == "lost":
+                return
             facts = [each["facts"] for each in changes if each["type"] == "rows"]
             yield encode_event("changes", changes, facts[-1] if facts else None)
     yield encode_event("end", {"failure": document.failure}, len(document.facts))

@@ -1,0 +1,96 @@
+"""A run that is still arriving: what those who watch it are told."""
+
+import asyncio
+import json
+from typing import Any
+
+from toolspeak.events import (
+    ArgsDelta,
+    CallStarted,
+    NestedDelta,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    TextDelta,
+    TurnEnded,
+    TurnStarted,
+)
+from toolspeak.messages import assistant, user
+from toolspeak.page.document import MAX_QUEUED_CHANGES, RunDocument
+from toolspeak.page.live import stream_changes
+
+STARTED = RunStarted(run_id="run", model="m", dialect="python", messages=(user("Hi."),))
+
+
+def begin() -> RunDocument:
+    document = RunDocument()
+    document.is_live = True
+    document.add(STARTED, 0.0)
+    document.add(TurnStarted(turn=1, model="m"), 0.1)
+    return document
+
+
+def read_event(text: str) -> tuple[str, str, Any]:
+    """Return the id, the kind and the data of a server-sent event."""
+    fields = dict(line.split(": ", 1) for line in text.strip().split("\n"))
+    return fields.get("id", ""), fields["event"], json.loads(fields["data"])
+
+
+def test_whoever_begins_to_watch_gets_the_text_so_far_and_then_what_follows() -> None:
+    async def watch() -> None:
+        document = begin()
+        document.add(TextDelta(text="Hel"))
+        events = stream_changes(document, 0)
+        number, kind, outline = read_event(await anext(events))
+        assert (number, kind, len(outline["rows"])) == ("2", "outline", 2)
+        assert outline["drafts"] == [{"row": 1, "part": "text", "text": "Hel"}]
+        document.add(TextDelta(text="lo."))
+        document.add(TurnEnded(message=assistant("Hello."), finish="stop"), 0.4)
+        document.add(RunEnded(reason="answered"), 0.5)
+        document.finish()
+        number, kind, changes = read_event(await anext(events))
+        assert (number, kind) == ("4", "changes")
+        assert [each["type"] for each in changes] == ["draft", "rows", "rows", "end"]
+        assert read_event(await anext(events))[1] == "end"
+        assert document.encode_outline()["drafts"] == []
+        assert document.fold.rows[1].fields["text"] == "Hello."
+
+    asyncio.run(watch())
+
+
+def test_whoever_connects_again_gets_only_the_rows_that_have_changed() -> None:
+    async def watch() -> None:
+        document = begin()
+        document.add(CallStarted(call_id="call_1", name="look"), 0.2)
+        _, _, outline = read_event(await anext(stream_changes(document, 2)))
+        assert [row["kind"] for row in outline["rows"]] == ["call"]
+
+    asyncio.run(watch())
+
+
+def test_a_takeover_takes_back_the_text_of_the_open_turn() -> None:
+    document = begin()
+    document.add(TextDelta(text="Once upon"))
+    document.add(ArgsDelta(call_id="unknown", text="{"))
+    document.add(NestedDelta(path=("unknown",), event=TextDelta(text="inner")))
+    document.add(RunResumed(), 2.0)
+    document.add(TurnStarted(turn=1, model="m"), 2.1)
+    outline = document.encode_outline()
+    assert outline["drafts"] == []
+    assert [row.get("void") for row in outline["rows"]] == [None, True, None, None]
+
+
+def test_whoever_does_not_read_is_cut_off_and_can_connect_again() -> None:
+    async def watch() -> None:
+        document = begin()
+        events = stream_changes(document, 0)
+        await anext(events)
+        for _ in range(MAX_QUEUED_CHANGES + 10):
+            document.add(TextDelta(text="x"))
+        kinds = [read_event(event)[1] async for event in events]
+        assert "end" not in kinds
+        assert not document.is_watched
+        _, _, outline = read_event(await anext(stream_changes(document, 2)))
+        assert len(outline["drafts"][0]["text"]) == MAX_QUEUED_CHANGES + 10
+
+    asyncio.run(watch())
