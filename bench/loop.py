@@ -22,14 +22,18 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
+from toolspeak.execution import Executor
 from toolspeak.loop import decide, initial_state, reduce
 from toolspeak.messages import Call, Message, ToolCall, ToolResult, user
+from toolspeak.models.request_size import TokenRates
+from toolspeak.run.compaction import Compactor
 from toolspeak.run.driver import Driver
 from toolspeak.spec import ToolSpec
+from toolspeak.tools import Toolbox
 
 TURNS = 2_000
 DELTAS = 100_000
-MAX_TURN_SECONDS = 50e-6
+MAX_TURN_SECONDS = 35e-6
 MAX_DELTA_SECONDS = 1e-6
 
 SPEC = ToolSpec(
@@ -69,8 +73,7 @@ def time_turn(length):
 
 
 def time_delta():
-    driver = Driver.__new__(Driver)
-    driver._events = []
+    driver = Driver([], [], Executor(Toolbox()), Compactor(TokenRates()))
     deltas = [TextDelta(text="word ")] * DELTAS
     start = process_time()
     driver._emit(deltas)
