@@ -75,3 +75,11 @@ def test_a_name_that_is_not_public_is_an_attribute_error():
 def test_star_gives_every_public_name(tmp_path: Path):
     code = "from toolspeak import *\nimport json; print(json.dumps(sorted(name for name in globals())))"
     assert set(toolspeak.__all__) <= set(report(code, tmp_path))
+
+
+def test_a_run_without_a_tracer_loads_nothing_for_traces(tmp_path: Path):
+    code = (
+        "from toolspeak import Agent\nfrom toolspeak.testing import ScriptedModel\nAgent(ScriptedModel(['Yes.'])).run('?')\n"
+        "import sys, json; print(json.dumps([name for name in sys.modules if 'telemetry' in name]))"
+    )
+    assert report(code, tmp_path) == []

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 
 from .conversing import OPENAI_TOOLS, scripted
 from .hosting import Reply, ask, asked, hosted, served
-from .test_serve import KEY, home
+from .test_serve import KEY, home, refused, serving
 
 __all__ = ["home"]
 
@@ -99,8 +100,8 @@ def test_a_stream_counts_as_open_until_its_client_leaves():
 def test_figures_are_behind_the_key():
     application = app([served(scripted(), TYPESCRIPT)], AccessRules(key=KEY))
     assert ask(application, b"", method="GET", path="/metrics").status == 401
-    refused = ask(application, b"", method="GET", path="/metrics", headers=[("origin", "https://page.example")])
-    assert refused.status == 403
+    foreign = ask(application, b"", method="GET", path="/metrics", headers=[("origin", "https://page.example")])
+    assert foreign.status == 403
     assert read_figures(application, headers=[("authorization", f"Bearer {KEY}")])
 
 
@@ -228,3 +229,21 @@ def test_a_tracer_that_fails_does_not_end_the_answer(caplog: pytest.LogCaptureFi
     tracer: Any = FailingTracer()
     assert ask(app([served(scripted(), TYPESCRIPT)], tracer=tracer), body()).status == 200
     assert "the tracer failed" in caplog.text
+
+
+def test_the_command_sends_the_spans_of_exchanges(home: Path):
+    with receive_spans() as receiver, serving(home, "--model", "there", "--otlp", receiver.url) as (url, _, process):
+        answer = httpx.post(f"{url}/v1/chat/completions", json=body(), headers={"traceparent": PARENT}, timeout=60)
+        assert answer.status_code == 200
+        assert receiver.has_request.wait(30)
+        assert "toolspeak_gateway_messages_total" in httpx.get(f"{url}/metrics").text
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+        spans = receiver.spans
+    assert [span.name for span in spans] == ["POST /v1/chat/completions", "chat scripted"]
+    assert {span.trace_id.hex() for span in spans} == {PARENT.split("-")[1]}
+    assert "secret" not in str(receiver.requests)
+
+
+def test_content_without_a_collector_is_refused(home: Path):
+    assert "--otlp" in refused(home, "--model", "there", "--otlp-content")
