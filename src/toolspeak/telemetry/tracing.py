@@ -9,6 +9,7 @@ A tracer that fails does not end a run: the run goes on without it.
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from toolspeak._version import __version__
@@ -113,6 +114,12 @@ def end_span(twin: "trace.Span", span: TraceSpan) -> None:
     twin.end(span.end)
 
 
+def _attach(entered: "Context") -> None:
+    from opentelemetry import context
+
+    context.attach(entered)  # never detached: what runs here is the call alone
+
+
 class RunTrace:
     """The spans of one run in a tracer."""
 
@@ -143,11 +150,11 @@ class RunTrace:
 
     def add(self, fact: Fact) -> None:
         """Trace a fact that happens now."""
-        self._attempt(lambda: self._fold.add(fact, time.time_ns()))
+        self._attempt(partial(self._fold.add, fact, time.time_ns()))
 
     def close(self) -> None:
         """End all spans: the run has ended, or is put down."""
-        self._attempt(lambda: self._fold.close(time.time_ns()))
+        self._attempt(partial(self._fold.close, time.time_ns()))
 
     def enter_call(self, call_id: str) -> None:
         """Make the span of a call the current one, in the context of its function."""
@@ -155,11 +162,9 @@ class RunTrace:
 
     def enter_path(self, path: CallPath) -> None:
         """Make the span of a call of this run, or of an inner one, the current one in the running context."""
-        from opentelemetry import context
-
         span = self._fold.find_call(path)
         if span is not None and span.id in self._twins:
-            context.attach(self._twins[span.id][1])  # never detached: the context is the call's own
+            self._attempt(partial(_attach, self._twins[span.id][1]))
 
     def inner(self, call_id: str) -> "InnerTrace":
         """Return what traces the run that a call makes."""
