@@ -4,7 +4,9 @@ Prints, for a store in SQLite or in a Postgres server that is started for it (De
 
 - the milliseconds of a turn with one call that does nothing, durable and plain, measured in turns in the same process;
 - how many short runs (two turns, one call) three worker processes drive in a second, from the first start to the last
-  end; on Postgres DBOS hands them out;
+  end, and the CPU time of a run in all processes; on Postgres DBOS hands them out;
+- how long it takes until somebody who follows a run in another process has an event: half of the results of a tool that
+  returns the time arrive within so many milliseconds, their commit included;
 - the bytes of a run of 50 turns in which a tool returns 1 MB, and those of a chat of 100 runs against one of 50.
 
 Times depend on the machine and on what else it does, so the load is printed too.
@@ -16,18 +18,22 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple, cast
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.durable.effects import EffectsFile
 from tests.durable.postgres import PostgresServer
-from tests.durable.processes import Nursery, WorkerSettings
+from tests.durable.processes import Nursery, WorkerProcess, WorkerSettings
 
-from toolspeak import Agent, Limits, tool
+from toolspeak import Agent, Limits, Tool, tool
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.events import ToolFinished
 from toolspeak.testing import ScriptedModel, calls, says
 
 TURNS = 20
@@ -50,9 +56,8 @@ def fetch(turn: int) -> str:
     return "x" * BIG_CHARS if turn == 0 else "small"
 
 
-def build_agent(function: object, turns: int) -> Agent:
-    name = getattr(function, "name", "")
-    script = [*(calls((name, {"turn": turn})) for turn in range(turns)), says("Done.")]
+def build_agent(function: Tool[..., Any], turns: int) -> Agent:
+    script = [*(calls((function.name, {"turn": turn})) for turn in range(turns)), says("Done.")]
     return Agent(ScriptedModel(script), [function], limits=Limits(turns=turns + 5))
 
 
@@ -73,29 +78,60 @@ async def measure_turns(runs: Runs) -> tuple[float, float]:
     return min(durable) / TURNS * 1000, min(plain) / TURNS * 1000
 
 
-async def measure_throughput(runs: Runs, store: str, folder: Path, count: int) -> float:
-    """Return how many short runs three workers drive in a second."""
-    settings = WorkerSettings(
-        store=store,
-        effects=str(EffectsFile(folder / "effects").path),
-        seconds=0.0,
-        lease=30.0,
-        slots=8,
-        dispatcher="claim" if store.startswith("sqlite") else "dbos",
+class Throughput(NamedTuple):
+    """How many short runs were driven in a second, and the milliseconds of CPU that one took."""
+
+    rate: float
+    worker_ms: float
+    client_ms: float
+    server_ms: float
+
+
+async def measure_throughput(
+    runs: Runs, workers: Sequence[WorkerProcess], server: int | None, count: int
+) -> Throughput:
+    """Measure short runs that three workers drive."""
+    warm = [await runs.start("short", "Go on.") for _ in range(3 * WORKERS)]
+    for run in warm:
+        await run.outcome()
+    while sum(worker.expires > worker.beat for worker in await runs.workers()) < WORKERS:
+        await asyncio.sleep(0.05)
+
+    def read_all() -> tuple[float, float, float]:
+        driven = sum(read_cpu_ms(worker.pid) for worker in workers)
+        return driven, time.process_time() * 1000, 0.0 if server is None else read_cpu_ms(server, with_children=True)
+
+    before, began = read_all(), time.perf_counter()
+    started = [await runs.start("short", "Go on.") for _ in range(count)]
+    for run in started:
+        await run.outcome()
+    rate = count / (time.perf_counter() - began)
+    return Throughput(rate, *((now - then) / count for now, then in zip(read_all(), before, strict=True)))
+
+
+def read_cpu_ms(pid: int, *, with_children: bool = False) -> float:
+    """Return the milliseconds of CPU that a process has used, on Linux; with those of its children, ended ones too."""
+    path = Path(f"/proc/{pid}")
+    try:
+        fields = (path / "stat").read_text().rpartition(")")[2].split()
+        children = (path / "task" / str(pid) / "children").read_text().split() if with_children else []
+    except FileNotFoundError:
+        return 0.0
+    ticks = sum(int(each) for each in fields[11 : 15 if with_children else 13])
+    used = ticks / os.sysconf("SC_CLK_TCK") * 1000
+    return used + sum(read_cpu_ms(int(child), with_children=True) for child in children)
+
+
+async def measure_latency(runs: Runs) -> float:
+    """Return within how many milliseconds half of the results of a run arrive in this process."""
+    run = await runs.start("clock", "Go on.")
+    return 1000 * median(
+        [
+            time.time() - cast("float", each.event.result.output)
+            async for each in run.events()
+            if isinstance(each.event, ToolFinished)
+        ]
     )
-    with Nursery(folder / "log") as nursery:
-        for _ in range(WORKERS):
-            nursery.start_worker(settings)
-        warm = [await runs.start("short", "Go on.") for _ in range(3 * WORKERS)]
-        for run in warm:
-            await run.outcome()
-        while sum(worker.expires > worker.beat for worker in await runs.workers()) < WORKERS:
-            await asyncio.sleep(0.05)
-        before = time.perf_counter()
-        started = [await runs.start("short", "Go on.") for _ in range(count)]
-        for run in started:
-            await run.outcome()
-        return count / (time.perf_counter() - before)
 
 
 async def measure_bytes(runs: Runs) -> tuple[int, int, int]:
@@ -126,16 +162,29 @@ async def measure_bytes(runs: Runs) -> tuple[int, int, int]:
     return count([big.id]), count(chat[:50]), count(chat)
 
 
-async def measure(kind: str, store: str, folder: Path, count: int) -> bool:
+async def measure(kind: str, store: str, folder: Path, server: int | None, count: int) -> bool:
     """Measure a store, print what was found, and return whether the bars were met."""
+    settings = WorkerSettings(
+        store=store,
+        effects=str(EffectsFile(folder / "effects").path),
+        seconds=0.0,
+        lease=30.0,
+        slots=8,
+        dispatcher="claim" if kind == "sqlite" else "dbos",
+    )
     async with Runs(store) as runs:
         durable, plain = await measure_turns(runs)
         big, half, whole = await measure_bytes(runs)
-        rate = await measure_throughput(runs, store, folder, count)
+        with Nursery(folder / "log") as nursery:
+            workers = [nursery.start_worker(settings) for _ in range(WORKERS)]
+            rate, *cpu = await measure_throughput(runs, workers, server, count)
+            latency = await measure_latency(runs)
     most_ms, least_rate = BARS[kind]
     print(f"{kind}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"  a turn: {durable:.1f} ms, plain {plain:.1f} ms, beyond it {durable - plain:.1f} ms (bar {most_ms:g})")
     print(f"  short runs with {WORKERS} workers: {rate:.0f} a second (bar {least_rate:g})")
+    print("  CPU of a short run: {:.1f} ms in the workers, {:.1f} in the client, {:.1f} in the server".format(*cpu))
+    print(f"  an event in another process: after {latency:.1f} ms (half of them)")
     print(f"  50 turns with a result of {BIG_CHARS:,} bytes: {big:,} bytes (bar {BIG_CHARS + 100_000:,})")
     print(f"  a chat of 50 runs: {half:,} bytes, of 100 runs: {whole:,} bytes, {whole / half:.2f} times as many")
     return durable - plain <= most_ms and rate >= least_rate and big <= BIG_CHARS + 100_000 and whole < 2.2 * half
@@ -149,10 +198,11 @@ def main() -> int:
     options = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        store = f"sqlite:///{folder}/runs.db"
+        store, server = f"sqlite:///{folder}/runs.db", None
         if options.store == "postgres":
-            store = stack.enter_context(PostgresServer(durable=True)).create_database()
-        return 0 if asyncio.run(measure(options.store, store, folder, options.runs)) else 1
+            postgres = stack.enter_context(PostgresServer(durable=True))
+            store, server = postgres.create_database(), postgres.pid
+        return 0 if asyncio.run(measure(options.store, store, folder, server, options.runs)) else 1
 
 
 if __name__ == "__main__":

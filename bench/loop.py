@@ -3,13 +3,18 @@
 A turn is all facts of one message with one call: `reduce` and `decide` after each of them, as a driver does. A delta
 never reaches the loop; what is timed is how a driver tells a delta from a fact and passes it on.
 The least of several passes counts: other work on the machine only ever adds time.
+
+Two rows are about traces. A run without a tracer stands beside the same run with calls that know nothing of tracers, in
+turn: that is what the possibility of a tracer costs. And a run with a tracer stands beside one without.
 """
 
+import asyncio
+import gc
 import sys
 from time import process_time
 
 from harness.environments import versions_here
-from harness.figures import Figure
+from harness.figures import Figure, compare
 from harness.report import parse_options, report
 
 from toolspeak.events import (
@@ -22,15 +27,25 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
+from toolspeak.execution import Executor
+from toolspeak.limits import Limits
 from toolspeak.loop import decide, initial_state, reduce
 from toolspeak.messages import Call, Message, ToolCall, ToolResult, user
+from toolspeak.models.request_size import TokenRates
+from toolspeak.run import Agent, driver
+from toolspeak.run.compaction import Compactor
 from toolspeak.run.driver import Driver
+from toolspeak.run.running_calls import CALLING_RUN, RunningCalls
 from toolspeak.spec import ToolSpec
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Toolbox
 
 TURNS = 2_000
 DELTAS = 100_000
-MAX_TURN_SECONDS = 50e-6
+MAX_TURN_SECONDS = 35e-6
 MAX_DELTA_SECONDS = 1e-6
+TRACED_CALLS = 40
+MAX_UNUSED_TRACER = 1.05
 
 SPEC = ToolSpec(
     name="get_weather",
@@ -69,12 +84,54 @@ def time_turn(length):
 
 
 def time_delta():
-    driver = Driver.__new__(Driver)
-    driver._events = []
+    bare = Driver([], [], Executor(Toolbox()), Compactor(TokenRates()))
     deltas = [TextDelta(text="word ")] * DELTAS
     start = process_time()
-    driver._emit(deltas)
+    bare._emit(deltas)
     return (process_time() - start) / DELTAS
+
+
+class CallsWithoutTracer(RunningCalls):
+    """Starts calls as they would be started if there were no tracers."""
+
+    def _start(self, call, results, turn, driver):
+        outside = CALLING_RUN.set(driver)
+        running = self.executor.start(call, results, turn, self._finish)
+        CALLING_RUN.reset(outside)
+        if not running.ended:
+            self._running[call.id] = running
+
+
+async def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"mild in {city}"
+
+
+def time_run(tracer=None, starter=RunningCalls):
+    """Return the seconds of a call in a run of many, with its turn."""
+    script = [calls(("get_weather", {"city": f"Oslo {number}"})) for number in range(TRACED_CALLS)]
+    limits = Limits(turns=None)
+    agent = Agent(ScriptedModel([*script, says("Mild.")]), [get_weather], tracer=tracer, limits=limits)
+    driver.RunningCalls = starter
+    gc.collect()
+    start = process_time()
+    asyncio.run(agent.arun("Go."))
+    spent = process_time() - start
+    driver.RunningCalls = RunningCalls
+    return spent / TRACED_CALLS
+
+
+def compare_traces(reps):
+    from opentelemetry.sdk.trace import TracerProvider
+
+    provider = TracerProvider()
+    time_run(), time_run(provider)
+    unused = [(time_run(), time_run(starter=CallsWithoutTracer)) for _ in range(4 * reps)]
+    used = [(time_run(provider), time_run()) for _ in range(reps)]
+    return [
+        compare("a call in a run, without a tracer", unused, "no code for one", MAX_UNUSED_TRACER),
+        compare("a call in a run, with a tracer", used, "without", None),
+    ]
 
 
 def main() -> int:
@@ -88,7 +145,8 @@ def main() -> int:
         Figure(title=title, ours=min(measure() for _ in range(options.reps)), bar=bar, times=options.reps)
         for title, measure, bar in rows
     ]
-    return report(figures, versions_here("toolspeak"), options.json)
+    figures += compare_traces(options.reps)
+    return report(figures, versions_here("toolspeak", "opentelemetry-sdk"), options.json)
 
 
 if __name__ == "__main__":

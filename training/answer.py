@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 from examples import LENGTH_MULTIPLE, encode
-from transformers import DynamicCache
+from torch.nn import functional
+from transformers import AttentionInterface, DynamicCache
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 STOP_TOKENS = ("<|im_end|>", "<|endoftext|>")
 
@@ -17,6 +19,24 @@ COMPACTION_STEPS = 8
 """After so many tokens, the answers that have ended are taken out of a batch, if they are many."""
 
 COMPACTION_SHARE = 0.2
+
+
+def attend(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, **options: Any
+) -> tuple[torch.Tensor, None]:
+    """Compute attention; for one new token, without a copy of keys and values for each head that shares them."""
+    count, heads, length, width = query.shape
+    shared = key.shape[1]
+    if length > 1 or mask is None:
+        return sdpa_attention_forward(module, query, key, value, mask, **options)
+    queries = query.reshape(count, shared, heads // shared, width)  # the heads that share keys, in place of tokens
+    masks = mask.expand(-1, -1, heads // shared, -1)
+    found = functional.scaled_dot_product_attention(queries, key, value, attn_mask=masks, scale=options.get("scaling"))
+    return found.reshape(count, 1, heads, width), None
+
+
+AttentionInterface.register("sdpa", attend)
+torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for each length; in training its gradients may be NaN
 
 
 def answer_all(

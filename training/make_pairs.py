@@ -1,10 +1,13 @@
 """Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
 
-`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, with the right answers as the dialects write them
-in the history of a conversation. A line is a group of questions that share a set of tools, shown in one order, in one
-dialect: `{"epoch", "dialect", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is `system`
-followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what lies
-below a number.
+`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those that `compose.py` composes and those of
+`plain.txt`, which no tool serves, with the right answers as the dialects write them in the history of a conversation. A
+line is a group of questions that share a set of tools, shown in one order, in one dialect: `{"epoch", "dialect",
+"source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is `system` followed by `rest`.
+`toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what lies below a number.
+
+`FOLDER/own_prompts.jsonl.gz` has prompts that show no tools, for what is answered in words: the model answers them
+before it is trained, and is then trained on these answers of its own (`own_answers.py`).
 
 `FOLDER/prompts.jsonl.gz` has the prompts of the suites `field` and, where the package `bfcl-eval` is installed, `bfcl`,
 as `toolspeak eval --prompts-out` writes them.
@@ -15,27 +18,37 @@ import gzip
 import hashlib
 import json
 import random
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from toolspeak.dialects import dialect
-from toolspeak.evaluation.questions import Question, Suite
+from compose import write_composed
+from own_answers import PLAIN_PREFIX
+
+from toolspeak.dialects import Shown, dialect
+from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.templates import render_qwen
 from toolspeak.evaluation.trials import Trial, make_trials
-from toolspeak.messages import Call, Message, ToolCall, assistant
+from toolspeak.messages import Call, Message, ToolCall, assistant, user
 from toolspeak.spec import ToolSpec
 
 SETTINGS = Path(__file__).with_name("settings.toml")
+PLAIN = Path(__file__).with_name("plain.txt")
+TALK = Path(__file__).with_name("talk.jsonl")
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
 """What the template writes after an answer in the history."""
 
 SYSTEM_END = "<|im_end|>\n"
+
+PLAIN_PER_SET = 3
+"""How many questions of `plain.txt` are asked with a set of tools."""
 
 FEWER_TOOLS_GROUP = 2
 """How many questions share a prompt from which tools are left out: the tools of each of them must stay."""
@@ -54,7 +67,7 @@ def make_target(question: Question, dialect_name: str) -> str:
             ToolCall(
                 id=f"call_{place}",
                 name=each.name,
-                arguments={key: values[0] for key, values in each.arguments.items()},
+                arguments=choose_arguments(each, question),
             )
             for place, each in enumerate(question.expected, 1)
         ]
@@ -67,6 +80,40 @@ def make_target(question: Question, dialect_name: str) -> str:
     return after.removeprefix(before).removesuffix(ANSWER_END)
 
 
+def choose_arguments(expected: ExpectedCall, question: Question) -> dict[str, Any]:
+    """Choose the arguments of a call, in the order of the tool's parameters.
+
+    An optional one is given where the request says its value: of calls that leave defaults out even when they are said,
+    a model learns to leave out what is said.
+    """
+    [spec] = [spec for spec in question.tools if spec.name == expected.name]
+    request = next(message.text for message in reversed(question.messages) if message.role == "user")
+    chosen: dict[str, Any] = {}
+    for key in spec.parameters.get("properties", {}):
+        if key in expected.arguments:
+            chosen[key] = choose_value(expected.arguments[key])
+        elif key in expected.optional and is_said(expected.optional[key][0], request):
+            chosen[key] = expected.optional[key][0]
+    return chosen | {key: values[0] for key, values in expected.arguments.items() if key not in chosen}
+
+
+def choose_value(values: Sequence[Any]) -> Any:
+    """Choose the first value, without its article if that is right too."""
+    first = values[0]
+    if isinstance(first, str):
+        bare = re.sub(r"^(the|an?) ", "", first, flags=re.IGNORECASE)
+        return next((each for each in values if isinstance(each, str) and each.lower() == bare.lower()), first)
+    return first
+
+
+def is_said(value: Any, request: str) -> bool:
+    """Whether a request says a value: a text or a number, in its own words."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    words = re.escape(str(value).replace("_", " "))
+    return re.search(rf"(?<![\w.,-]){words}(?![\w,-])", request.replace("_", " "), re.IGNORECASE) is not None
+
+
 def make_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yield the groups of all epochs: first the plain ones, then the varied ones."""
     toolsets: dict[int, list[Question]] = {}  # the questions of a set share one tuple of tools
@@ -77,15 +124,16 @@ def make_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -
     offers = [questions[0].tools for questions in toolsets.values()]
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         is_varied = epoch >= settings["plain_epochs"]
-        for questions in toolsets.values():
+        for place, questions in enumerate(toolsets.values()):
             rank = rank_toolset(questions[0].tools)
-            for name in settings["dialects"]:
+            for name in settings["dialects"][(place + epoch) % settings["turns"] :: settings["turns"]]:
                 shuffled = rng.sample(questions, len(questions))
                 for group in vary_groups(shuffled, offers, rng) if is_varied else [shuffled]:
                     for start in range(0, len(group), settings["group_size"]):
                         tools = tuple(rng.sample(group[0].tools, len(group[0].tools)))
                         chosen = [replace(each, tools=tools) for each in group[start : start + settings["group_size"]]]
-                        yield {"epoch": epoch, "toolset_rank": rank, **make_group(suite, chosen, name)}
+                        made = make_group(suite, chosen, name)
+                        yield {"epoch": epoch, "source": suite.name, "toolset_rank": rank, **made}
 
 
 def vary_groups(
@@ -141,6 +189,31 @@ def make_group(suite: Suite, questions: Sequence[Question], dialect_name: str) -
     return {"dialect": dialect_name, "system": system, "examples": examples}
 
 
+def add_plain(suite: Suite, rng: random.Random) -> Suite:
+    """Add the questions of `plain.txt` to some of the sets of tools; the model itself writes the answers."""
+    offers = list({id(each.tools): each.tools for each in suite.questions}.values())
+    lines = PLAIN.read_text(encoding="utf-8").splitlines()
+    chosen = rng.sample(offers, -(-len(lines) // PLAIN_PER_SET))
+    added = [
+        Question(
+            id=f"{PLAIN_PREFIX}{number:03}",
+            category="talk",
+            messages=(user(line),),
+            tools=chosen[number // PLAIN_PER_SET],
+            reply=line,
+        )
+        for number, line in enumerate(lines)
+    ]
+    return replace(suite, questions=(*suite.questions, *added))
+
+
+def make_own_prompts(suite: Suite) -> Iterator[dict[str, Any]]:
+    """Yield the prompts of the plain questions without tools, which the model answers before it is trained."""
+    for question in suite.questions:
+        if question.id.startswith(PLAIN_PREFIX):
+            yield {"id": question.id, "prompt": render_qwen(Shown(messages=question.messages))}
+
+
 def rank_toolset(tools: Sequence[ToolSpec]) -> float:
     """Return a number between 0 and 1 that depends on the names of the tools alone."""
     names = ",".join(sorted(spec.name for spec in tools))
@@ -151,6 +224,8 @@ def make_prompts(dialects: Sequence[str], seed: int) -> Iterator[dict[str, Any]]
     """Yield the prompts to measure with; `part` says to which part of the measurement a prompt belongs."""
     for trial in make_trials(load_suite("field"), dialects):
         yield {**make_prompt(trial), "part": "field"}
+    for trial in make_trials(load_suite(str(TALK)), dialects):
+        yield {**make_prompt(trial), "part": "talk"}
     if find_spec("bfcl_eval") is None:
         return
     suite = load_suite("bfcl")
@@ -177,8 +252,13 @@ def make_all(folder: Path) -> None:
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     pairs, seed = settings["pairs"], settings["seed"]
     folder.mkdir(parents=True, exist_ok=True)
-    groups = make_groups(load_suite("field-train"), pairs, random.Random(seed))
+    composed = folder / "composed.jsonl"
+    write_composed(composed, seed)
+    field = add_plain(load_suite("field-train"), random.Random(seed))
+    rng = random.Random(seed)
+    groups = chain(make_groups(field, pairs, rng), make_groups(load_suite(str(composed)), pairs, rng))
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
+    print(f"{write_rows(folder / 'own_prompts.jsonl.gz', make_own_prompts(field))} prompts to answer before that")
     print(f"{write_rows(folder / 'prompts.jsonl.gz', make_prompts(pairs['dialects'], seed))} prompts to measure with")
 
 

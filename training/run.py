@@ -18,6 +18,7 @@ from typing import Any
 
 from answer import answer_all
 from lora import Adapter, read_gguf, write_gguf
+from own_answers import MAX_OWN_TOKENS, choose_own, use_own
 from train import train
 from weights import load_model
 
@@ -48,6 +49,16 @@ def is_measured(prompt: dict[str, Any], settings: dict[str, Any]) -> bool:
     return prompt["part"] in settings["measured"] and prompt["id"].split("/")[2] in settings["dialects"]
 
 
+def write_own(model: Any, tokenizer: Any, folder: Path, options: dict[str, Any]) -> dict[str, str]:
+    """Have the model answer the prompts of `make_own_prompts`, unless it has; return the good answers."""
+    prompts, path = list(read_rows(folder / "own_prompts.jsonl.gz")), folder / "own.jsonl.gz"
+    if not path.exists():
+        answer_all(model, tokenizer, prompts, path, **{**options, "max_tokens": MAX_OWN_TOKENS})
+    own = choose_own(read_rows(path))
+    options["report"](f"{len(own)} of {len(prompts)} own answers are good")
+    return own
+
+
 def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
     """Run trainings, one after the other. What is in the folder from an earlier time is not done again."""
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
@@ -56,22 +67,24 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
     log("the model is loaded")
     groups = list(read_rows(folder / "pairs.jsonl.gz"))
     prompts = list(read_rows(folder / "prompts.jsonl.gz"))
+    options = {**settings["answers"], "report": log}
+    own = write_own(model, tokenizer, folder, options)
     for name in names:
         chosen = {**settings["defaults"], **settings["runs"][name]}
         answers_path = folder / f"{name}.jsonl.gz"
         answered = {row["id"] for row in read_rows(answers_path)} if answers_path.exists() else set[str]()
         asked = [row for row in prompts if is_measured(row, chosen) and row["id"] not in answered]
-        options = {**settings["answers"], "report": log}
         if not chosen["rank"]:
             answer_all(model, tokenizer, asked, answers_path, **options)
             continue
         adapter = Adapter(model, chosen["layers"], rank=chosen["rank"], alpha=chosen["alpha"], seed=settings["seed"])
-        adapter_path = folder / f"{name}.gguf"
+        adapter_path = folder / f"{chosen['adapter'] or name}.gguf"
         if adapter_path.exists():
             read_gguf(adapter_path, adapter)
         else:
             log(f"training {name}: {json.dumps(chosen)}")
-            train(model, adapter, tokenizer, groups, chosen, seed=settings["seed"], report=log)
+            used = use_own(groups, own if chosen["own"] else {})
+            train(model, adapter, tokenizer, used, chosen, seed=settings["seed"], report=log)
             write_gguf(adapter_path, adapter, architecture=model.config.model_type, name=f"toolspeak {name}")
         with adapter.merged():
             answer_all(model, tokenizer, asked, answers_path, **options)

@@ -79,6 +79,7 @@ def is_chosen(group: Mapping[str, Any], settings: Mapping[str, Any], epoch: int)
         group["epoch"] == epoch
         and group["dialect"] in settings["dialects"]
         and group["toolset_rank"] < settings["share"]
+        and (settings["composed"] or group["source"] == "field-train")
     )
 
 

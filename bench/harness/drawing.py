@@ -1,14 +1,15 @@
 """Ratios as a picture: bars to the left of 1 where we take less than the other, to the right where we take more.
 
 The scale is logarithmic, so that half as much and twice as much are equally far from 1. A picture is an SVG drawn with
-the helpers of `toolspeak.evaluation.plot`, and follows the reader's choice of light or dark.
+the helpers of `toolspeak.evaluation.plot`, in the look of all our pictures.
 """
 
 from collections.abc import Sequence
 from math import log
 
 from harness.figures import Figure
-from toolspeak.evaluation.plot import COLORS, INK, svg_rect, svg_text
+from toolspeak.evaluation.plot import svg_rect, svg_text
+from toolspeak.picture_style import AMBER, BLUE, FONT, GREEN, GREY, INK, PURPLE, RED, STYLE, draw_ground
 
 LEFT, WIDTH, RIGHT = 310, 380, 290
 """Room for the titles, for the bars, and for the figures."""
@@ -16,14 +17,8 @@ LEFT, WIDTH, RIGHT = 310, 380, 290
 TOP = 74
 BAR, THIN, GAP = 16, 7, 10
 
-NO_BAR, HELD, MISSED = COLORS[0], COLORS[2], COLORS[5]
-OTHERS = (COLORS[1], COLORS[3], COLORS[4])
-
-STYLE = f"""<style>
-svg {{ color: {INK}; fill: currentColor; }}
-.ground {{ fill: #ffffff; }}
-@media (prefers-color-scheme: dark) {{ svg {{ color: #e6edf3; }} .ground {{ fill: #0d1117; }} }}
-</style>"""
+NO_BAR, HELD, MISSED = GREY, BLUE, RED
+OTHERS = (AMBER, GREEN, PURPLE)
 
 
 class Scale:
@@ -64,9 +59,9 @@ def draw(title: str, figures: Sequence[Figure]) -> str | None:
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-            f' font-family="system-ui, sans-serif" font-size="12" fill="{INK}">',
+            f' font-family="{FONT}" font-size="12" fill="{INK}">',
             STYLE,
-            f'<rect class="ground" width="{width}" height="{height}" fill="#ffffff"/>',
+            draw_ground(width, height),
             svg_text(16, 24, title, size=15),
             *_legend(figures, names),
             *_grid(scale, y),

@@ -26,6 +26,7 @@ class Figure:
         ratio: Our figure divided by theirs, taken pair by pair; None where a ratio means nothing.
         bar: The highest `ratio` allowed, or the highest `ours` where there is no ratio; None: no limit.
         others: The ratios of more peers to the same `theirs`.
+        missed_at: The value of a first measurement that missed the bar; None if there was none.
     """
 
     title: str
@@ -37,13 +38,19 @@ class Figure:
     ratio: float | None = None
     bar: float | None = None
     others: Mapping[str, float] = field(default_factory=dict)
+    missed_at: float | None = None
+
+    @property
+    def value(self) -> float:
+        """What the bar bounds: the ratio, or our figure where there is no ratio."""
+        return self.ours if self.ratio is None else self.ratio
 
     @property
     def held(self) -> bool | None:
         """Whether the row stays within its bar; None if it has no bar."""
         if self.bar is None:
             return None
-        return (self.ours if self.ratio is None else self.ratio) <= self.bar
+        return self.value <= self.bar
 
     def cells(self) -> tuple[str, str, str, str, str, str]:
         """Return the row as texts: title, our figure, the other's, ratio, bar, verdict."""
@@ -51,7 +58,15 @@ class Figure:
         ratio = "" if self.ratio is None else self._format_ratio(self.ratio)
         bar = "" if self.bar is None else f"≤ {self._format_bar(self.bar)}"
         verdict = {None: "", True: "ok", False: "MISSED"}[self.held]
+        if self.missed_at is not None:
+            verdict = "ok the second time" if self.held else "MISSED twice"
         return self.title, format_value(self.ours, self.unit), beside, ratio, bar, verdict
+
+    def format_missed(self) -> str:
+        """Return the value of the first measurement, which missed the bar."""
+        if self.missed_at is None:
+            return ""
+        return format_value(self.missed_at, self.unit) if self.ratio is None else f"{self.missed_at:.2f}"
 
     def _format_bar(self, bar: float) -> str:
         return format_value(bar, self.unit) if self.ratio is None else f"{bar:g}"

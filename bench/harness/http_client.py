@@ -1,18 +1,23 @@
 """One client in its environment: `python -I http_client.py SIDE URL` performs the tasks on its standard input.
 
-A line is a `Task` of `over_http.py` as JSON; the reply is the CPU seconds of one run, all threads together. The process
+A line is a `Task` of `over_http.py` as JSON; the reply is the CPU seconds of one run, all threads together, or, if the
+model is silent, the bytes of memory that each of the runs that wait for it takes. The process
 stays the same from one task to the next, as in a program that uses the client. The outcome is checked: a run that makes
 fewer calls, or ends with another answer, must not be timed.
 """
 
 import asyncio
 import json
+import resource
 import runpy
 import sys
 from pathlib import Path
 from time import process_time
 
 SIDES = Path(__file__).resolve().parent / "http_sides"
+
+SETTLE_SECONDS = 2
+"""How long memory must not have grown before it is read."""
 
 calls_made = 0
 
@@ -60,7 +65,8 @@ def main(side, url):
         key = task["model"], task["tool"]
         if key not in agents:
             agents[key] = make_agent(url, task["model"], TOOLS[task["tool"]])
-        print(loop.run_until_complete(time_task(agents[key], task)), flush=True)
+        measure = measure_memory if task["model"].startswith("silent") else time_task
+        print(loop.run_until_complete(measure(agents[key], task)), flush=True)
 
 
 async def time_task(run, task):
@@ -75,6 +81,27 @@ async def time_task(run, task):
     for _ in range(task["runs"]):
         await asyncio.gather(*(run_checked() for _ in range(task["at_once"])))
     return (process_time() - start) / task["runs"] / task["at_once"]
+
+
+async def measure_memory(run, task):
+    """Return the bytes that one of many runs takes while it waits. Their pace says when all of them have been sent."""
+    first = asyncio.ensure_future(run(task["stream"]))  # imports and makes all that the runs share
+    await asyncio.sleep(SETTLE_SECONDS)
+    before = resident_bytes()
+    waiting = [asyncio.ensure_future(run(task["stream"])) for _ in range(task["at_once"])]
+    last = 0
+    while (now := resident_bytes()) > last:
+        last = now
+        await asyncio.sleep(SETTLE_SECONDS)
+    for each in (first, *waiting):
+        if each.done():
+            raise SystemExit(f"{task}: a run has ended: {each}")
+    return (last - before) / task["at_once"]
+
+
+def resident_bytes():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
 
 
 if __name__ == "__main__":

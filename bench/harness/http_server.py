@@ -6,6 +6,7 @@ It serves OpenAI's chat API, streamed and whole. The name of the model chooses t
     parallelN   one message with N calls of `look`, then the answer
     tokensN     an answer of N tokens, all written at once
     pacedN      the same, a token each millisecond
+    silentN     no answer at all: the run waits
     lettersN    one call of `keep` with N thousand letters of arguments, four at a time, then the answer
 
 Every answer ends with "42." and is rendered once. A request is not parsed: it is searched for what matters.
@@ -128,6 +129,8 @@ class Connection(asyncio.Protocol):
     def answer(self, request):
         kind, size = MODEL.search(request).groups()
         answer = kind.decode(), int(size), len(ASSISTANT.findall(request))
+        if answer[0] == "silent":
+            return
         if not STREAM.search(request):
             self.transport.write(render_whole(*answer))
         elif answer[0] == "paced":

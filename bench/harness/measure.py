@@ -156,6 +156,13 @@ def toolspeak_schema(function):
     return Tool(function).spec
 
 
+def toolspeak_agent(function):
+    from toolspeak import Agent
+    from toolspeak.models import connect
+
+    return Agent(connect("model", at="http://127.0.0.1:1/v1", key="key", dialect="native"), tools=[function])
+
+
 def toolspeak(what):
     match what:
         case "import":
@@ -164,6 +171,8 @@ def toolspeak(what):
             return cpu_seconds(lambda: __import__("asyncio"))
         case "from nothing":
             return time_cold(toolspeak_schema)
+        case "agent":
+            return time_cold(toolspeak_agent)
 
     from toolspeak import Tool
 
@@ -218,9 +227,20 @@ def pydantic_ai_schema(function):
     return Tool(function).tool_def.parameters_json_schema
 
 
+def pydantic_ai_agent(function):
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    provider = OpenAIProvider(base_url="http://127.0.0.1:1/v1", api_key="key")
+    return Agent(OpenAIChatModel("model", provider=provider), tools=[function])
+
+
 def pydantic_ai(what):
     if what == "from nothing":
         return time_cold(pydantic_ai_schema)
+    if what == "agent":
+        return time_cold(pydantic_ai_agent)
 
     from pydantic_ai import Tool
 

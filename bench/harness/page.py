@@ -107,10 +107,15 @@ def _verdict(benches: Mapping[Bench, Measurements | None]) -> str:
     ]
     missed = [(bench, figure) for bench, figure in barred if not figure.held]
     lines = [
-        f"**{len(missed)} of {len(barred)} bars were missed:**" if missed else f"All {len(barred)} bars were held."
+        f"**{len(missed)} of {len(barred)} bars were missed, twice in a row:**"
+        if missed
+        else f"All {len(barred)} bars were held."
     ]
     if missed:
         lines.append("\n".join(f"- {bench.title}: {_describe(figure)}" for bench, figure in missed))
+    if once := [(bench, figure) for bench, figure in barred if figure.held and figure.missed_at is not None]:
+        told = [f"- {bench.title}: {_describe(figure)} (first {figure.format_missed()})" for bench, figure in once]
+        lines.append("Missed when first measured, and held when measured again:\n\n" + "\n".join(told))
     if failed := [f"`{bench.name}.py`" for bench, found in benches.items() if not found]:
         lines.append(f"**Failed, and not measured in this run: {', '.join(failed)}.**")
     return "\n\n".join(lines)

@@ -226,3 +226,9 @@ def test_the_help_loads_nothing_but_typer():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=True)
     assert done.stdout.splitlines()[-1].strip() == "LOADED"
+
+
+def test_all_pictures_follow_the_choice_of_light_or_dark():
+    for picture in (draw_agent("m", ["a"]), draw_run(build_diagram([TimedFact(fact, at) for at, fact in FACTS]))):
+        assert "prefers-color-scheme: dark" in picture
+        assert '<rect class="ground"' in picture

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.durable.postgres import temporary_database
 from toolspeak.durable import Runs
 from toolspeak.events import ApprovalNeeded
 
@@ -49,9 +51,9 @@ single = agents["echo"]
 class Shop:
     """A folder with agents and a store, and commands that use it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
         self.folder = folder
-        self.store = f"sqlite:///{folder}/runs.db"
+        self.store = store or f"sqlite:///{folder}/runs.db"
         (folder / "app.py").write_text(APP)
         own = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLSPEAK_", "XDG_"))}
         self.environment = {**own, "HOME": str(folder), "TOOLSPEAK_STORE": self.store}
@@ -79,10 +81,9 @@ class Shop:
             return next(iter(runs.handle(run_id).waiting_sync())).id
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    """A shop with a worker."""
-    shop = Shop(tmp_path_factory.mktemp("shop"))
+@contextmanager
+def open_shop(shop: Shop) -> Generator[Shop]:
+    """Let a worker drive the runs of a shop."""
     with shop.start_worker("app.py:agents", "--slots", "4", "--lease", "20") as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -96,6 +97,20 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         assert "Traceback" not in errors
     with Runs(shop.store) as runs:
         assert runs.workers_sync() == []
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A shop whose runs are in an SQLite file."""
+    with open_shop(Shop(tmp_path_factory.mktemp("shop"))) as shop:
+        yield shop
+
+
+@pytest.fixture(scope="module")
+def postgres_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A shop whose runs are in a Postgres database, where DBOS hands them out."""
+    with temporary_database() as store, open_shop(Shop(tmp_path_factory.mktemp("shop"), store)) as shop:
+        yield shop
 
 
 def test_a_run_is_started_and_followed_to_its_answer(shop: Shop) -> None:
@@ -164,6 +179,18 @@ def test_runs_are_listed_cancelled_and_pruned(shop: Shop) -> None:
     [listed] = json.loads(shop.run("runs", "list", "--agent", "sleeper", "--status", "done", "--json").stdout)
     assert (listed["id"], listed["stop_reason"], listed["prompt"]) == (run_id, "cancelled", "Sleep.")
     assert shop.run("runs", "prune", "--days", "1").stdout == "0 runs deleted\n"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        test_a_run_is_started_and_followed_to_its_answer,
+        test_the_first_answer_to_a_call_counts,
+        test_runs_are_listed_cancelled_and_pruned,
+    ],
+)
+def test_the_commands_do_the_same_in_postgres(check: Callable[[Shop], None], postgres_shop: Shop) -> None:
+    check(postgres_shop)
 
 
 def test_a_wrong_command_is_explained(shop: Shop, tmp_path: Path) -> None:

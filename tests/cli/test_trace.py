@@ -9,12 +9,15 @@ import pytest
 
 from tests.cli.commands import run_command
 from tests.cli.terminal import environment
+from tests.gateway.hosting import ask, served
 from tests.telemetry.receiver import receive_spans
 from toolspeak import Agent, codec
 from toolspeak.cli.record import RecordFile
 from toolspeak.cli.trace import draw_spans, load_spans
+from toolspeak.dialects import TYPESCRIPT
 from toolspeak.errors import UsageError
 from toolspeak.events import RunEnded, RunStarted, TurnStarted
+from toolspeak.gateway import app
 from toolspeak.messages import user
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.usage import Usage
@@ -55,7 +58,7 @@ def test_the_tree_shows_times_tokens_and_errors(tmp_path: Path):
         "└─ chat gpt",
     ]
     assert "error: not_run" in done.stdout.splitlines()[-2]
-    assert done.stdout.splitlines()[-1].endswith("1.0 s, 50 + 3 tokens")
+    assert done.stdout.splitlines()[-1].endswith("1.00 s, 50 + 3 tokens")
 
 
 @pytest.mark.parametrize("content", [False, True])
@@ -122,3 +125,17 @@ def test_names_are_drawn_as_text(tmp_path: Path):
     started = RunStarted(run_id="r", model="m", dialect="json", messages=(user("?"),))
     path.write_text(codec.dump_facts([started, TurnStarted(turn=1, model="a:\x1b[31mred\n")]))
     assert "\x1b" not in draw_spans(load_spans(str(path), content=False, agent=""))
+
+
+def test_exchanges_of_a_gateway_are_drawn_too(tmp_path: Path):
+    lines: list[str] = []
+    application = app([served(ScriptedModel([says("Yes.")]), TYPESCRIPT)], on_exchange=lines.append)
+    for _ in range(2):
+        ask(application, {"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
+    path = tmp_path / "exchanges.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    drawn = draw_spans(load_spans(str(path), content=False, agent=""))
+    assert [re.split(r"  +\d", line)[0] for line in drawn.splitlines()] == 2 * [
+        "POST /v1/chat/completions",
+        "└─ chat scripted",
+    ]

@@ -7,18 +7,21 @@ write, so processes that are killed leave whole lines.
 import asyncio
 import os
 import random
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
+from toolspeak.limits import Limits
 from toolspeak.run import Agent
 from toolspeak.spec import Effect
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context, Tool, tool
 
 TURNS = 4
+CLOCK_TURNS = 100
 EFFECTS: dict[str, Effect] = {"look": "read", "put": "idempotent", "pay": "once"}
 """The tools that the model calls in each turn, with their effects."""
 
@@ -73,13 +76,18 @@ def build_agents(effects: EffectsFile, seconds: float) -> dict[str, Agent]:
     """Make the agents that the workers of these tests drive.
 
     `busy` calls three tools in each of four turns; `asks` needs an approval before it may `wire`; `short` answers after
-    one call that does nothing.
+    one call that does nothing; `clock` reads the time in each of many turns.
     """
 
     @tool(effect="read")
     def quick(turn: int) -> int:
         """Do nothing."""
         return turn
+
+    @tool(effect="read")
+    def read_time(turn: int) -> float:
+        """Return the time."""
+        return time.time()
 
     tools = [build_tool(name, effects, seconds) for name in EFFECTS]
     script = [calls(*((name, {"turn": turn}) for name in EFFECTS)) for turn in range(TURNS)]
@@ -88,6 +96,11 @@ def build_agents(effects: EffectsFile, seconds: float) -> dict[str, Agent]:
         "busy": Agent(ScriptedModel([*script, says("All done.")], pace=seconds / 4), tools=tools),
         "asks": Agent(ScriptedModel([calls(("wire", {"turn": 0})), says("Sent.")]), tools=[wire]),
         "short": Agent(ScriptedModel([calls(("quick", {"turn": 0})), says("Done.")]), tools=[quick]),
+        "clock": Agent(
+            ScriptedModel([*(calls(("read_time", {"turn": turn})) for turn in range(CLOCK_TURNS)), says("Done.")]),
+            tools=[read_time],
+            limits=Limits(turns=CLOCK_TURNS + 1),
+        ),
     }
 
 

@@ -232,23 +232,33 @@ class JournalContract:
         assert [each.name for each in session.read_commands(["r1"], names=["cancel"])] == ["cancel"]
         assert session.read_commands([]) == []
 
-    def test_runs_with_a_command_are_found_whatever_their_lane(self, session: JournalSession) -> None:
+    def test_runs_with_a_command_are_found_whatever_their_lane_and_agent(self, session: JournalSession) -> None:
         session.set_lanes({"gpt": Lane(concurrency=1)})
         start_and_claim(session, "running", lane="gpt")
         for run_id in ("ends", "waits", "asked"):
             session.start(new_run(run_id, lane="gpt"))
         session.start(new_run("foreign", agent="other"))
-        for run_id, name in (("running", "cancel"), ("ends", "cancel"), ("asked", "approve:1"), ("foreign", "cancel")):
+        session.start(new_run("newer", format=STORED_FORMAT + 1))
+        ended = ("running", "ends", "foreign", "newer")
+        for run_id, name in (*((run_id, "cancel") for run_id in ended), ("asked", "approve:1")):
             session.add_command(run_id, name, "{}")
-        assert [run.run_id for run in session.list_commanded(ANY, ["cancel", "deadline"])] == ["ends"]
-        assert session.list_commanded(replace(ANY, count=0), ["cancel"]) == []
-        assert session.list_commanded(ANY, ["deadline"]) == []
+        assert [run.run_id for run in session.list_commanded(["cancel", "deadline"], 10)] == ["ends", "foreign"]
+        assert session.list_commanded(["cancel"], 0) == []
+        assert session.list_commanded(["deadline"], 10) == []
 
     def test_a_command_makes_a_queued_run_ready(self, session: JournalSession) -> None:
         start_and_claim(session)
         session.fail("r1", 1, "w1", delay_ms=60_000)
         session.add_command("r1", "cancel", "{}")
-        assert [(run.run_id, run.epoch) for run in session.list_commanded(ANY, ["cancel"])] == [("r1", 2)]
+        assert [(run.run_id, run.epoch) for run in session.list_commanded(["cancel"], 10)] == [("r1", 2)]
+
+    def test_a_hold_ends_when_the_run_goes_on_without_its_owner(self, session: JournalSession) -> None:
+        before = start_and_claim(session)
+        hold = session.append(before, ["a"])
+        assert session.is_held(hold)
+        assert not session.is_held(before)
+        session.fail("r1", 1, "w1")
+        assert not session.is_held(hold)
 
     def test_a_run_that_was_given_up_has_another_epoch(self, session: JournalSession) -> None:
         hold = start_and_claim(session)

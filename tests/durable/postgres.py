@@ -12,11 +12,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 MISSING = (
     "There is no Postgres server on this machine: neither /usr/lib/postgresql/*/bin nor PATH has initdb. "
@@ -66,6 +68,11 @@ class PostgresServer:
     def __exit__(self, *_: object) -> None:
         self.crash()  # nobody needs the data any more
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the server's process."""
+        return None if self._process is None else self._process.pid
 
     def start(self) -> None:
         """Start the server, and wait until it takes connections."""
@@ -137,6 +144,15 @@ class PostgresServer:
         if os.getuid() == 0:
             place |= {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}
         return place
+
+
+@contextmanager
+def temporary_database() -> Generator[str]:
+    """Yield the address of an empty database in a server of its own; skip the test if there is no Postgres."""
+    if find_binaries() is None:
+        pytest.skip(MISSING)
+    with PostgresServer() as server:
+        yield server.create_database()
 
 
 def _choose_user() -> str:

@@ -1,5 +1,7 @@
 """Which facts forgive the deaths of workers: those that the next worker need not bring about again."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,8 @@ def nest(fact: Any, *path: str) -> NestedFact:
     return NestedFact(path=path, event=fact)
 
 
-def follow(*facts: Fact) -> list[bool]:
-    progress = RunProgress()
+def follow(*facts: Fact, earlier: Sequence[Fact] = ()) -> list[bool]:
+    progress = RunProgress(earlier)
     return [progress.add([fact]) for fact in facts]
 
 
@@ -55,6 +57,15 @@ def test_a_result_of_an_inner_run_counts_if_no_message_around_it_is_open() -> No
         True,
         True,
     ]
+
+
+def test_a_message_does_not_count_if_the_last_worker_died_during_a_call() -> None:
+    died = (STARTED, CallReady(call=CALL), ENDED, ToolStarted(call_id="a"))
+    refused = replace(FINISHED, result=replace(FINISHED.result, ran=False))
+    assert follow(RunResumed(), STARTED, ENDED, refused, earlier=died) == [False] * 4
+    assert follow(RunResumed(), STARTED, ENDED, FINISHED, ENDED, earlier=died) == [False] * 3 + [True, True]
+    assert follow(STARTED, ENDED, earlier=(*died, RunResumed(), STARTED)) == [False, True]
+    assert follow(STARTED, ENDED, earlier=(*died, FINISHED)) == [False, True]
 
 
 def test_asking_again_does_not_count() -> None:

@@ -1,6 +1,7 @@
 """What a worker does with its runs when something goes wrong: with the store, with the loop, with the runs."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -18,9 +19,12 @@ from toolspeak.durable.quarantine import QUARANTINE_DEATHS
 from toolspeak.durable.retries import MAX_DELAY_MS, RetryDelays
 from toolspeak.durable.rows import RunRow
 from toolspeak.errors import StoreUnavailable
+from toolspeak.events import TextDelta
+from toolspeak.models import Request
+from toolspeak.pieces import Piece
 from toolspeak.testing import ScriptedModel, calls, says
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 60
 LEAVING_PROGRAM = Path(__file__).with_name("leaving_program.py")
 
 
@@ -340,3 +344,53 @@ async def test_a_worker_whose_engine_does_not_answer_still_lives(tmp_path: Path)
             async with asyncio.timeout(WAIT_SECONDS):
                 while (await runs.workers())[0].beat < stuck + 1000:
                     await asyncio.sleep(0.02)
+
+
+@in_loop
+async def test_a_run_whose_agent_no_worker_has_can_be_cancelled(tmp_path: Path) -> None:
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs, Worker(runs, {"echo": echo_agent()}):
+        foreign = await runs.start("unknown", "Hi.")
+        suspect = await runs.start("unknown", "Hi.")
+        late = await runs.start("unknown", "Hi.", deadline=0.01)
+        await runs.write(lambda session: lose(session, suspect.id, deaths=QUARANTINE_DEATHS))
+        for run in (foreign, suspect):
+            await run.cancel()
+            assert (await run.outcome(timeout=WAIT_SECONDS)).stop_reason == "cancelled"
+        outcome = await late.outcome(timeout=WAIT_SECONDS)
+    assert (outcome.stop_reason, outcome.messages[0].text) == ("limit", "Hi.")
+
+
+@in_loop
+async def test_a_worker_that_lost_a_run_adds_no_deltas_to_it(
+    tmp_path: Path,
+) -> None:
+    """The words of a message that a lost worker still receives are not told beside those of the next one."""
+    go_on = asyncio.Event()
+
+    class Talker(ScriptedModel):
+        async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+            yield [TextDelta(text="The first words.")]
+            await go_on.wait()
+            yield [TextDelta(text=" The next words.")]
+            await asyncio.Event().wait()
+
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        run = await runs.start("talker", "Talk.")
+        async with Worker(runs, {"talker": Agent(Talker([]))}, grace=0, dispatcher=NoDispatcher()) as worker:
+            driving = asyncio.create_task(worker.drive(run.id, 1))
+            while not (before := await read_deltas(runs, run)):
+                await asyncio.sleep(0.01)
+            await runs.write(lambda session: session.fail(run.id, 1, worker.name))
+            go_on.set()
+            await worker.write(lambda session: session.read_clock())
+            for _ in range(10):  # the delta is submitted in the meantime, and is done before the next write
+                await asyncio.sleep(0)
+                await worker.write(lambda session: session.read_clock())
+            after = await read_deltas(runs, run)
+            driving.cancel()
+    assert before == after == ["The first words."]
+
+
+async def read_deltas(runs: Runs, run: RunHandle) -> list[str]:
+    rows = await runs.read(lambda session: session.read_deltas(run.id, (-1, 0), 100))
+    return [json.loads(row.data)["text"] for row in rows]

@@ -5,15 +5,18 @@ import http.client
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.durable.postgres import temporary_database
 from toolspeak import Agent, tool
 from toolspeak.durable import Runs, Worker
+from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.gateway import AccessRules
 from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.run_routes import run_routes
@@ -123,22 +126,35 @@ class Client:
                 after = event.id
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the runs of a store are served, with a worker that drives them."""
+@contextmanager
+def serve_runs(store: str) -> Generator[str]:
+    """Serve the runs of a store, with a worker that drives them, and yield the address."""
     agents = {
         "payer": Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("It is paid.")]), [pay]),
         "echo": Agent(ScriptedModel([says("word " * 30)] * 3, chunk=5, pace=0.01)),
         "sleeper": Agent(ScriptedModel([calls(("rest", {})), says("Rested.")]), [rest]),
     }
     rules = AccessRules(key=KEY, origins=frozenset({"https://board.example"}))
-    store = f"sqlite:///{tmp_path_factory.mktemp('runs')}/runs.db"
     with (
         Runs(store) as runs,
-        Worker(runs, agents, slots=8),
+        Worker(runs, agents, slots=8, dispatcher=ClaimDispatcher(runs.watcher, can_isolate=False)),
         hosted(mounted_app({}, rules, run_routes(runs, rules))) as address,
     ):
         yield address
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the runs of an SQLite file are served."""
+    with serve_runs(f"sqlite:///{tmp_path_factory.mktemp('runs')}/runs.db") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def postgres_client() -> Iterator[Client]:
+    """A client of the runs in a Postgres database."""
+    with temporary_database() as store, serve_runs(store) as address:
+        yield Client(address)
 
 
 @pytest.fixture
@@ -222,6 +238,20 @@ def test_events_that_are_cut_at_random_are_complete_and_not_repeated(client: Cli
         ids = [tuple(map(int, event.id.split("."))) for event in seen]
         assert ids == sorted(set(ids))
         assert "".join(event.data["text"] for event in seen if event.kind == "text_delta") == "word " * 30
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        test_a_run_is_started_shown_and_listed,
+        test_the_first_approval_counts_and_an_early_one_is_refused,
+        test_a_run_is_cancelled_once,
+        test_events_that_are_cut_at_random_are_complete_and_not_repeated,
+    ],
+)
+@pytest.mark.timeout(120 + CUTS)
+def test_the_routes_do_the_same_in_postgres(check: Callable[[Client], None], postgres_client: Client) -> None:
+    check(postgres_client)
 
 
 def test_a_client_that_saw_the_end_is_told_to_stay_away(client: Client) -> None:

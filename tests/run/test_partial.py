@@ -19,7 +19,7 @@ from toolspeak.events import ArgsDelta, CallStarted, Event, TurnStarted
 from toolspeak.pieces import ApiCall
 from toolspeak.run import Agent, Partial
 from toolspeak.run.output import Output
-from toolspeak.run.partial import PartialAnswer
+from toolspeak.run.partial_answer import PartialAnswer
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
 DIALECTS = ("native", "json", "typescript", "python")

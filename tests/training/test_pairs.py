@@ -17,10 +17,14 @@ from toolspeak.evaluation.questions import Question, Suite
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.templates import render_qwen
 from toolspeak.evaluation.trials import Trial
+from toolspeak.messages import user
 
 TRAINING = Path(__file__).parent.parent.parent / "training"
 SAMPLE = 8
 """One question in so many is looked at."""
+
+
+sys.path.insert(0, str(TRAINING))  # the scripts import each other
 
 
 def load_script(name: str) -> ModuleType:
@@ -34,6 +38,8 @@ def load_script(name: str) -> ModuleType:
 
 
 make_pairs: Any = load_script("make_pairs")
+compose: Any = load_script("compose")
+own_answers: Any = load_script("own_answers")
 SUITE = load_suite("field-train")
 
 
@@ -90,7 +96,7 @@ def test_with_other_tools_the_right_answers_stay_right():
 def test_each_epoch_shows_the_tools_in_another_order():
     questions = [replace(each, id=f"{each.id}") for each in max(by_toolset(), key=lambda found: len(found[0].tools))]
     suite = replace(SUITE, questions=tuple(questions))
-    settings = {"plain_epochs": 2, "varied_epochs": 0, "dialects": ["python"], "group_size": len(questions)}
+    settings = {"plain_epochs": 2, "varied_epochs": 0, "dialects": ["python"], "group_size": len(questions), "turns": 1}
     first, second = make_pairs.make_groups(suite, settings, random.Random(7))
     assert (first["epoch"], second["epoch"]) == (0, 1)
     assert first["system"] != second["system"]
@@ -102,6 +108,44 @@ def test_each_epoch_shows_the_tools_in_another_order():
 
 def test_a_question_without_an_answer_is_refused():
     silent = replace(SUITE.questions[0], expected=(), reply="")
-    settings = {"plain_epochs": 1, "varied_epochs": 0, "dialects": ["python"], "group_size": 1}
+    settings = {"plain_epochs": 1, "varied_epochs": 0, "dialects": ["python"], "group_size": 1, "turns": 1}
     with pytest.raises(ValueError, match="nothing is expected, and no reply is given"):
         list(make_pairs.make_groups(replace(SUITE, questions=(silent,)), settings, random.Random(7)))
+
+
+def test_composed_questions_have_right_answers(tmp_path: Path):
+    compose.write_composed(tmp_path / "composed.jsonl", 7)
+    suite = load_suite(str(tmp_path / "composed.jsonl"))
+    for dialect in ("python", "json"):
+        chosen = suite.questions[::40]
+        assert [
+            each.id for each in chosen if not is_right(suite, each, dialect, make_pairs.make_target(each, dialect))
+        ] == []
+    shared = [each for each in suite.questions if each.category == "parallel" and len(each.expected) > 1]
+    assert any(len({json.dumps(dict(call.arguments)) for call in each.expected}) > 1 for each in shared)
+    again = tmp_path / "again.jsonl"
+    compose.write_composed(again, 7)
+    assert again.read_bytes() == (tmp_path / "composed.jsonl").read_bytes()
+
+
+def test_a_default_is_given_where_the_request_says_it():
+    question = next(each for each in SUITE.questions if each.expected and "service" in each.expected[0].optional)
+    call = question.expected[0]
+    assert call.optional["service"] == ["standard"]
+    silent = replace(question, messages=(user("Send it."),))
+    saying = replace(question, messages=(user("Send it by Standard service."),))
+    assert "service" not in make_pairs.choose_arguments(call, silent)
+    assert make_pairs.choose_arguments(call, saying)["service"] == "standard"
+    assert make_pairs.choose_value(["the nucleus", "nucleus"]) == "nucleus"
+    assert make_pairs.choose_value(["a song"]) == "a song"
+
+
+def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
+    examples = [{"id": name, "rest": "", "target": "written"} for name in ("plain-001", "plain-002", "desk-1")]
+    answers = [
+        {"id": "plain-001", "text": " its own ", "answer_tokens": 3},
+        {"id": "plain-002", "text": "cut", "answer_tokens": own_answers.MAX_OWN_TOKENS},
+    ]
+    [group] = own_answers.use_own([{"system": "", "examples": examples}], own_answers.choose_own(answers))
+    assert {each["id"]: each["target"] for each in group["examples"]} == {"plain-001": "its own", "desk-1": "written"}
+    assert own_answers.use_own([{"system": "", "examples": examples[:2]}], {}) == []

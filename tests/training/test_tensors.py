@@ -30,6 +30,7 @@ GROUPS = [
 ]
 SETTINGS = {
     "share": 1.0,
+    "composed": True,
     "dialects": ["python"],
     "epochs": [0],
     "rank": 4,

@@ -71,6 +71,17 @@ def serve_command(
         bool,
         typer.Option("--watch", help="Keep the last hundred exchanges in memory, served at /exchanges behind the key."),
     ] = False,
+    otlp: Annotated[
+        str | None,
+        typer.Option(
+            "--otlp",
+            metavar="URL",
+            help="Send spans of each exchange to this collector of OpenTelemetry, such as http://127.0.0.1:4318.",
+        ),
+    ] = None,
+    otlp_content: Annotated[
+        bool, typer.Option("--otlp-content", help="With --otlp: send what was asked and answered, too, without keys.")
+    ] = False,
     mcp: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +93,9 @@ def serve_command(
     store: Annotated[
         str | None,
         typer.Option(
-            "--store", metavar="URL", help="Serve the durable runs of this store at /runs, and its figures at /metrics."
+            "--store",
+            metavar="URL",
+            help="Serve the durable runs of this store at /runs, and its figures at /metrics.",
         ),
     ] = None,
     agents: Annotated[
@@ -122,6 +135,8 @@ def serve_command(
             tool_budget=tool_budget,
             show=show,
             watch=watch,
+            otlp=otlp,
+            otlp_content=otlp_content,
             mcp=tuple(mcp or ()),
             store=store,
             agents=agents,

@@ -25,6 +25,7 @@ from toolspeak.models.dialect_choice import choose_model_dialect
 from toolspeak.run import portal
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
+from toolspeak.telemetry import SpanExporter, SpanSender
 
 if TYPE_CHECKING:
     from starlette.routing import Route
@@ -52,6 +53,8 @@ class ServeOptions:
         tool_budget: The most tokens that the tools of a request may take; None for any number.
         show: Whether each exchange is written to standard output, as a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, behind the key.
+        otlp: The collector of OpenTelemetry that gets spans of each exchange.
+        otlp_content: Whether those spans hold what was asked and answered.
         mcp: Where the functions are that are served to MCP clients, at `/mcp`.
         store: The store whose durable runs are served, at `/runs`.
         agents: Where the agents are with which this process drives the runs of the store; None if others do.
@@ -72,6 +75,8 @@ class ServeOptions:
     tool_budget: int | None = None
     show: bool = False
     watch: bool = False
+    otlp: str | None = None
+    otlp_content: bool = False
     mcp: tuple[str, ...] = ()
     store: str | None = None
     agents: str | None = None
@@ -92,6 +97,9 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
         )
     if options.agents is not None and options.store is None:
         raise UsageError("--agents drives the runs of a store; name it: --store sqlite:///runs.db")
+    if options.otlp_content and options.otlp is None:
+        raise UsageError("--otlp-content is about what is sent; say where to: --otlp http://127.0.0.1:4318")
+    sender = None if options.otlp is None else SpanSender(options.otlp, os.environ)
     aliases = dict(map(_read_alias, options.aliases))
     rules = AccessRules(
         key=key,
@@ -102,6 +110,9 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
     tools = _build_tool_server(options.mcp)
     with listen(options.host, options.port) as listener, ExitStack() as stack:
         lines = stack.enter_context(LineWriter(sys.stdout)) if options.show else None
+        tracer = None
+        if sender is not None:
+            tracer = stack.enter_context(SpanExporter(sender, content=options.otlp_content))
         routes: Sequence[Route] = ()
         if options.store is not None:
             from toolspeak.cli.serve_runs import open_run_routes
@@ -117,6 +128,7 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
                 strict=options.strict,
                 on_exchange=lines.write if lines is not None else None,
                 watch=options.watch,
+                tracer=tracer,
                 mounted=mounted,
                 routes=routes,
             )

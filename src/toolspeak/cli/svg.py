@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from toolspeak.cli.sequence_diagram import SequenceDiagram
+from toolspeak.picture_style import AMBER, BLUE, CODE_FONT, GREEN, GREY, STYLE, draw_ground
 
 CHAR_WIDTH = 7.2
 """The width of a character in pixels; the font has a fixed width."""
@@ -12,19 +13,19 @@ CHAR_WIDTH = 7.2
 LINE_HEIGHT, PADDING, GAP = 18, 12, 40
 """In pixels."""
 
-STYLE = """<style>
-text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1f2933 }
-.box { fill: #eef2f7; stroke: #52606d; rx: 6 }
-.model { fill: #fff3d6; stroke: #b7791f }
-.tool { fill: #e3f6e8; stroke: #2f855a }
-.end { fill: #e1ecff; stroke: #2b6cb0 }
-.line { stroke: #52606d; fill: none }
-.back { stroke-dasharray: 5 4 }
-.lane { stroke: #cbd2d9; stroke-dasharray: 2 4 }
-.note { fill: #fffbe6; stroke: #d9c97c }
+RUN_STYLE = f"""<style>
+text {{ font: 12px {CODE_FONT} }}
+.box {{ fill: {GREY}; stroke: {GREY}; fill-opacity: 0.15 }}
+.model {{ fill: {AMBER}; stroke: {AMBER} }}
+.tool {{ fill: {GREEN}; stroke: {GREEN} }}
+.end {{ fill: {BLUE}; stroke: {BLUE} }}
+.line {{ stroke: currentColor; stroke-opacity: 0.7; fill: none }}
+.back {{ stroke-dasharray: 5 4 }}
+.lane {{ stroke: {GREY}; stroke-dasharray: 2 4 }}
+.note {{ fill: {AMBER}; fill-opacity: 0.1; stroke: {AMBER}; stroke-opacity: 0.5 }}
 </style>
 <defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8"
-orient="auto-start-reverse"><path d="M0 0 L8 4 L0 8 z" fill="#52606d"/></marker></defs>"""
+orient="auto-start-reverse"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>"""
 
 
 def draw_agent(model: str, tools: Sequence[str]) -> str:
@@ -106,7 +107,8 @@ def _box(x: float, y: float, text: str, css_class: str) -> str:
 
 def _note(middle: float, y: float, text: str) -> str:
     width = _width(text)
-    box = f'<rect class="note" x="{middle - width / 2:g}" y="{y:g}" width="{width:g}" height="{LINE_HEIGHT + 4}"/>'
+    place = f'x="{middle - width / 2:g}" y="{y:g}" width="{width:g}" height="{LINE_HEIGHT + 4}"'
+    box = f'<rect class="ground" {place}/><rect class="note" {place}/>'  # the line behind it must not show
     return box + _label(middle, y + 15, text)
 
 
@@ -122,4 +124,5 @@ def _arrow(x1: float, y1: float, x2: float, y2: float, css_class: str = "line", 
 def _picture(width: float, height: float, title: str, shapes: Sequence[str]) -> str:
     size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
-    return "\n".join([head, f"<title>{escape(title)}</title>", STYLE, *shapes, "</svg>", ""])
+    ground = draw_ground(width, height)
+    return "\n".join([head, f"<title>{escape(title)}</title>", STYLE, RUN_STYLE, ground, *shapes, "</svg>", ""])

@@ -196,7 +196,12 @@ def graph_command(
 
 def trace_command(
     record: Annotated[
-        str, typer.Argument(metavar="FILE", help="A file that toolspeak run --record wrote.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A file that toolspeak run --record wrote, or the exchanges of toolspeak serve --show.",
+            show_default=False,
+        ),
     ],
     otlp: Annotated[
         str | None,

@@ -1,5 +1,6 @@
-"""`toolspeak trace`: the spans of a recorded run, drawn as a tree or sent to a collector of OpenTelemetry."""
+"""`toolspeak trace`: the spans of a recorded run or of exchanges, as a tree or sent to a collector of OpenTelemetry."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,11 +10,12 @@ from toolspeak.cli.record import find_time_of_day, read_record
 from toolspeak.cli.safe_text import escape_line
 from toolspeak.errors import UsageError
 from toolspeak.telemetry import TraceSpan, build_spans, names
+from toolspeak.telemetry.exchange_spans import build_exchange_spans, is_exchange
 from toolspeak.telemetry.exporter import SpanSender
 
 
 def load_spans(path: str, *, content: bool, agent: str) -> list[TraceSpan]:
-    """Return the spans of a recorded run.
+    """Return the spans of a recorded run, or of exchanges as `toolspeak serve --show` writes them.
 
     A record without the time of day is taken to have ended when its file was last changed.
 
@@ -21,6 +23,9 @@ def load_spans(path: str, *, content: bool, agent: str) -> list[TraceSpan]:
         UsageError: The file cannot be read, or has no facts of a run.
     """
     text = read_text(path)
+    if is_exchange(text.partition("\n")[0]):
+        reports = (json.loads(line) for line in text.split("\n") if is_exchange(line))
+        return [span for report in reports for span in build_exchange_spans(report, content=content)]
     facts = read_record(text, path)
     last = max((each.at for each in facts if each.at is not None), default=0.0)
     start = find_time_of_day(text)
@@ -38,7 +43,9 @@ def send_spans(spans: Sequence[TraceSpan], url: str, environment: Mapping[str, s
     """Send spans to a collector, and return what was done, in words."""
     sender = SpanSender(url, environment)
     sender.send(spans)
-    return f"{len(spans)} spans of trace {spans[0].trace_id} were sent to {sender.url}\n"
+    traces = list(dict.fromkeys(span.trace_id for span in spans))
+    which = f"trace {traces[0]}" if len(traces) == 1 else f"{len(traces)} traces"
+    return f"{len(spans)} spans of {which} were sent to {sender.url}\n"
 
 
 def draw_spans(spans: Sequence[TraceSpan]) -> str:

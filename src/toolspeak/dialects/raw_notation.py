@@ -6,7 +6,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 
 from toolspeak.dialects.notation import referenced_calls
@@ -26,6 +25,8 @@ def format_instructions(specs: Sequence[ToolSpec]) -> str:
 
 @cache
 def _template() -> str:
+    from importlib.resources import files  # imported with the first tool that takes a raw text
+
     return (files("toolspeak.dialects") / "prompts" / "raw.txt").read_text(encoding="utf-8").strip()
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Protocol
 
 from toolspeak._frozen import frozen
@@ -192,6 +191,8 @@ def choice_note(choice: ToolChoice, *, parallel: bool) -> str:
 
 @cache
 def _template(name: str) -> str:
+    from importlib.resources import files  # imported with the first prompt of a text dialect
+
     return (files("toolspeak.dialects") / "prompts" / f"{name}.txt").read_text(encoding="utf-8").strip()
 
 

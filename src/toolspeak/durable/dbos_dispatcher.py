@@ -77,8 +77,12 @@ class DbosDispatcher:
 
     @property
     def free_slots(self) -> int:
-        """How many runs more the worker can drive at once."""
-        return self._worker.slots - len(self._driving)
+        """How many runs more the worker can drive at once; less than 0 if it takes no more runs.
+
+        An entry that a worker gives back waits longer each time, so a worker that stops must not be chosen for having
+        nothing to do.
+        """
+        return -1 if self._worker.is_stopping else max(0, self._worker.slots - len(self._driving))
 
     @asynccontextmanager
     async def launch(self, worker: Driving) -> AsyncGenerator[None]:

@@ -31,7 +31,7 @@ class EntryTaker(Protocol):
 
     @property
     def free_slots(self) -> int:
-        """How many runs more the worker can drive at once."""
+        """How many runs more the worker can drive at once; less than 0 if it takes no more runs."""
         ...
 
     def take(self, run_id: str, epoch: int, agent: str, stored_format: int) -> "Future[None]":

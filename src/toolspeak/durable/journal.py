@@ -192,6 +192,10 @@ class JournalSession(Protocol):
         """
         ...
 
+    def is_held(self, hold: Hold) -> bool:
+        """Whether nobody else can have the run before the transaction ends that is under way."""
+        ...
+
     def list_held(self, owner: str) -> list[tuple[str, int]]:
         """Return the runs that a worker owns, each with its epoch."""
         ...
@@ -260,12 +264,12 @@ class JournalSession(Protocol):
         """
         ...
 
-    def list_commanded(self, wanted: Wanted, names: Collection[str]) -> list[RunRow]:
-        """Return queued runs that are ready and have a command with one of these names, whatever their lane.
+    def list_commanded(self, names: Collection[str], limit: int) -> list[RunRow]:
+        """Return queued runs that are ready and have a command with one of these names, whatever their lane and agent.
 
         Args:
-            wanted: Which runs, and how many at most.
             names: The names of commands; one that is handled does not count.
+            limit: How many at most.
         """
         ...
 

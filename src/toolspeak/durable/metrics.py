@@ -6,20 +6,12 @@ that is pruned is counted no more.
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.rows import WorkerRow
 from toolspeak.durable.runs import Runs
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-
-class Sample(NamedTuple):
-    """One value of a figure, and the labels that tell it from others."""
-
-    value: float
-    labels: dict[str, str]
+from toolspeak.telemetry.prometheus import Sample, format_figure
 
 
 async def render_metrics(runs: Runs) -> str:
@@ -41,20 +33,20 @@ def _render(session: JournalSession) -> str:
     ]
     return "".join(
         (
-            _format(
+            format_figure(
                 "runs",
                 "Runs in the store.",
                 (Sample(count, {"lane": lane, "status": status}) for (lane, status), count in counts),
             ),
-            _format("lane_limit", "The limits of lanes.", limits),
-            _format("queued_seconds", "How long the oldest queued run has waited.", [Sample(waited / 1000, {})]),
-            _format(
+            format_figure("lane_limit", "The limits of lanes.", limits),
+            format_figure("queued_seconds", "How long the oldest queued run has waited.", [Sample(waited / 1000, {})]),
+            format_figure(
                 "takeovers", "Times that runs in the store were taken over.", [Sample(float(figures.takeovers), {})]
             ),
-            _format("workers", "Workers that say that they live.", [Sample(len(workers), {})]),
-            _format("worker_slots", "Runs that a worker drives at once.", _count(workers, "slots")),
-            _format("worker_running", "Runs that a worker drives now.", _count(workers, "running")),
-            _format(
+            format_figure("workers", "Workers that say that they live.", [Sample(len(workers), {})]),
+            format_figure("worker_slots", "Runs that a worker drives at once.", _count(workers, "slots")),
+            format_figure("worker_running", "Runs that a worker drives now.", _count(workers, "running")),
+            format_figure(
                 "worker_beat_seconds",
                 "Seconds since a worker said that it lives.",
                 (Sample(max(0, figures.now - each.beat) / 1000, {"worker": each.worker}) for each in workers),
@@ -69,15 +61,3 @@ def _count(workers: Iterable[WorkerRow], name: str) -> Iterable[Sample]:
         info: dict[str, Any] = json.loads(worker.info)
         if isinstance(number := info.get(name), int):
             yield Sample(number, {"worker": worker.worker})
-
-
-def _format(name: str, help_text: str, samples: Iterable[Sample]) -> str:
-    lines = [f"# HELP toolspeak_{name} {help_text}", f"# TYPE toolspeak_{name} gauge"]
-    for value, labels in samples:
-        shown = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items())
-        lines.append(f"toolspeak_{name}{{{shown}}} {value:g}" if shown else f"toolspeak_{name} {value:g}")
-    return "\n".join(lines) + "\n"
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.postgres_connection import NOW, PostgresWatch, hide_password
 from toolspeak.durable.postgres_runs import PostgresRuns
-from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, RunRow, Sweep, Wanted, WorkerRow
+from toolspeak.durable.rows import STORED_FORMAT, CommandRow, DeltaRow, FactRow, RunRow, Sweep, WorkerRow
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -93,14 +93,14 @@ class PostgresSession(PostgresRuns):
             if not rows or rows[0][0] == "done":
                 return False
             count = self._write(
-                f"INSERT INTO ts_commands (run_id, name, data, at) VALUES (%s, %s, %s, {NOW}) ON CONFLICT DO NOTHING",  # noqa: S608 (no text of users)
+                f"INSERT INTO ts_commands (run_id, name, data, at) VALUES (%s, %s, %s, {NOW}) ON CONFLICT DO NOTHING",
                 run_id,
                 name,
                 data,
             )
             if count:
                 self._write(
-                    "UPDATE ts_runs SET epoch = epoch + (status = 'paused')::int, status = 'queued', ready = 0,"  # noqa: S608 (no text of users)
+                    "UPDATE ts_runs SET epoch = epoch + (status = 'paused')::int, status = 'queued', ready = 0,"
                     f" updated = {NOW} WHERE run_id = %s AND status IN ('paused', 'queued')",
                     run_id,
                 )
@@ -118,17 +118,15 @@ class PostgresSession(PostgresRuns):
         )
         return [CommandRow(*row) for row in rows]
 
-    def list_commanded(self, wanted: Wanted, names: Collection[str]) -> list[RunRow]:
+    def list_commanded(self, names: Collection[str], limit: int) -> list[RunRow]:
         """Return queued runs that are ready and have a command with one of these names."""
         return self._find(
-            f"WHERE status = 'queued' AND ready <= {NOW} AND format <= %s AND deaths <= %s AND agent = ANY(%s::text[])"  # noqa: S608 (no text of users)
-            " AND EXISTS (SELECT 1 FROM ts_commands c WHERE c.run_id = ts_runs.run_id AND NOT c.is_handled"
-            " AND c.name = ANY(%s::text[])) ORDER BY priority DESC, number LIMIT %s",
-            wanted.format,
-            2**31 - 1 if wanted.max_deaths is None else wanted.max_deaths,
-            list(wanted.agents),
+            f"WHERE status = 'queued' AND ready <= {NOW} AND format <= %s AND EXISTS (SELECT 1 FROM ts_commands c"
+            " WHERE c.run_id = ts_runs.run_id AND NOT c.is_handled AND c.name = ANY(%s::text[]))"
+            " ORDER BY priority DESC, number LIMIT %s",
+            STORED_FORMAT,
             list(names),
-            wanted.count,
+            limit,
         )
 
     def find_command(self, run_id: str, name: str) -> CommandRow | None:
@@ -144,7 +142,7 @@ class PostgresSession(PostgresRuns):
         """Say that a worker lives."""
         with self._writing():
             rows = self._read(
-                f"WITH clock AS (SELECT {NOW} AS now) INSERT INTO ts_workers SELECT %s, now, now + %s, %s FROM clock"  # noqa: S608 (no text of users)
+                f"WITH clock AS (SELECT {NOW} AS now) INSERT INTO ts_workers SELECT %s, now, now + %s, %s FROM clock"
                 " ON CONFLICT (worker) DO UPDATE SET beat = excluded.beat, expires = excluded.expires,"
                 " info = excluded.info RETURNING beat",
                 worker,
@@ -157,7 +155,7 @@ class PostgresSession(PostgresRuns):
         """Remove a worker, and queue what it still owns."""
         with self._writing():
             count = self._write(
-                f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, updated = {NOW}"  # noqa: S608 (no text of users)
+                f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, updated = {NOW}"
                 " WHERE status = 'running' AND owner = %s",
                 worker,
             )
@@ -168,7 +166,7 @@ class PostgresSession(PostgresRuns):
     def list_workers(self) -> list[WorkerRow]:
         """Return all workers that have beaten within the last day."""
         rows = self._read(
-            f"SELECT worker, beat, expires, info FROM ts_workers WHERE beat > {NOW} - %s ORDER BY worker",  # noqa: S608 (no text of users)
+            f"SELECT worker, beat, expires, info FROM ts_workers WHERE beat > {NOW} - %s ORDER BY worker",
             DAY_MS,
         )
         return [WorkerRow(*row) for row in rows]
@@ -177,22 +175,22 @@ class PostgresSession(PostgresRuns):
         """Take runs from lost owners, and wake those whose deadline is over."""
         with self._writing():
             taken = self._read(
-                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + 1,"  # noqa: S608 (no text of users)
+                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + 1,"
                 f" takeovers = takeovers + 1, updated = {NOW} WHERE number IN ("
                 " SELECT number FROM ts_runs WHERE status = 'running' AND NOT EXISTS"
                 f" (SELECT 1 FROM ts_workers w WHERE w.worker = ts_runs.owner AND w.expires > {NOW})"
                 " FOR UPDATE SKIP LOCKED) RETURNING run_id, epoch - 1"
             )
             late = self._read(
-                "SELECT run_id FROM ts_runs r WHERE status IN ('queued', 'paused') AND deadline IS NOT NULL"  # noqa: S608 (no text of users)
+                "SELECT run_id FROM ts_runs r WHERE status IN ('queued', 'paused') AND deadline IS NOT NULL"
                 f" AND deadline <= {NOW} AND NOT EXISTS"
                 " (SELECT 1 FROM ts_commands c WHERE c.run_id = r.run_id AND c.name = 'deadline')"
                 " FOR UPDATE SKIP LOCKED"
             )
             for (run_id,) in late:
                 self.add_command(run_id, "deadline", "{}")
-            self._write(f"DELETE FROM ts_workers WHERE beat < {NOW} - %s", DAY_MS)  # noqa: S608 (no text of users)
-            alive = self._read(f"SELECT worker FROM ts_workers WHERE expires > {NOW} ORDER BY worker")  # noqa: S608 (no text of users)
+            self._write(f"DELETE FROM ts_workers WHERE beat < {NOW} - %s", DAY_MS)
+            alive = self._read(f"SELECT worker FROM ts_workers WHERE expires > {NOW} ORDER BY worker")
             if taken:
                 self._notify()
         return Sweep(tuple((run_id, epoch) for run_id, epoch in taken), tuple(row[0] for row in alive))
@@ -232,7 +230,7 @@ class PostgresSession(PostgresRuns):
         """Raise the epoch of a queued run, because an engine has lost it."""
         with self._writing():
             count = self._write(
-                f"UPDATE ts_runs SET epoch = epoch + 1, ready = {NOW} + %s, updated = {NOW} WHERE number IN"  # noqa: S608 (no text of users)
+                f"UPDATE ts_runs SET epoch = epoch + 1, ready = {NOW} + %s, updated = {NOW} WHERE number IN"
                 " (SELECT number FROM ts_runs WHERE run_id = %s AND epoch = %s AND status = 'queued'"
                 " FOR UPDATE SKIP LOCKED)",
                 delay_ms,
@@ -261,5 +259,5 @@ class PostgresSession(PostgresRuns):
             if rows and (last := rows[-1][1]):  # the limit may have cut this chat in two
                 run_ids |= {row[0] for row in self._read("SELECT run_id FROM ts_runs WHERE chat = %s", last)}
             for table in ("ts_facts", "ts_blobs", "ts_commands", "ts_deltas", "ts_runs"):
-                self._write(f"DELETE FROM {table} WHERE run_id = ANY(%s::text[])", list(run_ids))  # noqa: S608 (no text of users)
+                self._write(f"DELETE FROM {table} WHERE run_id = ANY(%s::text[])", list(run_ids))
         return list(run_ids)

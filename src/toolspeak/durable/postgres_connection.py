@@ -141,7 +141,7 @@ class PostgresConnection(CommonQueries):
         self._has_changes = True
 
     def _find(self, condition: str, *values: object) -> list[RunRow]:
-        return make_runs(self._read(f"SELECT {COLUMNS} FROM ts_runs {condition}", *values))  # noqa: S608 (no text of users)
+        return make_runs(self._read(f"SELECT {COLUMNS} FROM ts_runs {condition}", *values))
 
     def read_clock(self) -> int:
         """Return the time of the server."""

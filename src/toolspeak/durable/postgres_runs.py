@@ -30,7 +30,7 @@ _START = f"""
     FROM (SELECT {NOW} AS now) AS clock
     ON CONFLICT (run_id) DO NOTHING
     RETURNING {COLUMNS}
-"""  # noqa: S608 (no text of users)
+"""
 
 _CLAIM = f"""
     WITH claimed AS (
@@ -44,7 +44,7 @@ _CLAIM = f"""
         RETURNING *
     )
     SELECT {COLUMNS} FROM claimed ORDER BY priority DESC, number
-"""  # noqa: S608 (no text of users)
+"""
 
 _APPEND = f"""
     WITH held AS (
@@ -59,7 +59,7 @@ _APPEND = f"""
         FROM held, unnest(%b::text[]) WITH ORDINALITY AS new (data, number)
     )
     SELECT run_id FROM held
-"""  # noqa: S608 (no text of users)
+"""
 
 
 class PostgresRuns(PostgresConnection):
@@ -129,7 +129,7 @@ class PostgresRuns(PostgresConnection):
         return earlier[0].run_id
 
     def _count(self, condition: str, *values: object) -> int:
-        return self._read(f"SELECT count(*) FROM ts_runs WHERE {condition}", *values)[0][0]  # noqa: S608 (no text of users)
+        return self._read(f"SELECT count(*) FROM ts_runs WHERE {condition}", *values)[0][0]
 
     def read_run(self, run_id: str) -> RunRow | None:
         """Return a run, or None if there is no such run."""
@@ -164,7 +164,7 @@ class PostgresRuns(PostgresConnection):
         """Make `owner` the owner of a queued run with this epoch."""
         with self._writing():
             rows = self._read(
-                f"UPDATE ts_runs SET status = 'running', owner = %s, updated = {NOW}"  # noqa: S608 (no text of users)
+                f"UPDATE ts_runs SET status = 'running', owner = %s, updated = {NOW}"
                 f" WHERE run_id = %s AND epoch = %s AND status = 'queued' RETURNING {COLUMNS}",
                 owner,
                 run_id,
@@ -197,9 +197,9 @@ class PostgresRuns(PostgresConnection):
             claimed += found
             lane = limited.get(found[0].lane)
             if lane is not None and lane.rate is not None:
-                self._write(f"INSERT INTO ts_lane_claims VALUES (%s, {NOW})", found[0].lane)  # noqa: S608 (no text of users)
+                self._write(f"INSERT INTO ts_lane_claims VALUES (%s, {NOW})", found[0].lane)
                 self._write(
-                    f"DELETE FROM ts_lane_claims WHERE lane = %s AND at <= {NOW} - %s",  # noqa: S608 (no text of users)
+                    f"DELETE FROM ts_lane_claims WHERE lane = %s AND at <= {NOW} - %s",
                     found[0].lane,
                     round(lane.period * 1000),
                 )
@@ -215,7 +215,7 @@ class PostgresRuns(PostgresConnection):
         if lane.rate is None:
             return True
         rows = self._read(
-            f"SELECT count(*) FROM ts_lane_claims WHERE lane = %s AND at > {NOW} - %s",  # noqa: S608 (no text of users)
+            f"SELECT count(*) FROM ts_lane_claims WHERE lane = %s AND at > {NOW} - %s",
             name,
             round(lane.period * 1000),
         )
@@ -252,15 +252,10 @@ class PostgresRuns(PostgresConnection):
     def release(self, hold: Hold, status: Literal["paused", "queued"]) -> RunStatus:
         """Give a run up: its epoch goes up, and it has no owner."""
         with self._writing():
-            held = self._read(
-                "SELECT 1 FROM ts_runs WHERE run_id = %s AND epoch = %s AND owner = %s AND next_seq = %s"
-                " AND status = 'running' FOR UPDATE",
-                *hold,
-            )
-            if not held:
+            if not self.is_held(hold):
                 raise Fenced(hold.run_id)
             rows = self._read(
-                f"UPDATE ts_runs SET owner = '', epoch = epoch + 1, updated = {NOW},"  # noqa: S608 (no text of users)
+                f"UPDATE ts_runs SET owner = '', epoch = epoch + 1, updated = {NOW},"
                 " status = CASE WHEN EXISTS (SELECT 1 FROM ts_commands c WHERE c.run_id = ts_runs.run_id"
                 " AND NOT c.is_handled) THEN 'queued' ELSE %s END WHERE run_id = %s RETURNING status",
                 status,
@@ -268,6 +263,11 @@ class PostgresRuns(PostgresConnection):
             )
             self._notify()
         return rows[0][0]
+
+    def is_held(self, hold: Hold) -> bool:
+        """Whether nobody else can have the run before the transaction ends that is under way."""
+        held = "run_id = %s AND epoch = %s AND owner = %s AND next_seq = %s AND status = 'running'"
+        return bool(self._read(f"SELECT 1 FROM ts_runs WHERE {held} FOR UPDATE", *hold))
 
     def list_held(self, owner: str) -> list[tuple[str, int]]:
         """Return the runs that a worker owns, each with its epoch."""
@@ -277,7 +277,7 @@ class PostgresRuns(PostgresConnection):
         """Queue a run again that its owner does not drive to an end."""
         with self._writing():
             count = self._write(
-                f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + %s,"  # noqa: S608 (no text of users)
+                f"UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + %s,"
                 f" ready = {NOW} + %s, updated = {NOW}"
                 " WHERE run_id = %s AND epoch = %s AND owner = %s AND status = 'running'",
                 int(is_death),

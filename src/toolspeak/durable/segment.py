@@ -62,13 +62,15 @@ class Segment:
 
     Args:
         run: The run, as it was claimed.
-        agent: The agent.
+        agent: The agent; None if the run is only to be ended.
         writer: The thread that uses the journal.
         deps: Makes what tools get in their `Context`.
         owner: The name of the worker.
     """
 
-    def __init__(self, run: RunRow, agent: Agent[Any], writer: Writer, deps: MakeDeps | None, owner: str) -> None:
+    def __init__(
+        self, run: RunRow, agent: Agent[Any] | None, writer: Writer, deps: MakeDeps | None, owner: str
+    ) -> None:
         self.run = run
         self._agent = agent
         self._writer = writer
@@ -104,8 +106,7 @@ class Segment:
             Fenced: Another worker has the run.
             StoreUnavailable: The journal failed.
         """
-        loaded = await self._writer.read(self._load)
-        self._before = loaded.conversation.messages
+        loaded = await self._read()
         try:
             agent_run = await self._prepare(loaded)
         except UsageError as error:  # it can never be driven by this program
@@ -134,12 +135,24 @@ class Segment:
 
     async def end_as_poison(self) -> str:
         """End a run whose workers died again and again."""
-        loaded = await self._writer.read(self._load)
-        self._before = loaded.conversation.messages
+        loaded = await self._read()
         last = next((fact for fact in reversed(loaded.facts) if not isinstance(fact, RunResumed)), None)
         place = "before its first turn" if last is None else f"last after {_describe(last)}"
         detail = f"{self.run.deaths} workers in a row died while they drove the run, {place}"
         return await self._end_with_error(loaded, detail)
+
+    async def end_by_command(self) -> str:
+        """End a run because of a command, without its agent; give it up if there is no such command."""
+        loaded = await self._read()
+        if (interrupted := _find_interruption(loaded)) is not None:
+            return await self._end(loaded, interrupted)
+        return await self._writer.write(lambda session: session.release(self._hold, "queued"))
+
+    async def _read(self) -> LoadedRun:
+        loaded = await self._writer.read(self._load)
+        self._before = loaded.conversation.messages
+        self._progress = RunProgress(loaded.facts)
+        return loaded
 
     def _load(self, session: JournalSession) -> LoadedRun:
         run, commands = self.run, session.read_commands([self.run.run_id])
@@ -155,6 +168,8 @@ class Segment:
         given, self._handled = build_answers(loaded.facts, loaded.commands)
         if (ended := _find_interruption(loaded)) is not None:
             return ended
+        if self._agent is None:
+            raise UsageError(f"there is no agent {self.run.agent}")
         deadline = self.run.deadline
         durability = Durability(
             run_id=self.run.run_id,
@@ -191,7 +206,8 @@ class Segment:
             prompt, options = decode_request(self.run.request, loaded.conversation)
             asked = user(prompt) if isinstance(prompt, str) else prompt
             messages = (*options.get("messages", ()), *(() if asked is None else (asked,)))
-            model, dialect = self._agent.model.name, self._agent.dialect.name
+            agent = self._agent
+            model, dialect = ("", "") if agent is None else (agent.model.name, agent.dialect.name)
             first = RunStarted(run_id=self.run.run_id, model=model, dialect=dialect, messages=messages)
         ended = RunEnded(reason=STOP_REASONS[interrupted.cause], detail=interrupted.detail)
         await self._commit([first, interrupted, ended])
@@ -202,7 +218,7 @@ class Segment:
         hold, deltas = self._hold, self._number_deltas(events)
         facts = [event for event in events if not isinstance(event, DELTAS)]
         if not facts:
-            self._writer.submit(lambda session: session.add_deltas(deltas))
+            self._writer.submit(lambda session: session.add_deltas(deltas) if session.is_held(hold) else None)
             return
         encoded = encode_facts(facts, self._before)
         ended = next((fact for fact in facts if isinstance(fact, RunEnded)), None)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from toolspeak.durable.journal import JournalSession
-from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, RunRow, Sweep, Wanted, WorkerRow
+from toolspeak.durable.rows import STORED_FORMAT, CommandRow, DeltaRow, FactRow, RunRow, Sweep, WorkerRow
 from toolspeak.durable.sqlite_connection import SqliteWatch, make_marks
 from toolspeak.durable.sqlite_runs import SqliteRuns
 from toolspeak.errors import UsageError
@@ -102,26 +102,23 @@ class SqliteSession(SqliteRuns):
         """Return the commands of these runs that are not handled, in the order in which they came."""
         condition = f"AND name IN ({make_marks(names)})" if names else ""
         rows = self._read(
-            "SELECT run_id, name, data, at, is_handled FROM ts_commands"  # noqa: S608 (no text of users)
+            "SELECT run_id, name, data, at, is_handled FROM ts_commands"
             f" WHERE is_handled = 0 AND run_id IN ({make_marks(run_ids)}) {condition} ORDER BY number",
             *run_ids,
             *names,
         )
         return [CommandRow(*row[:4], is_handled=bool(row[4])) for row in rows]
 
-    def list_commanded(self, wanted: Wanted, names: Collection[str]) -> list[RunRow]:
+    def list_commanded(self, names: Collection[str], limit: int) -> list[RunRow]:
         """Return queued runs that are ready and have a command with one of these names."""
         return self._find(
-            "WHERE status = 'queued' AND ready <= ? AND format <= ? AND deaths <= ?"  # noqa: S608 (no text of users)
-            f" AND agent IN ({make_marks(wanted.agents)}) AND EXISTS (SELECT 1 FROM ts_commands c"
+            "WHERE status = 'queued' AND ready <= ? AND format <= ? AND EXISTS (SELECT 1 FROM ts_commands c"
             f" WHERE c.run_id = ts_runs.run_id AND c.is_handled = 0 AND c.name IN ({make_marks(names)}))"
             " ORDER BY priority DESC, number LIMIT ?",
             self.read_clock(),
-            wanted.format,
-            2**31 if wanted.max_deaths is None else wanted.max_deaths,
-            *wanted.agents,
+            STORED_FORMAT,
             *names,
-            wanted.count,
+            limit,
         )
 
     def find_command(self, run_id: str, name: str) -> CommandRow | None:
@@ -246,7 +243,7 @@ class SqliteSession(SqliteRuns):
             if rows and (last := rows[-1][1]):  # the limit may have cut this chat in two
                 run_ids |= {row[0] for row in self._read("SELECT run_id FROM ts_runs WHERE chat = ?", last)}
             for table in ("ts_facts", "ts_blobs", "ts_commands", "ts_runs"):
-                statement = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 (no text of users)
+                statement = f"DELETE FROM {table} WHERE run_id = ?"
                 self._runs.executemany(statement, [(run_id,) for run_id in run_ids])
         self._deltas.delete(run_ids)
         return list(run_ids)

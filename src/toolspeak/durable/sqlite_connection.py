@@ -99,7 +99,7 @@ class SqliteConnection(CommonQueries):
         return self._runs.execute(statement, values).rowcount
 
     def _find(self, condition: str, *values: object) -> list[RunRow]:
-        rows = self._read(f"SELECT {_COLUMNS} FROM ts_runs {condition}", *values)  # noqa: S608 (no text of users)
+        rows = self._read(f"SELECT {_COLUMNS} FROM ts_runs {condition}", *values)
         return [RunRow(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
 
     def read_clock(self) -> int:

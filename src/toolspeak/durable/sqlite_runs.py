@@ -45,7 +45,7 @@ class SqliteRuns(SqliteConnection):
             parent = earlier[0].run_id if earlier else ""
             deadline = None if run.deadline_ms is None else now + run.deadline_ms
             self._write(
-                f"INSERT INTO ts_runs ({_NEW_COLUMNS}, parent, status, deadline, created, updated)"  # noqa: S608 (no text of users)
+                f"INSERT INTO ts_runs ({_NEW_COLUMNS}, parent, status, deadline, created, updated)"
                 f" VALUES ({make_marks(values)}, ?, 'queued', ?, ?, ?)",
                 *values,
                 parent,
@@ -148,7 +148,7 @@ class SqliteRuns(SqliteConnection):
             following = hold._replace(next_seq=hold.next_seq + len(facts))
             changes = "status = 'done', owner = '', stop_reason = ?" if stop_reason else "stop_reason = ?"
             count = self._write(
-                f"UPDATE ts_runs SET next_seq = ?, updated = ?, deaths = CASE WHEN ? THEN 0 ELSE deaths END, {changes}"  # noqa: S608 (no text of users)
+                f"UPDATE ts_runs SET next_seq = ?, updated = ?, deaths = CASE WHEN ? THEN 0 ELSE deaths END, {changes}"
                 " WHERE run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'",
                 following.next_seq,
                 now,
@@ -181,6 +181,11 @@ class SqliteRuns(SqliteConnection):
             if not count:
                 raise Fenced(hold.run_id)
         return following
+
+    def is_held(self, hold: Hold) -> bool:
+        """Whether nobody else can have the run before the transaction ends that is under way."""
+        held = "run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'"
+        return bool(self._read(f"SELECT 1 FROM ts_runs WHERE {held}", *hold))
 
     def list_held(self, owner: str) -> list[tuple[str, int]]:
         """Return the runs that a worker owns, each with its epoch."""

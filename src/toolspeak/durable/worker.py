@@ -12,7 +12,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from types import TracebackType
@@ -32,7 +32,7 @@ from toolspeak.durable.quarantine import (
     load_agents,
 )
 from toolspeak.durable.retries import RetryDelays
-from toolspeak.durable.rows import STORED_FORMAT, RunRow, Wanted
+from toolspeak.durable.rows import STORED_FORMAT, RunRow
 from toolspeak.durable.runs import Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.stores import POSTGRES_SCHEMES
@@ -262,11 +262,15 @@ class Worker:
 
     async def drive_claimed(self, run: RunRow) -> None:
         """Drive a run that was claimed already. It never raises."""
+        await self._attend(run, self._drive)
+
+    async def _attend(self, run: RunRow, work: Callable[[RunRow, Segment], Awaitable[object]]) -> None:
+        """Do something with a run that was claimed, and give it up if that fails."""
         self._idle.clear()
-        segment = Segment(run, self._agents[run.agent], self._writer, self._deps, self.name)
+        segment = Segment(run, self._agents.get(run.agent), self._writer, self._deps, self.name)
         self._segments[run.run_id, run.epoch] = segment
         try:
-            await self._drive(run, segment)
+            await work(run, segment)
         except Fenced:
             LOG.warning("run %s was taken over by another worker", run.run_id)
             await self._give_up(run)
@@ -372,18 +376,20 @@ class Worker:
         self._undriven = undriven
 
     async def _end_queued(self) -> None:
-        """Drive queued runs that a command ends, even if their lane or all slots are full: they only write an end."""
+        """End queued runs that were cancelled or are late, even if their lane or all slots are full: only an end is
+        written. The agent is not needed for that.
+        """
         if self.is_stopping:
             return
-        wanted, names = Wanted(agents=self.agents, count=self.slots - len(self._endings)), list(COMMAND_FACTS)
-        for run in await self.read(lambda session: session.list_commanded(wanted, names)):
+        names, count = list(COMMAND_FACTS), self.slots - len(self._endings)
+        for run in await self.read(lambda session: session.list_commanded(names, count)):
             ending = asyncio.create_task(self._end(run.run_id, run.epoch))
             self._endings.add(ending)
             ending.add_done_callback(self._endings.discard)
 
     async def _end(self, run_id: str, epoch: int) -> None:
         if (run := await self._claim(run_id, epoch)) is not None:
-            await self.drive_claimed(run)
+            await self._attend(run, lambda _, segment: segment.end_by_command())
 
 
 def _choose_dispatcher(runs: Runs, *, can_isolate: bool) -> Dispatcher:

@@ -8,9 +8,7 @@ first answers alone. The lower part has the tokens of prompts and of answers for
 from html import escape
 
 from toolspeak.evaluation.summary import MEAN, Summary, Tally
-
-COLORS = ("#7f8c9b", "#c98a2b", "#2f6db5", "#3a8f5c", "#8d5aa5", "#b5483a")
-INK, FAINT = "#24292f", "#d5dae0"
+from toolspeak.picture_style import COLORS, FONT, INK, STYLE, draw_ground
 
 LEFT, TOP, WIDTH, HEIGHT = 48, 64, 760, 240
 """The place and the size of the upper part."""
@@ -34,8 +32,9 @@ def plot(first: Summary, title: str, with_follow_ups: Summary | None = None) -> 
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height}" width="{total}" height="{height}"'
-            f' font-family="system-ui, sans-serif" font-size="12" fill="{INK}">',
-            f'<rect width="{total}" height="{height}" fill="#ffffff"/>',
+            f' font-family="{FONT}" font-size="12" fill="{INK}">',
+            STYLE,
+            draw_ground(total, height),
             svg_text(LEFT, 24, title, size=15),
             *_legend(summary),
             *_scale(),
@@ -61,7 +60,10 @@ def _scale() -> list[str]:
     drawn: list[str] = []
     for percent in range(0, 101, 20):
         y = _y(percent / 100)
-        drawn.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + WIDTH}" y2="{y:.1f}" stroke="{FAINT}"/>')
+        drawn.append(
+            f'<line x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + WIDTH}" y2="{y:.1f}"'
+            ' stroke="currentColor" stroke-opacity="0.15"/>'
+        )
         drawn.append(svg_text(LEFT - 8, y + 4, f"{percent}", anchor="end"))
     return drawn
 
@@ -89,7 +91,7 @@ def _bar(x: float, wide: float, tally: Tally, color: str) -> list[str]:
     low, high = _y(tally.interval.low), _y(tally.interval.high)
     return [
         svg_rect(x, top, wide, TOP + HEIGHT - top, color),
-        f'<line x1="{middle:.1f}" y1="{low:.1f}" x2="{middle:.1f}" y2="{high:.1f}" stroke="{INK}"/>',
+        f'<line x1="{middle:.1f}" y1="{low:.1f}" x2="{middle:.1f}" y2="{high:.1f}" stroke="currentColor"/>',
         svg_text(middle, high - 4, f"{100 * tally.share:.0f}", anchor="middle", size=10),
     ]
 
@@ -131,7 +133,7 @@ def svg_rect(x: float, y: float, width: float, height: float, color: str, *, pal
 
 def _dashed_line(left: float, right: float, y: float) -> str:
     return (
-        f'<line x1="{left:.1f}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}" stroke="{INK}" stroke-width="1.5"'
+        f'<line x1="{left:.1f}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}" stroke="currentColor" stroke-width="1.5"'
         ' stroke-dasharray="4 2"/>'
     )
 

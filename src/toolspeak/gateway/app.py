@@ -13,7 +13,8 @@ What is under `/v1beta` is under `/v1` too: clients of Gemini's API use either.
     GET  /health, /                     whether the gateway runs; both without the key
     GET  /exchanges, /exchanges/{id}    the last exchanges, if they are watched
     POST /mcp                           tools for MCP clients, if an MCP server is mounted
-    GET, POST /runs…, GET /metrics      durable runs, if there is a store of them (`run_routes.py`)
+    GET  /metrics                       figures of the gateway, in the text format of Prometheus
+    GET, POST /runs…                    durable runs, if there is a store of them (`run_routes.py`)
 
 The gateway does not run tools, and stores nothing, unless somebody watches it. Each request has an id, which is in its
 log line, in the header `x-request-id` and in its errors. What was left out of a request is told in the header
@@ -46,6 +47,7 @@ from toolspeak.gateway.errors import is_expected, report_error
 from toolspeak.gateway.exchange import ServedModel, answer_request
 from toolspeak.gateway.exchange_history import ExchangeHistory, ReportKeeper
 from toolspeak.gateway.exchange_report import ExchangeReport
+from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, is_gemini_request, read_body
 from toolspeak.gateway.mounted import mounted_handler
 from toolspeak.gateway.notices import HEADER as NOTICE_HEADER
@@ -62,6 +64,9 @@ from toolspeak.gateway.responses import (
 from toolspeak.gateway.token_count import count_request
 from toolspeak.gateway.tool_list import list_tools
 from toolspeak.gateway.tool_size_hint import ToolSizeHint
+from toolspeak.telemetry import SpanExporter, Tracer
+from toolspeak.telemetry.prometheus import CONTENT_TYPE
+from toolspeak.telemetry.tracing import read_tracer
 from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName, Wire
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
@@ -90,6 +95,7 @@ class Gateway:
         self._size_hint = ToolSizeHint()
         self._keeper = keeper
         self._history = history
+        self.figures = GatewayFigures()
 
     def route(
         self, path: str, method: str, handler: Handler, wire: Wire | None = None, *, needs_key: bool = True
@@ -144,6 +150,10 @@ class Gateway:
         response.headers[TOKENS_HEADER] = "estimated" if count.is_estimate else "counted"
         return response
 
+    async def metrics(self, request: Request, request_id: str) -> Response:
+        """Return the figures of the gateway."""
+        return Response(self.figures.render(), headers={"content-type": CONTENT_TYPE})
+
     async def exchanges(self, request: Request, request_id: str) -> Response:
         """List the last exchanges, the latest first."""
         return JsonResponse({"exchanges": self._history.list_summaries() if self._history is not None else []})
@@ -163,7 +173,7 @@ class Gateway:
         async def handler(request: Request, request_id: str) -> Response:
             if self._keeper is None:
                 return await answer(request, request_id, None)
-            report = ExchangeReport(request_id, api, request.url.path)
+            report = ExchangeReport(request_id, api, request.url.path, request.headers.get("traceparent", ""))
             try:
                 return await answer(request, request_id, report)
             except Exception as error:
@@ -173,9 +183,11 @@ class Gateway:
                 raise
 
         async def answer(request: Request, request_id: str, report: ExchangeReport | None) -> Response:
+            began = time.monotonic()
             read = partial(wire.read_request, path=_path_with_query(request))
             given = await read_body(request, read if report is None else report.read_body(read))
             served = self._catalog.find(given.model)
+            request.state.model = served.name
             chat_request, notices = Passthrough(served.model, served.dialect, api).reduce(given)
             if self._strict:
                 notices.refuse()
@@ -194,14 +206,16 @@ class Gateway:
                 request=given,
             )
             encoder = make_encoder()
-            events = answer_request(served, chat_request, f"call_{secrets.token_hex(4)}", api, report)
+            prefix = f"call_{secrets.token_hex(4)}"
+            events = answer_request(served, chat_request, prefix, api, report, self.figures)
             if report is not None and self._keeper is not None:
                 report.notices = str(notices)
                 report.note_model(served, stream=chat_request.stream)
                 respond = partial(_build_body, make_encoder)
                 events = report.follow(events, respond, partial(self._keeper.finish, report))
             if chat_request.stream:
-                response = await _start_stream(request, events, encoder, request_id)
+                response = await _start_stream(request, events, encoder, request_id, self.figures)
+                self.figures.count_first_token(served.name, time.monotonic() - began)
             else:
                 ended = await run_while_connected(request.receive, _read_to_end(events))
                 response = JsonResponse(_build_body(make_encoder, ended))
@@ -224,6 +238,7 @@ def app(
     strict: bool = False,
     on_exchange: Callable[[str], None] | None = None,
     watch: bool = False,
+    tracer: Tracer | SpanExporter | None = None,
     mounted: Mapping[str, ASGIApp] | None = None,
     routes: Iterable[Route] = (),
 ) -> Starlette:
@@ -236,6 +251,7 @@ def app(
         strict: Whether a request is refused if something of it would be left out.
         on_exchange: Is called after each exchange with its report (`exchange_report.py`), a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, to those who have the key.
+        tracer: A tracer or tracer provider of OpenTelemetry, or an exporter, which gets spans of each exchange.
         mounted: Further apps by their paths, such as an MCP server at `/mcp`. The rules hold for them, too.
         routes: Further routes, which check access themselves, such as those of durable runs (`run_routes.py`).
 
@@ -246,8 +262,9 @@ def app(
         raise UsageError("exchanges hold whole conversations, so that they are served only behind a key; set one")
     models = tuple(served)
     history = ExchangeHistory() if watch else None
-    is_reported = watch or on_exchange is not None
-    keeper = ReportKeeper(models, rules.key, on_exchange, history) if is_reported else None
+    tracing = tracer if isinstance(tracer, SpanExporter) else read_tracer(tracer)
+    is_reported = watch or on_exchange is not None or tracing is not None
+    keeper = ReportKeeper(models, rules.key, on_exchange, history, tracing) if is_reported else None
     gateway = Gateway(ModelCatalog(models, aliases), rules, strict=strict, keeper=keeper, history=history)
     all_routes = [
         *(
@@ -279,7 +296,11 @@ def app(
             gateway.route("/exchanges/{id}", "GET", gateway.exchange),
         ]
     all_routes += [gateway.route(path, "POST", mounted_handler(each)) for path, each in (mounted or {}).items()]
-    return Starlette(routes=[*all_routes, *routes], exception_handlers={HTTPException: _answer_unknown_route})
+    # Behind the further routes: that of a store gives the figures of both.
+    all_routes += [*routes, gateway.route("/metrics", "GET", gateway.metrics)]
+    application = Starlette(routes=all_routes, exception_handlers={HTTPException: _answer_unknown_route})
+    application.state.figures = gateway.figures
+    return application
 
 
 def mounted_app(mounted: Mapping[str, ASGIApp], rules: AccessRules, routes: Iterable[Route] = ()) -> Starlette:
@@ -322,9 +343,16 @@ def guarded_route(
         let_origin_read(request, response, rules.origins)
         took = (time.monotonic() - start) * 1e3
         log.info("%s %s %s %d %.0f ms", request_id, request.method, path, response.status_code, took)
+        if (figures := find_figures(request)) is not None:
+            figures.count_request(path, getattr(request.state, "model", ""), response.status_code)
         return response
 
     return Route(path, endpoint, methods=[method, "OPTIONS"])
+
+
+def find_figures(request: Request) -> GatewayFigures | None:
+    """Return the figures of the gateway that a request was sent to; None if the app serves no models."""
+    return getattr(request.app.state, "figures", None)
 
 
 async def report_health(request: Request, request_id: str) -> Response:
@@ -367,6 +395,8 @@ async def _answer_unknown_route(request: Request, error: Exception) -> Response:
     if request.url.path == "/v1/completions":
         message = "plain completions are not served here: a model that calls tools is asked by /v1/chat/completions"
     report = ErrorReport(failure="method_wrong" if is_method else "route_unknown", message=message)
+    if (figures := find_figures(request)) is not None:
+        figures.count_request("", "", report.form.status)
     return _error_response(find_wire(request), report, _make_request_id())
 
 
@@ -389,7 +419,11 @@ def _build_body(make_encoder: Callable[[], AnswerEncoder], ended: TurnEnded) -> 
 
 
 async def _start_stream(
-    request: Request, events: AsyncGenerator[list[Event]], encoder: AnswerEncoder, request_id: str
+    request: Request,
+    events: AsyncGenerator[list[Event]],
+    encoder: AnswerEncoder,
+    request_id: str,
+    figures: GatewayFigures,
 ) -> Response:
     """Return a streamed answer, once its first events are there: a model that fails at once gets an error status."""
     watch = ClientWatch(request.receive)
@@ -398,7 +432,7 @@ async def _start_stream(
     except BaseException:
         watch.stop()
         raise
-    return StreamedAnswer(events, first, encoder, request_id, watch)
+    return StreamedAnswer(events, first, encoder, request_id, watch, figures)
 
 
 async def _read_to_end(events: AsyncGenerator[list[Event]]) -> TurnEnded:

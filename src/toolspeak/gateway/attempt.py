@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from toolspeak.dialects import Dialect
 from toolspeak.errors import StreamInterrupted
-from toolspeak.events import CallMalformed, Event, FinishReason, TextDelta, ToolChoice, Usage
+from toolspeak.events import CallMalformed, CallReady, Event, FinishReason, TextDelta, ToolChoice, Usage
 from toolspeak.gateway.gate import Gate
 from toolspeak.gateway.held_format import FormatGate, HeldFormat
 from toolspeak.gateway.sent_text import SentText
@@ -144,6 +144,16 @@ class Attempt:
     def has_quoted(self) -> bool:
         """Whether a quoted call ended the message."""
         return self._gate.quoted is not None
+
+    @property
+    def calls(self) -> Sequence[CallReady]:
+        """The calls that may be sent."""
+        return self._gate.calls
+
+    @property
+    def refusal(self) -> str:
+        """Why a call was refused: `malformed` or `quoted`; empty if none ended the message."""
+        return "malformed" if self._gate.malformed is not None else "quoted" if self._gate.quoted is not None else ""
 
     @property
     def usage(self) -> Usage:

@@ -16,6 +16,7 @@ from toolspeak.errors import ContextExceeded, ProviderError
 from toolspeak.events import AUTO, Event, ToolChoice, TurnEnded, Usage
 from toolspeak.gateway.attempt import Attempt
 from toolspeak.gateway.context_check import ContextCheck
+from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.held_format import HeldFormat, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.sent_text import SentText
@@ -83,6 +84,7 @@ async def answer_request(
     prefix: str,
     api: ServedApiName = "openai",
     observer: TurnObserver | None = None,
+    figures: GatewayFigures | None = None,
 ) -> AsyncGenerator[list[Event]]:
     """Yield the events of an answer that may be sent. The last event is `TurnEnded`.
 
@@ -92,6 +94,7 @@ async def answer_request(
         prefix: The beginning of the ids of calls, which must be different for each request.
         api: The API of the client.
         observer: Who sees the messages of the model.
+        figures: Where the messages are counted.
     """
     model = served.model if observer is None else observer.watch(served.model)
     open_request = _OpenRequest(served, request, prefix, api)
@@ -108,6 +111,10 @@ async def answer_request(
         served.context_check.note_usage(served.model, fitted, attempt.usage)
         if observer is not None:
             observer.note_reading(attempt.original, attempt.problem)
+        if figures is not None:
+            figures.count_message(
+                served.name, attempt.usage, attempt.calls, attempt.refusal, is_rejected=attempt.problem is not None
+            )
         if ended := open_request.end_attempt(attempt):
             yield [*passed, ended]
             return

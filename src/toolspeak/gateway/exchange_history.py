@@ -1,4 +1,4 @@
-"""`ReportKeeper`: writes reports of exchanges as lines of JSON, and keeps the last ones in memory for two routes."""
+"""`ReportKeeper`: writes reports of exchanges as JSON, keeps the last ones for two routes, and traces them."""
 
 import json
 from collections import OrderedDict
@@ -7,8 +7,11 @@ from typing import Any
 
 from toolspeak.gateway.exchange import ServedModel
 from toolspeak.gateway.exchange_report import ExchangeReport
+from toolspeak.log import LOG
 from toolspeak.models import HttpModel
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
+from toolspeak.telemetry import SpanExporter, Tracing
+from toolspeak.telemetry.exchange_spans import build_exchange_spans, read_trace_parent
 
 MAX_KEPT_EXCHANGES = 100
 MAX_KEPT_BYTES = 32_000_000
@@ -55,6 +58,7 @@ class ReportKeeper:
         key: str | None,
         write_line: Callable[[str], None] | None = None,
         history: ExchangeHistory | None = None,
+        tracer: Tracing | SpanExporter | None = None,
     ) -> None:
         """Prepare for reports.
 
@@ -63,6 +67,7 @@ class ReportKeeper:
             key: The key of the gateway, which is removed as well.
             write_line: Is called with each report, as JSON in one line without its end.
             history: Keeps the last reports.
+            tracer: Gets the spans of each exchange.
         """
         secrets = {key} if key else set[str]()
         for each in served:
@@ -71,6 +76,7 @@ class ReportKeeper:
         self._redactor = Redactor(secrets)
         self._write_line = write_line
         self._history = history
+        self._tracer = tracer
 
     def finish(self, report: ExchangeReport) -> None:
         """Take the report of an exchange that has ended, once."""
@@ -85,3 +91,13 @@ class ReportKeeper:
             summary = json.loads(self._redactor.redact(json.dumps({key: data[key] for key in SUMMARY_KEYS})))
             turns = {"turns": len(data["turns"]), "error": data["error"] is not None}
             self._history.add({**summary, **turns}, line)
+        if self._tracer is not None:
+            self._trace(self._tracer, json.loads(line), report.trace_parent)
+
+    def _trace(self, tracer: Tracing | SpanExporter, report: dict[str, Any], trace_parent: str) -> None:
+        """Pass the spans of an exchange on. A tracer that fails does not end the answer."""
+        try:
+            parent = read_trace_parent(trace_parent)
+            tracer.export(build_exchange_spans(report, parent, content=tracer.content))
+        except Exception as error:
+            LOG.warning("the tracer failed", exc_info=error)

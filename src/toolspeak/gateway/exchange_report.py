@@ -17,7 +17,9 @@ It is for people who watch a gateway, and for pages that show it to them. The ke
         problem     why the model was asked again; empty if it was not, or was only given help
         finish      why the message ended
         usage       its tokens
-        seconds     how long it took
+        model       the name of the model that was asked
+        start       when it was asked, in seconds since the request arrived
+        seconds     how long it took; `first_seconds` until its first piece arrived, null if none did
     response    the body that the client got; of a stream, what its events add up to; null if it failed
     error       the error that the client got; null if there was none
     status      the status of the answer; 499 if the client left before its end
@@ -57,11 +59,13 @@ class ExchangeReport:
         request: The body of the request.
         notices: What the client is told of what was left out.
         is_finished: Whether the exchange has ended, and its report was taken.
+        trace_parent: The header `traceparent` of the request. It is not in the report.
     """
 
-    def __init__(self, request_id: str, api: ServedApiName, path: str) -> None:
+    def __init__(self, request_id: str, api: ServedApiName, path: str, trace_parent: str = "") -> None:
         """Begin a report when a request to an API has arrived."""
         self._path = path
+        self.trace_parent = trace_parent
         self.is_finished = False
         self.request: Any = None
         self.notices = ""
@@ -92,10 +96,11 @@ class ExchangeReport:
         """Return a model that answers as `model` does, and whose turns are noted."""
         return _WatchedModel(model, self)
 
-    def start_turn(self, request: Request) -> dict[str, Any]:
-        """Begin another message of the model."""
+    def start_turn(self, model: str, request: Request) -> dict[str, Any]:
+        """Begin another message of the model of that name."""
         turn: dict[str, Any] = {"shown": _encode_shown(request.shown), "text": "", "thinking": "", "api_calls": []}
-        turn |= {"read": None, "problem": "", "finish": None, "usage": None, "seconds": None}
+        turn |= {"read": None, "problem": "", "finish": None, "usage": None, "model": model}
+        turn |= {"start": self.elapsed(), "seconds": None, "first_seconds": None}
         self._turns.append(turn)
         return turn
 
@@ -176,13 +181,15 @@ class _WatchedModel:
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer."""
-        turn = self._report.start_turn(request)
-        start = self._report.elapsed()
+        turn = self._report.start_turn(self.name, request)
+        start: float = turn["start"]
         text: list[str] = []
         thinking: list[str] = []
         try:
             async with aclosing(self._model.ask(request)) as answer:
                 async for pieces in answer:
+                    if turn["first_seconds"] is None:
+                        turn["first_seconds"] = round(self._report.elapsed() - start, 4)
                     for piece in pieces:
                         if isinstance(piece, TextDelta):
                             text.append(piece.text)

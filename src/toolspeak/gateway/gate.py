@@ -163,6 +163,11 @@ class Gate:
         return self.ended.stop_text if self.ended and self.finish == "stop" else ""
 
     @property
+    def calls(self) -> Sequence[CallReady]:
+        """The calls that were sent."""
+        return self._calls
+
+    @property
     def called_tools(self) -> set[str]:
         """The names of the tools that were called."""
         return {event.call.name for event in self._calls}

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta, TurnEnded, Usage
 from toolspeak.gateway.errors import is_expected, report_error
+from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.models.cassettes import CassetteNotWritten
 from toolspeak.wire.api import AnswerEncoder
 
@@ -92,6 +93,7 @@ class StreamedAnswer(Response):
         encoder: Writes events in the API of the client.
         request_id: The id of the request.
         watch: The watch over the client, which is stopped after the answer.
+        figures: Where open streams are counted.
     """
 
     def __init__(
@@ -101,9 +103,11 @@ class StreamedAnswer(Response):
         encoder: AnswerEncoder,
         request_id: str,
         watch: ClientWatch,
+        figures: GatewayFigures,
     ) -> None:
         self._watch = watch
         self._events = events
+        self._figures = figures
         self._first = first
         self._encoder = encoder
         self._request_id = request_id
@@ -113,12 +117,14 @@ class StreamedAnswer(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer, as long as the client is connected."""
+        self._figures.open_streams += 1
         try:
             if not self._watch.has_left:
                 with suppress(ClientDisconnect):
                     await self._watch.run(self._send_events(send))
         finally:
             self._watch.stop()
+            self._figures.open_streams -= 1
             await self._events.aclose()
 
     async def _send_events(self, send: Send) -> None:

@@ -6,7 +6,7 @@
     POST /runs/{id}/approve     answer whether a call may run
     POST /runs/{id}/cancel      end a run early
     GET  /runs/{id}/events      its events, live, as server-sent events
-    GET  /metrics               the figures of the store, in the text format of Prometheus
+    GET  /metrics               the figures of the store, in the text format of Prometheus, and those of the gateway
 
 Errors have the form of OpenAI's API. What is refused because of the state of a run has the status 409.
 """
@@ -22,14 +22,15 @@ from toolspeak._frozen import frozen
 from toolspeak.durable import ApprovalRefused, RunHandle, Runs, RunStatus, RunUnknown, StartRefused
 from toolspeak.durable.descriptions import describe_run, describe_waiting
 from toolspeak.durable.event_feed import Position
-from toolspeak.durable.metrics import CONTENT_TYPE, render_metrics
+from toolspeak.durable.metrics import render_metrics
 from toolspeak.errors import StoreUnavailable
 from toolspeak.events import Limits
-from toolspeak.gateway.app import Handler, JsonResponse, guarded_route
+from toolspeak.gateway.app import Handler, JsonResponse, find_figures, guarded_route
 from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
 from toolspeak.gateway.responses import log
 from toolspeak.gateway.run_events import RunEventStream
 from toolspeak.run.runnable import RunOptions
+from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.fields import FieldError, Fields
 
@@ -157,8 +158,10 @@ class RunHandlers:
         return RunEventStream(run.events(after))
 
     async def metrics(self, request: Request, request_id: str) -> Response:
-        """Return the figures of the store."""
-        return Response(await render_metrics(self._runs), headers={"content-type": CONTENT_TYPE})
+        """Return the figures of the store, and those of the gateway if the routes are its own."""
+        figures = find_figures(request)
+        own = "" if figures is None else figures.render()
+        return Response(await render_metrics(self._runs) + own, headers={"content-type": CONTENT_TYPE})
 
     def _find(self, request: Request) -> RunHandle:
         return self._runs.handle(request.path_params["id"][:80])

@@ -16,7 +16,7 @@ from toolspeak._frozen import frozen
 from toolspeak.messages import Media
 from toolspeak.spec import Schema, ToolSpec, map_subschemas, resolve_reference
 from toolspeak.tools import Tool
-from toolspeak.tools.schema import read_return_schema
+from toolspeak.tools.types import read_return_schema
 
 RESULT_KEY = "result"
 """The key under which an output that is no object is wrapped."""

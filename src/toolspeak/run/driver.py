@@ -120,8 +120,7 @@ class Driver:
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
         self.error_is_fault = False
-        self._models = ModelRotation(models)
-        self._compactor = compactor
+        self._models, self._compactor = ModelRotation(models), compactor
         self.exceptions = executor.exceptions
         self.streams, self.approve, self.trace = stream, approve, trace
         self._record, self._publish, self._durability = record, publish, durability

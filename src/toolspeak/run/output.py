@@ -9,15 +9,16 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
-from typing import Annotated, Any, cast, get_type_hints
-
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 from toolspeak.errors import InvalidArguments, UsageError
 from toolspeak.events import ToolChoice
 from toolspeak.run.inputs import Choice, build_choice
 from toolspeak.tools import Tool, Toolbox
 from toolspeak.validation import format_key, format_value
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 NAME = "final_answer"
 ANSWER = "answer"
@@ -41,6 +42,8 @@ class Output:
     """
 
     def __init__(self, kind: Any) -> None:
+        from pydantic import TypeAdapter  # imported with the first typed answer
+
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(kind)
             self.tool = _OutputTool(kind, self._adapter)
@@ -53,6 +56,8 @@ class Output:
 
     def load(self, result: Any) -> Any:
         """Build the answer from the JSON that the tool returned."""
+        from pydantic import ValidationError
+
         try:
             return self._adapter.validate_json(json.dumps(result))
         except ValidationError as error:
@@ -62,7 +67,7 @@ class Output:
 class _OutputTool(Tool[..., Any]):
     """A tool whose arguments are an answer. Errors of the user's validators are reported like other bad arguments."""
 
-    def __init__(self, kind: Any, adapter: TypeAdapter[Any]) -> None:
+    def __init__(self, kind: Any, adapter: "TypeAdapter[Any]") -> None:
         parameters = _list_parameters(kind)
         self._build: Callable[..., Any] = _return_answer if parameters is None else kind
 
@@ -74,6 +79,8 @@ class _OutputTool(Tool[..., Any]):
 
     def validate(self, arguments: Any) -> dict[str, Any]:
         """Check the JSON arguments of a call, first field by field, then by the validators of the whole type."""
+        from pydantic import ValidationError
+
         values = super().validate(arguments)
         try:
             self._build(**values)
@@ -101,7 +108,7 @@ def _return_answer(answer: Any) -> Any:
     return answer
 
 
-def _describe_errors(error: ValidationError) -> Iterator[str]:
+def _describe_errors(error: "ValidationError") -> Iterator[str]:
     for problem in error.errors(include_url=False, include_context=False):
         steps = (f"[{step}]" if isinstance(step, int) else f".{format_key(step)}" for step in problem["loc"])
         place = "".join(steps).removeprefix(".")
@@ -122,6 +129,8 @@ def list_fields(kind: Any) -> tuple[str, ...] | None:
 
 def _list_parameters(kind: Any) -> list[inspect.Parameter] | None:
     """List the fields of a model or a dataclass as parameters; None if the answer must be one value."""
+    from pydantic import BaseModel, Field
+
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         parameters: list[inspect.Parameter] = []
         for name, field in kind.model_fields.items():

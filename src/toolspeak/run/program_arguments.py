@@ -8,8 +8,6 @@ the program at the call.
 import math
 from typing import Any, cast
 
-from pydantic_core import to_jsonable_python
-
 from toolspeak.coercion import coerce_arguments
 from toolspeak.execution.sandbox.monty_program import ProgramCall
 from toolspeak.reading.values import MAX_VALUE_NESTING
@@ -51,14 +49,20 @@ def _to_json(value: Any, depth: int = 0) -> Any:
         raise ValueError("an integer has too many digits")
     if isinstance(value, bytes):
         return _to_text(value)
-    plain = to_jsonable_python(value, fallback=str)
+    plain = _convert(value)
     return _to_json(plain, depth) if isinstance(plain, dict | list) else plain
+
+
+def _convert(value: Any) -> Any:
+    from pydantic_core import to_jsonable_python  # imported with the first value that needs it
+
+    return to_jsonable_python(value, fallback=str)
 
 
 def _to_object(items: dict[Any, Any], depth: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in items.items():
-        name = key if isinstance(key, str) else next(iter(to_jsonable_python({key: None}, fallback=str)))
+        name = key if isinstance(key, str) else next(iter(_convert({key: None})))
         if name in found:
             raise ValueError(f"two keys of a dict are {name!r} in JSON")
         found[name] = _to_json(value, depth + 1)

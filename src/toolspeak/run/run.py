@@ -8,7 +8,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from toolspeak.errors import LimitReached, OutputMissing, RunPaused, ToolspeakError, UsageError
 from toolspeak.events import Event, Fact, Interrupted
@@ -17,8 +17,10 @@ from toolspeak.outcome import Outcome
 from toolspeak.run import portal
 from toolspeak.run.driver import Driver
 from toolspeak.run.output import Output
-from toolspeak.run.partial import PartialAnswer
 from toolspeak.run.results import build_outcome, find_output
+
+if TYPE_CHECKING:
+    from toolspeak.run.partial_answer import PartialAnswer
 
 O = TypeVar("O")  # noqa: E741 (an outcome)
 T = TypeVar("T")
@@ -48,7 +50,7 @@ class Run(ABC, Generic[O]):
     def stop(self) -> None:
         """End the run early. Call it in the event loop of the run; `cancel` works from anywhere."""
 
-    def follow_answer(self) -> PartialAnswer | None:
+    def follow_answer(self) -> "PartialAnswer | None":
         """Return what follows the typed answer through the events of the run; None if the answer has no type."""
         return None
 
@@ -180,9 +182,13 @@ class AgentRun(Run[Outcome[T]]):
         """Whether the run ended with an error of the program: of a function of the user's, or a `UsageError`."""
         return self._driver is not None and self._driver.error_is_fault
 
-    def follow_answer(self) -> PartialAnswer | None:
+    def follow_answer(self) -> "PartialAnswer | None":
         """Return what follows the typed answer through the events of the run; None if the answer has no type."""
-        return None if self._output is None else PartialAnswer(self._output, self._earlier_facts)
+        if self._output is None:
+            return None
+        from toolspeak.run.partial_answer import PartialAnswer  # with pydantic, which only typed answers need
+
+        return PartialAnswer(self._output, self._earlier_facts)
 
     @property
     def outcome(self) -> Outcome[T]:

@@ -6,8 +6,9 @@
 Nothing here needs OpenTelemetry but `tracing.py`, which imports it when the first run is traced.
 """
 
+from toolspeak.telemetry.exporter import SpanExporter, SpanSender
 from toolspeak.telemetry.fold import SpanFold, build_spans
 from toolspeak.telemetry.spans import SpanEvent, TraceSpan
 from toolspeak.telemetry.tracing import Tracer, Tracing
 
-__all__ = ["SpanEvent", "SpanFold", "TraceSpan", "Tracer", "Tracing", "build_spans"]
+__all__ = ["SpanEvent", "SpanExporter", "SpanFold", "SpanSender", "TraceSpan", "Tracer", "Tracing", "build_spans"]

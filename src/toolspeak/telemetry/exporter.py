@@ -80,10 +80,15 @@ class SpanSender:
 
 
 class SpanExporter:
-    """Sends spans from a thread of its own, so that nobody waits for the collector."""
+    """Sends spans from a thread of its own, so that nobody waits for the collector.
 
-    def __init__(self, sender: SpanSender) -> None:
+    Attributes:
+        content: Whether spans hold what models, tools and users wrote.
+    """
+
+    def __init__(self, sender: SpanSender, *, content: bool = False) -> None:
         self._sender = sender
+        self.content = content
         self._queue: queue.Queue[Sequence[TraceSpan] | None] = queue.Queue(MAX_WAITING_TRACES)
         self._has_warned = False
         self._thread = threading.Thread(target=self._work, name="toolspeak spans", daemon=True)

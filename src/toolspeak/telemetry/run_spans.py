@@ -240,7 +240,7 @@ class RunSpans:
         self._note(self._span, "toolspeak.compacted", counts)
         if fact.usage == Usage() or self._span is None:
             return
-        more = {names.PURPOSE: "summary", **_describe_usage(fact.usage, fact.cost)}
+        more = {names.PURPOSE: "summary", **describe_usage(fact.usage, fact.cost)}
         # The summary was asked for right after the fact before.
         self._maker.end(self._start_chat(names.split_model_name(self._model), more, at=self._last))
 
@@ -279,7 +279,7 @@ class RunSpans:
             return
         turn.attributes[names.FINISH_REASONS] = (names.FINISHES.get(fact.finish, fact.finish),)
         turn.attributes[names.CALLS] = len(fact.message.calls)
-        turn.attributes |= _describe_usage(fact.usage, fact.cost)
+        turn.attributes |= describe_usage(fact.usage, fact.cost)
         if fact.finish == "error":
             self._fail(turn, "broke_off", "the message broke off")
         if self._maker.has_content:
@@ -354,7 +354,7 @@ class RunSpans:
         span.attributes[names.ERROR_TYPE] = error_type
 
 
-def _describe_usage(usage: Usage, cost: float | None) -> dict[str, AttributeValue]:
+def describe_usage(usage: Usage, cost: float | None) -> dict[str, AttributeValue]:
     """Return the attributes of tokens: both sums, and the rest where there is something to say."""
     described: dict[str, AttributeValue] = {
         names.INPUT_TOKENS: usage.input_tokens,

@@ -70,6 +70,27 @@ class Tracing:
             span.name, parent, kind, span.attributes, start_time=span.start, record_exception=False
         )
 
+    def export(self, spans: Sequence[TraceSpan]) -> None:
+        """Repeat spans that have ended in the tracer. Each comes after the one that it is a part of."""
+        from opentelemetry import context
+        from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
+
+        contexts: dict[str, Context] = {}
+        twins: list[tuple[trace.Span, TraceSpan]] = []
+        for span in spans:
+            parent = context.get_current()
+            if span.parent_id in contexts:
+                parent = contexts[span.parent_id]
+            elif span.parent_id is not None:  # the span of a client, in another process
+                ids = int(span.trace_id, 16), int(span.parent_id, 16)
+                remote = SpanContext(*ids, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+                parent = set_span_in_context(NonRecordingSpan(remote), parent)
+            twin = self.start_span(span, parent)
+            contexts[span.id] = set_span_in_context(twin, parent)
+            twins.append((twin, span))
+        for twin, span in reversed(twins):
+            end_span(twin, span)
+
     def begin_run(self, facts: Sequence[Fact] = ()) -> "RunTrace":
         """Return what traces a run, given the facts before it was resumed."""
         return RunTrace(self, facts)

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, cast
 
-from pydantic import ValidationError
-from pydantic_core import SchemaValidator, to_json
-
 from toolspeak.coercion import coerce_arguments
 from toolspeak.errors import InvalidArguments
 from toolspeak.spec import Schema
 from toolspeak.tools.attempts import TooManyAttempts, check_attempts
+from toolspeak.tools.schema import ValueValidator
 from toolspeak.validation import (
     TOO_MANY_COMBINATIONS,
     describe,
@@ -38,14 +36,14 @@ class Checker:
 
     Attributes:
         tool: The name of the tool.
-        validators: pydantic's validator for each key.
+        validators: The validator for each key.
         required: The keys that must be there.
         schema: The parameter schema, with the names of enum members, which a model is not shown.
         is_recursive: Whether the schema has a definition that refers to itself.
     """
 
     tool: str
-    validators: Mapping[str, SchemaValidator]
+    validators: Mapping[str, ValueValidator]
     required: tuple[str, ...]
     schema: Schema
     is_recursive: bool
@@ -120,10 +118,14 @@ def refuse_odd_keys(tool: str, arguments: dict[Any, Any]) -> None:
         raise InvalidArguments(tool, lines)
 
 
-def _run_validator(validator: SchemaValidator, value: Any) -> Any:
+def _run_validator(validator: ValueValidator, value: Any) -> Any:
     try:
         return validator.validate_python(value)
-    except ValidationError as error:
+    except ValueError as error:
+        from pydantic_core import ValidationError, to_json
+
+        if not isinstance(error, ValidationError):
+            raise
         # A strict model takes a date only from JSON text, never from a Python string; JSON is what this was.
         try:
             return validator.validate_json(to_json(value))
@@ -135,6 +137,8 @@ def _explain_fault(key: str, fault: Exception | None) -> Iterator[str]:
     if isinstance(fault, TooManyAttempts):
         yield f"{key}: {TOO_MANY_COMBINATIONS}"
         return
+    from pydantic_core import ValidationError
+
     if not isinstance(fault, ValidationError):
         yield f"{key}: {type(fault).__name__}: {_join_lines(fault)}"
         return

@@ -13,7 +13,6 @@ import traceback
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeGuard, cast
@@ -57,6 +56,8 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
         raise UsageError(f"{target} is neither a Python file nor a folder")
     if is_importable(text):
         return _collect_tools(_import_submodules(_import(text)))
+    from importlib.metadata import entry_points  # imported with the first target that is no module
+
     if points := entry_points(group=text):
         return _load_entry_points([(point.name, point.load) for point in points])
     if plugin := find_plugin("toolspeak.toolboxes", text):

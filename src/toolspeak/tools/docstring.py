@@ -1,16 +1,16 @@
 """Reads a docstring: the description, a text for each parameter, and a text for the result.
 
-The style (Google, NumPy or Sphinx) is recognised by the heading of a section, and griffe parses the sections. A
-docstring without sections is a description and is not parsed at all.
+The style (Google, NumPy or Sphinx) is recognised by the heading of a section, and griffe parses the sections, unless
+they are plain enough for `google_sections.py`. A docstring without sections is a description and is not parsed at all.
+griffe is imported with the first docstring that needs it.
 """
 
 import inspect
 import re
 from typing import Any, Literal, TypeAlias
 
-import griffe
-
 from toolspeak._frozen import frozen
+from toolspeak.tools.google_sections import read_plain_sections
 
 Style: TypeAlias = Literal["google", "numpy", "sphinx"]
 
@@ -52,11 +52,20 @@ def read_docstring(docstring: str | None) -> ParsedDocstring:
     text = inspect.cleandoc(docstring)
     for style, pattern in STYLE_PATTERNS:
         if pattern.search(text):
-            return _parse_sections(text, style)
+            plain = read_plain_sections(text) if style == "google" else None
+            return parse_sections(text, style) if plain is None else _join_lines(*plain)
     return ParsedDocstring(description=text, parameters={})
 
 
-def _parse_sections(text: str, style: Style) -> ParsedDocstring:
+def _join_lines(description: str, parameters: dict[str, str]) -> ParsedDocstring:
+    joined = {name: _join_wrapped_lines(text) for name, text in parameters.items()}
+    return ParsedDocstring(description=description, parameters=joined)
+
+
+def parse_sections(text: str, style: Style) -> ParsedDocstring:
+    """Parse a docstring with sections, by griffe."""
+    import griffe
+
     # griffe would warn of every parameter without a type in the docstring; the types are in the signature.
     options: dict[str, Any] = {"returns_named_value": False} if style == "google" else {}
     parsed: list[Any] = griffe.Docstring(text, lineno=1).parse(style, warnings=False, **options)

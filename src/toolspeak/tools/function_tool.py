@@ -20,11 +20,10 @@ from toolspeak.tools.schema import (
     build_parameter_schema,
     drop_enum_names,
     merge_definitions,
-    read_return_schema,
-    read_type,
 )
 from toolspeak.tools.schema_function import SchemaChecker, build_signature, find_spec
 from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
+from toolspeak.tools.types import read_return_schema, read_type
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -230,7 +229,7 @@ def _build_parameters(signature: Signature, documented: Mapping[str, str]) -> tu
         else:
             shown.update(_describe_default(parameter, info))
         properties[parameter.key] = shown
-        validators[parameter.key] = info.adapter.validator
+        validators[parameter.key] = info.validator
     return build_parameter_schema(properties, required, defs), validators
 
 
@@ -239,7 +238,7 @@ def _describe_default(parameter: Parameter, info: TypeInfo) -> dict[str, Any]:
     if default is None or type(default) in (str, bool):
         return {"default": default}
     try:
-        value = info.adapter.dump_python(default, mode="json", warnings=False)
+        value = info.dump(default)
         json.dumps(value, allow_nan=False)  # NaN is not JSON, wherever in the default
         return {"default": value}
     except Exception:  # a default without a JSON form is not shown; a call without the key still gets it

@@ -8,14 +8,12 @@ them): the size of a result is computed before any of it is written.
 
 import json
 import math
+import sys
 from collections import UserDict, UserList, deque
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from dataclasses import fields, is_dataclass
 from types import MappingProxyType, NoneType, SimpleNamespace
 from typing import Any, NamedTuple, cast
-
-from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
 
 from toolspeak.messages import Json
 
@@ -59,6 +57,8 @@ def output_value(result: Any) -> Json:
         return _describe_too_large(size)
     try:
         if not survey.has_iterator:
+            from pydantic_core import to_jsonable_python  # imported with the first result that needs it
+
             value = to_jsonable_python(result, bytes_mode="utf8", fallback=_fallback)
             json.dumps(value, allow_nan=False)  # NaN, or a number too large for Python to write, is not JSON
             return value
@@ -191,7 +191,8 @@ def _get_children(value: Any) -> Iterable[Any]:
 
 
 def _get_fields(value: Any) -> dict[str, Any]:
-    if isinstance(value, BaseModel):
+    models = sys.modules.get("pydantic.main")  # before pydantic was imported, no value is a model
+    if models is not None and isinstance(value, models.BaseModel):
         return dict(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name, None) for field in fields(value)}
@@ -236,6 +237,8 @@ class _SafeConverter:
             return f"<{len(cast('bytes', value))} bytes of binary data>"
         if inside := _get_fields(value):
             return {name: self.convert(item, depth, above) for name, item in inside.items()}
+        from pydantic_core import to_jsonable_python
+
         plain = to_jsonable_python(value, fallback=_fallback)
         return self.convert(plain, depth, above) if isinstance(plain, dict | list) else plain
 

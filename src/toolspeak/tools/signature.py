@@ -7,16 +7,17 @@ import copy
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
-
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from toolspeak.errors import UsageError
 from toolspeak.tools.context import Context
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
@@ -197,7 +198,7 @@ def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Para
         raise UsageError(f"{label}: the parameter {name!r} has no type hint; {cure}")
     annotation, description, field = _split_annotated(hint)
     default, make_default = parameter.default, None
-    if isinstance(default, FieldInfo):  # def f(x: int = Field(3, ge=1))
+    if _is_field(default):  # def f(x: int = Field(3, ge=1))
         field = default
         annotation = Annotated[annotation, _keep_type_metadata(field)]
         default = NO_DEFAULT
@@ -207,8 +208,6 @@ def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Para
     description = description or (field.description if field is not None and field.description else "")
     key = (field.validation_alias if field is not None else None) or name
     is_positional_only = parameter.kind is parameter.POSITIONAL_ONLY
-    if default is PydanticUndefined:
-        default = NO_DEFAULT
     if is_positional_only and make_default is None and default is not NO_DEFAULT:
         make_default = functools.partial(_return_value, default)
     return Parameter(
@@ -216,11 +215,17 @@ def _read_parameter(parameter: inspect.Parameter, hint: Any, label: str) -> Para
     )
 
 
+def _is_field(value: Any) -> "TypeGuard[FieldInfo]":
+    """Whether a value is a `Field` of pydantic. Before pydantic was imported, nothing is."""
+    fields = sys.modules.get("pydantic.fields")
+    return fields is not None and isinstance(value, fields.FieldInfo)
+
+
 def _return_value(value: Any) -> Any:
     return value
 
 
-def _get_field_default(field: FieldInfo) -> Any:
+def _get_field_default(field: "FieldInfo") -> Any:
     """Return the default to show. A factory is not called: each call of the tool gets a new value from it."""
     if field.default_factory is None:
         return field.default
@@ -229,7 +234,7 @@ def _get_field_default(field: FieldInfo) -> Any:
     return {} if field.default_factory is dict else COMPUTED_DEFAULT
 
 
-def _split_annotated(hint: Any) -> tuple[Any, str, FieldInfo | None]:
+def _split_annotated(hint: Any) -> tuple[Any, str, "FieldInfo | None"]:
     """Split a hint into the type, the description and pydantic's `Field`. Bare text in `Annotated` is a description."""
     if get_origin(hint) is not Annotated:
         return hint, "", None
@@ -237,12 +242,12 @@ def _split_annotated(hint: Any) -> tuple[Any, str, FieldInfo | None]:
     texts = [item if isinstance(item, str) else getattr(item, "documentation", None) for item in metadata]
     text = " ".join(item.strip() for item in texts if isinstance(item, str))
     rest = tuple(item for item in metadata if not isinstance(item, str) and not hasattr(item, "documentation"))
-    field = next((item for item in reversed(rest) if isinstance(item, FieldInfo)), None)
-    plain = tuple(_keep_type_metadata(item) if isinstance(item, FieldInfo) else item for item in rest)
+    field = next((item for item in reversed(rest) if _is_field(item)), None)
+    plain = tuple(_keep_type_metadata(item) if _is_field(item) else item for item in rest)
     return Annotated[base, *plain] if plain else base, text, field
 
 
-def _keep_type_metadata(field: FieldInfo) -> FieldInfo:
+def _keep_type_metadata(field: "FieldInfo") -> "FieldInfo":
     """Return a `Field` with its constraints on the type only; pydantic would warn that the others are unused."""
     plain = copy.copy(field)
     plain.alias = plain.validation_alias = plain.serialization_alias = None

@@ -36,7 +36,7 @@ class Adapter:
 
 QWEN_CODER_CALLS = Adapter(
     path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
-    sha256="1c2ac818c81518a6115c0b57d8255767c603df3fe8e89fe6593420ab39d4b9d9",
+    sha256="3096b74118cc05300a7128338609e1f775daf1f6f7aff235dc470241aadb1d8b",
 )
 """The adapter for `QWEN_CODER`."""
 

