@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local test-clients test-mcp test-durable docs check check-page fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat test test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -50,6 +50,8 @@ tests/clients/node_modules/.stamp: tests/clients/package.json
 	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt && touch $@ \
 		|| echo 'google-genai, litellm and instructor could not be installed, so they are skipped; the reason is above'
 
+install-clients: $(CLIENTS) tests/page/node_modules/.stamp
+
 test-clients: setup $(CLIENTS) ## run real clients and coding agents through the gateway; SMOKE=1: one test of each; TABLE=docs/clients.md: write the page
 	$(BIN)/python -m pytest tests/clients $(if $(SMOKE),-m smoke) $(if $(TABLE),--write-table $(TABLE))
 
@@ -87,13 +89,14 @@ tests/page/node_modules/.stamp: tests/page/package.json
 check-page: tests/page/node_modules/.stamp ## check the types of the modules of the page, if Node is there
 	@if [ -x tests/page/node_modules/.bin/tsc ]; then tests/page/node_modules/.bin/tsc -p tests/page; fi
 
-check: setup ## format, lint, types, layers, docs, tests
+check-code: setup
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/basedpyright
 	$(BIN)/lint-imports
-	$(MAKE) --no-print-directory check-page
-	$(MAKE) --no-print-directory docs
+	$(BIN)/basedpyright
+
+check: setup ## format, lint, types, layers, docs, tests
+	$(MAKE) --no-print-directory -j2 check-code check-page docs
 	$(MAKE) --no-print-directory test
 
 fmt: setup ## format and mend what can be mended
