@@ -1,6 +1,5 @@
 """A run that is still arriving: what those who watch it are told."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -18,6 +17,8 @@ from toolspeak.events import (
 from toolspeak.messages import assistant, user
 from toolspeak.page.document import MAX_QUEUED_CHANGES, RunDocument
 from toolspeak.page.live import stream_changes
+
+from .loops import run_in_loop
 
 STARTED = RunStarted(run_id="run", model="m", dialect="python", messages=(user("Hi."),))
 
@@ -55,7 +56,7 @@ def test_whoever_begins_to_watch_gets_the_text_so_far_and_then_what_follows() ->
         assert document.encode_outline()["drafts"] == []
         assert document.fold.rows[1].fields["text"] == "Hello."
 
-    asyncio.run(watch())
+    run_in_loop(watch())
 
 
 def test_whoever_connects_again_gets_only_the_rows_that_have_changed() -> None:
@@ -65,7 +66,7 @@ def test_whoever_connects_again_gets_only_the_rows_that_have_changed() -> None:
         _, _, outline = read_event(await anext(stream_changes(document, 2)))
         assert [row["kind"] for row in outline["rows"]] == ["call"]
 
-    asyncio.run(watch())
+    run_in_loop(watch())
 
 
 def test_a_takeover_takes_back_the_text_of_the_open_turn() -> None:
@@ -93,4 +94,4 @@ def test_whoever_does_not_read_is_cut_off_and_can_connect_again() -> None:
         _, _, outline = read_event(await anext(stream_changes(document, 2)))
         assert len(outline["drafts"][0]["text"]) == MAX_QUEUED_CHANGES + 10
 
-    asyncio.run(watch())
+    run_in_loop(watch())

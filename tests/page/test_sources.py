@@ -1,6 +1,5 @@
 """The places in which the page finds runs."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from toolspeak.store import ConversationStore, StoredFact
 from toolspeak.testing import ScriptedModel
 
 from .hosting import hosted_page
+from .loops import run_in_loop
 from .recorded import TWO_CITIES, convert, get_weather, record_run
 
 KEY = "a-long-secret-of-the-gateway"
@@ -36,14 +36,14 @@ def test_a_folder_lists_its_records_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "notes.txt").write_text("nothing")
     source = RecordFiles(tmp_path)
-    [entry] = asyncio.run(source.list_runs())
+    [entry] = run_in_loop(source.list_runs())
     assert entry.title == "How is the weather in Paris?"
     assert entry.where == "deep/weather.jsonl"
     assert (entry.status, entry.reason, entry.model) == ("done", "answered", "small-model")
-    document = asyncio.run(source.open(entry.id))
+    document = run_in_loop(source.open(entry.id))
     assert not document.is_live
     with pytest.raises(RunMissing):
-        asyncio.run(source.open("other.jsonl"))
+        run_in_loop(source.open("other.jsonl"))
 
 
 def test_plain_facts_without_times_are_read_too(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def test_plain_facts_without_times_are_read_too(tmp_path: Path) -> None:
     path = tmp_path / "plain.jsonl"
     path.write_text(codec.dump_facts(agent.run("How is the weather in Paris?").facts))
     source = RecordFiles(path)
-    [entry] = asyncio.run(source.list_runs())
-    document = asyncio.run(source.open(entry.id))
+    [entry] = run_in_loop(source.list_runs())
+    document = run_in_loop(source.open(entry.id))
     assert len(document.fold.rows) == 7
     assert document.fold.rows[1].fields["start"] is None
 
@@ -62,7 +62,7 @@ def test_a_line_that_cannot_be_read_is_named_and_what_stands_before_it_is_shown(
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:4], "{broken}\n", *lines[5:]]))
     source = RecordFiles(path)
-    document = asyncio.run(source.open(source.only_id))
+    document = run_in_loop(source.open(source.only_id))
     assert len(document.facts) == 4
     assert document.failure.startswith("line 5: not JSON")
 
@@ -93,7 +93,7 @@ def test_the_log_lists_the_runs_of_all_conversations(tmp_path: Path) -> None:
             await source.open("no such run")
         await source.close()
 
-    asyncio.run(look())
+    run_in_loop(look())
 
 
 def test_a_store_lists_its_runs_and_hides_the_password_of_its_address(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_store_lists_its_runs_and_hides_the_password_of_its_address(tmp_path: 
         await source.close()
         assert source.label == "runs.db"
 
-    asyncio.run(look())
+    run_in_loop(look())
     assert DurableStore("postgresql://ada:secret@db.example/runs").label == "db.example/runs"
 
 
@@ -144,7 +144,7 @@ def test_the_exchanges_of_a_gateway_are_runs_and_its_key_stays_in_the_server() -
                 await GatewayExchanges(url, "wrong").list_runs()
             return entry.id
 
-        run_id = asyncio.run(look())
+        run_id = run_in_loop(look())
         with hosted_page(GatewayExchanges(url, KEY)) as page:
             for path in ("/", "/api/runs", f"/api/runs/gateway/{run_id}", f"/api/runs/gateway/{run_id}/rows/1"):
                 answer = page.ask(path)

@@ -174,7 +174,7 @@ def _describe(summary: dict[str, Any]) -> RunEntry:
     turns = summary["turns"]
     return RunEntry(
         id=summary["id"],
-        title=summary.get("prompt") or f"{summary['api']} · {turns} {'turn' if turns == 1 else 'turns'}",
+        title=f"{summary['api']} · {turns} {'turn' if turns == 1 else 'turns'}",
         where=summary["dialect"] or "",
         model=summary["model"] or "",
         status="done",

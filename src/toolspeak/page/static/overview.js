@@ -9,6 +9,7 @@ import { formatSeconds } from "./format.js";
 
 const MAX_TOOL_LANES = 5;
 const WIDTH = 1000;
+const LANE_REM = 0.9;
 const LANE = 14;
 const BAR = 8;
 const MIN_BAR = 1.2;
@@ -68,7 +69,7 @@ export class Overview {
     const height = lanes.length * LANE;
     this._drawing.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
     this._drawing.setAttribute("aria-label", `${lanes.length} lanes over ${formatSeconds(model.duration)}`);
-    this._drawing.style.height = `${height}px`;
+    this._drawing.style.height = `${lanes.length * LANE_REM}rem`;
     this._drawing.replaceChildren(
       ...lanes.map((lane, place) =>
         svg("path", { class: `lane lane-${lane.kind}`, d: drawPath(lane, place * LANE + (LANE - BAR) / 2, model.duration) }),
