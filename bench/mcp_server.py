@@ -1,7 +1,8 @@
-"""The cost of a call through our MCP server beside the high-level server of the official SDK, in one run.
+"""The cost of a call through our MCP server and our client beside those of the official SDK, in one run.
 
-Both serve the same function to the same client: in this process (the server alone) and over standard input and output.
-Rounds alternate, so that both meet the same load. The figure is a ratio.
+Both servers serve the same function to the same client: in this process (the server alone) and over standard input and
+output. Then the SDK's server is called by an agent's tool, with its checks, and by the SDK's client: what an MCP call
+costs beyond the SDK's own. Rounds alternate, so that both meet the same load. The figure is a ratio.
 
     python bench/mcp_server.py
 """
@@ -18,6 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server.mcpserver import MCPServer
 
+from toolspeak import Tool, mcp
 from toolspeak.mcp_server import ToolServer, serve_stdio
 
 ROUNDS = 15
@@ -68,10 +70,35 @@ async def compare(label: str, tool: str, ours: Callable[[], Any], theirs: Callab
     print(f"{label:12} {tool:10} ours {own * 1e3:6.2f} ms   SDK {foreign * 1e3:6.2f} ms   ratio {own / foreign:.2f}")
 
 
+async def measure_tool(tool: Tool[..., Any]) -> float:
+    began = time.perf_counter()
+    for number in range(CALLS):
+        bound = tool.bind({"first": number})
+        assert await tool.function(*bound.args, **bound.kwargs) == {"result": number + 1}
+    return (time.perf_counter() - began) / CALLS
+
+
+async def compare_clients() -> None:
+    """Print what an MCP call costs beyond the SDK's own."""
+    own: list[float] = []
+    sdk: list[float] = []
+    command = [sys.executable, __file__, "theirs"]
+    async with mcp.tools(command, env=dict(os.environ), pinned=False) as tools, Client(start("theirs")) as client:
+        tool = (await tools.aload())["add"]
+        await client.list_tools()
+        for _ in range(ROUNDS):
+            own.append(await measure_tool(tool))
+            sdk.append(await measure(client, "add"))
+    ours, theirs = statistics.median(own), statistics.median(sdk)
+    ratio = statistics.median(one / other for one, other in zip(own, sdk, strict=True))
+    print(f"{'client':12} {'add':10} ours {ours * 1e3:6.2f} ms   SDK {theirs * 1e3:6.2f} ms   ratio {ratio:.2f}")
+
+
 async def main() -> None:
     for tool in ("add", "add_async"):
         await compare("in process", tool, lambda: build_ours().protocol, build_theirs)
         await compare("stdio", tool, lambda: start("ours"), lambda: start("theirs"))
+    await compare_clients()
 
 
 if __name__ == "__main__":

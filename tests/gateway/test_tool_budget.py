@@ -259,10 +259,13 @@ def test_a_tool_over_the_budget_is_told():
 # Tools that are too many
 
 
+MAIL_SECRET = "Stamps cost nothing."
+
+
 def many_tools() -> list[Any]:
     """Sixty tools about nothing, one about the weather, one about mails."""
     rest = [tools(f"tool_{number}", about=f"Does the thing number {number}, and no other.")[0] for number in range(60)]
-    mail = tools("send_mail", about=f"Sends a mail to somebody. {'It cannot be taken back. ' * 20}{SECRET}")
+    mail = tools("send_mail", about=f"Sends a mail to somebody. {'There is no way back. ' * 20}{MAIL_SECRET}")
     return [*rest, *tools("get_weather"), *mail]
 
 
@@ -314,7 +317,7 @@ def test_a_tool_that_was_called_stays_known_in_later_requests(dialect: str):
 
     exchange(model, dialect, tools=many_tools(), messages=history)
 
-    assert read_shown(model.requests[0]).count(SECRET) == 1
+    assert read_shown(model.requests[0]).count(MAIL_SECRET) == 1
 
 
 @every_dialect

@@ -1,9 +1,12 @@
 """`ToolIndex`: finds tools by words, with BM25.
 
 A tool is a bag of words: its name, which counts several times, its description, and its parameters with theirs. Names
-are split where their parts meet (`getHTTPStatus`, `github__list_issues`). Words are cut to their beginnings, so that
-most inflected forms of a word are one, in any language that writes its words apart. In scripts that do not, each pair
-of neighbouring characters is a word.
+are split where their parts meet (`getHTTPStatus`, `github__list_issues`). English endings are dropped and words are cut
+to their beginnings, so that most inflected forms of a word are one, in any language that writes its words apart. In
+scripts that do not, each pair of neighbouring characters is a word.
+
+A message is written in other words than a tool is described in. So what its values are counts, too (`query_words.py`),
+and so do the words that the best tools have in common: tools for the same matter are described alike.
 
 A message often asks for several things. So each of its sentences is ranked too, and the rankings take turns.
 """
@@ -11,20 +14,31 @@ A message often asks for several things. So each of its sentences is ranked too,
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise, zip_longest
 from typing import Any, cast
 
+from toolspeak.dialects.query_words import is_telling, list_kind_words, select_telling, stem
 from toolspeak.spec import Schema, ToolSpec, map_subschemas
 
 STEM_CHARS = 6
-"""Characters of a word that count."""
+"""Characters of a word that count, after its ending was dropped."""
 
 NAME_WEIGHT = 3
 """How often a word of a tool's name counts."""
 
 SATURATION, LENGTH_SHARE = 1.2, 0.75
 """The constants `k1` and `b` of BM25: how soon more of a word counts no more, and how much long texts count less."""
+
+KIND_WEIGHT = 0.7
+"""How much a word for the kind of a value in a message counts, compared with a word of the message."""
+
+RELATED_TOOLS, RELATED_WORDS, RELATED_WEIGHT = 5, 15, 0.5
+"""How many of the best tools give words to look for, how many words, and how much these count."""
+
+MAX_KEPT_STEMS = 8_192
+"""Stems that are kept, since descriptions of tools have few different words."""
 
 MAX_QUERY_CHARS = 8_000
 """Characters of a message that are looked at: its first and last ones."""
@@ -42,25 +56,30 @@ def split_words(text: str) -> Iterator[str]:
 
     Examples:
         >>> list(split_words("getHTTPStatus of the orders_v2"))
-        ['get', 'http', 'status', 'of', 'the', 'orders', 'v', '2']
+        ['get', 'http', 'status', 'of', 'the', 'order', 'v', '2']
         >>> list(split_words("погода 天气预报"))
         ['погода', '天气', '气预', '预报']
     """
+    return map(_cut_stem, _split_whole_words(text))
+
+
+def _split_whole_words(text: str) -> Iterator[str]:
     for found in _WORD.finditer(text):
-        word = found[0]
+        word = found[0].casefold()
         place = 0
         for run in _UNSPACED.finditer(word):
-            yield from _cut_stem(word[place : run.start()])
+            if run.start() > place:
+                yield word[place : run.start()]
             chars = run[0]
             yield from (chars,) if len(chars) == 1 else map("".join, pairwise(chars))
             place = run.end()
-        yield from _cut_stem(word[place:])
+        if len(word) > place:
+            yield word[place:]
 
 
-def _cut_stem(word: str) -> Iterator[str]:
-    folded = word.casefold()
-    if folded:
-        yield folded[:STEM_CHARS]
+@lru_cache(maxsize=MAX_KEPT_STEMS)
+def _cut_stem(word: str) -> str:
+    return stem(word)[:STEM_CHARS]
 
 
 class ToolIndex:
@@ -78,6 +97,7 @@ class ToolIndex:
     def __init__(self, specs: Sequence[ToolSpec]) -> None:
         self._names = [spec.name for spec in specs]
         bags = [Counter(_list_words(spec)) for spec in specs]
+        self._words = [tuple(bag) for bag in bags]
         sizes = [bag.total() for bag in bags]
         mean = sum(sizes) / len(sizes) if sizes and any(sizes) else 1.0
         self._weights: dict[str, list[tuple[int, float]]] = {}
@@ -89,15 +109,8 @@ class ToolIndex:
 
     def score(self, query: str) -> dict[str, float]:
         """Return how well each tool fits a query, by name; tools that share no word with it are left out."""
-        scores: dict[int, float] = {}
-        total = len(self._names)
-        for word in dict.fromkeys(split_words(query)):
-            found = self._weights.get(word, ())
-            rarity = math.log(1 + (total - len(found) + 0.5) / (len(found) + 0.5))
-            for place, weight in found:
-                scores[place] = scores.get(place, 0.0) + rarity * weight
-        ordered = sorted(scores, key=lambda place: (-scores[place], place))
-        return {self._names[place]: scores[place] for place in ordered}
+        scores = self._add_scores(_list_query_words(query))
+        return {self._names[place]: scores[place] for place in _sort(scores)}
 
     def rank(self, message: str) -> list[str]:
         """Return the names of the tools that a message may be about, the likeliest ones first."""
@@ -105,8 +118,46 @@ class ToolIndex:
             message = f"{message[: MAX_QUERY_CHARS // 2]}\n{message[-MAX_QUERY_CHARS // 2 :]}"
         sentences = [each for each in _SENTENCE_END.split(message) if each.strip()]
         queries = [message, *sentences[:MAX_SENTENCES]] if len(sentences) > 1 else [message]
-        rounds = zip_longest(*(self.score(query) for query in queries))
-        return list(dict.fromkeys(name for names in rounds for name in names if name is not None))
+        rounds = zip_longest(*(self._rank_query(query) for query in queries))
+        return list(dict.fromkeys(self._names[place] for places in rounds for place in places if place is not None))
+
+    def _rank_query(self, query: str) -> list[int]:
+        kinds = dict.fromkeys(map(_cut_stem, list_kind_words(query)), KIND_WEIGHT)
+        scores = self._add_scores({**kinds, **_list_query_words(query)})
+        related = self._add_scores(self._find_related_words(scores))
+        places = {*scores, *related}
+        return _sort({place: scores.get(place, 0.0) + related.get(place, 0.0) for place in places})
+
+    def _add_scores(self, words: Mapping[str, float]) -> dict[int, float]:
+        """Return the scores of the tools that have some of these words, each of which counts as much as is said."""
+        scores: dict[int, float] = {}
+        for word, importance in words.items():
+            rarity = self._find_rarity(word) * importance
+            for place, weight in self._weights.get(word, ()):
+                scores[place] = scores.get(place, 0.0) + rarity * weight
+        return scores
+
+    def _find_rarity(self, word: str) -> float:
+        count = len(self._weights.get(word, ()))
+        return math.log(1 + (len(self._names) - count + 0.5) / (count + 0.5))
+
+    def _find_related_words(self, scores: Mapping[int, float]) -> dict[str, float]:
+        """Return the words of the best tools by which these differ most from the others."""
+        best = _sort(scores)[:RELATED_TOOLS]
+        shares: dict[str, float] = {}
+        for place in best:
+            for word in filter(is_telling, self._words[place]):
+                shares[word] = shares.get(word, 0.0) + scores[place] / scores[best[0]] / RELATED_TOOLS
+        chosen = sorted(shares, key=lambda word: (-shares[word] * self._find_rarity(word), word))[:RELATED_WORDS]
+        return {word: RELATED_WEIGHT * shares[word] for word in chosen}
+
+
+def _sort(scores: Mapping[int, float]) -> list[int]:
+    return sorted(scores, key=lambda place: (-scores[place], place))
+
+
+def _list_query_words(query: str) -> dict[str, float]:
+    return dict.fromkeys(map(_cut_stem, select_telling(_split_whole_words(query))), 1.0)
 
 
 def _list_words(spec: ToolSpec) -> Iterator[str]:
