@@ -14,9 +14,9 @@ from toolspeak.errors import UsageError
 from toolspeak.events import RunStarted
 from toolspeak.gateway import AccessRules, app
 from toolspeak.page.shown_request import render_turn
-from toolspeak.page.sources.conversation_log import ConversationLog
 from toolspeak.page.sources.durable_store import DurableStore
 from toolspeak.page.sources.gateway_exchanges import GatewayExchanges
+from toolspeak.page.sources.logged_runs import LoggedRuns
 from toolspeak.page.sources.record_files import RecordFiles
 from toolspeak.page.sources.source import RunMissing
 from toolspeak.store import ConversationStore, StoredFact
@@ -83,7 +83,7 @@ def test_the_log_lists_the_runs_of_all_conversations(tmp_path: Path) -> None:
         store.append(started.run_id, [StoredFact(fact, 1000.5 + number) for number, fact in enumerate(facts[1:])])
 
     async def look() -> None:
-        source = ConversationLog(path)
+        source = LoggedRuns(path)
         [entry] = await source.list_runs()
         assert (entry.title, entry.status, entry.reason) == ("How is the weather in Paris?", "done", "answered")
         document = await source.open(entry.id)

@@ -90,8 +90,8 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
         sources.append(GatewayExchanges(options.url, key))
     if not sources:
         from toolspeak.cli.user_files import log_path
-        from toolspeak.page.sources.conversation_log import ConversationLog
+        from toolspeak.page.sources.logged_runs import LoggedRuns
 
         if log_path().exists():
-            sources.append(ConversationLog(log_path()))
+            sources.append(LoggedRuns(log_path()))
     return sources

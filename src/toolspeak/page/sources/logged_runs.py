@@ -13,7 +13,7 @@ MAX_LISTED_RUNS = 500
 POLL_SECONDS = 0.5
 
 
-class ConversationLog:
+class LoggedRuns:
     """The log of conversations. Its runs are followed while the command that makes them still runs."""
 
     name = "log"
