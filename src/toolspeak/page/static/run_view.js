@@ -8,6 +8,7 @@ import { formatCost, formatCount, formatSeconds } from "./format.js";
 import { Overview } from "./overview.js";
 import { describeEnd } from "./row.js";
 import { RunModel } from "./run_model.js";
+import { buildSaveButton } from "./save_run.js";
 import { Timeline } from "./timeline.js";
 
 /** @import { RunKey } from "./types.js" */
@@ -32,7 +33,7 @@ export class RunView {
     this._calls.addEventListener("click", () => this.toggleCalls());
     this._overview = new Overview((time) => this._goTo(time));
     this._overview.element.hidden = true;
-    this._tools = h("div", { class: "run-tools" }, this.find.element, this._calls);
+    this._tools = h("div", { class: "run-tools" }, this.find.element, this._calls, buildSaveButton(key));
     this._head = h(
       "header",
       { class: "run-head" },

@@ -5,6 +5,7 @@ import { fetchDetails } from "./api.js";
 import { drawApproval } from "./approval.js";
 import { drawSections } from "./details.js";
 import { h } from "./dom.js";
+import { drawGoOn } from "./go_on.js";
 import { drawRow } from "./row.js";
 import { drawShown } from "./shown.js";
 import { VirtualList } from "./virtual_list.js";
@@ -83,6 +84,7 @@ export class Timeline {
     const details = this._details.get(row.i);
     if (details === undefined) body.append(h("p", { class: "quiet" }, "Loading…"));
     else body.append(...drawSections(this._key, details));
+    body.append(...drawGoOn(this._key, row, this._model.summary));
     const numbers = `${row.facts.length === 1 ? "Fact" : "Facts"} ${row.facts.join(", ")}`;
     body.append(h("p", { class: "fact-numbers" }, numbers));
     return body;
