@@ -1,24 +1,30 @@
 """The playground: runs that are started from the page, and go on from any point of another run."""
 
+import asyncio
 import json
 import re
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from toolspeak import codec, tool
 from toolspeak.evaluation.suites import read_suite
-from toolspeak.events import Fact, RunEnded, RunResumed, RunStarted, ToolFinished, ToolStarted, TurnStarted
+from toolspeak.events import Fact, RunEnded, RunResumed, RunStarted, TextDelta, ToolFinished, ToolStarted, TurnStarted
+from toolspeak.messages import Text
 from toolspeak.models import Model, Request
 from toolspeak.page.playground import Playground
 from toolspeak.page.sources.record_files import RecordFiles, RecordReader
+from toolspeak.pieces import Answer, Piece
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.testing.scripted import Line
 from toolspeak.tools import Toolbox
 
+from .conftest import BrowserTab
 from .hosting import HostedPage, hosted_page
 from .recorded import convert, get_weather, record_run
 
@@ -40,7 +46,7 @@ def report(request: Request) -> ScriptedReply:
 SCRIPTS: dict[str, Sequence[Line]] = {
     "caller": [calls(("get_weather", {"city": "Paris"})), report, report],
     "talker": [says("The sky is blue, and so is the sea, as far as I can see it from here.")],
-    "pilot": [calls(("launch", {"rocket": "Ada"})), report],
+    "pilot": [calls(("launch", {"rocket": "Ariane"})), report],
 }
 
 
@@ -156,7 +162,7 @@ def test_a_run_is_started_by_the_page_alone(lab: Lab) -> None:
 
 
 def test_a_call_that_needs_approval_asks_in_the_page(lab: Lab) -> None:
-    for answer, expected in ((True, "Ada flying"), ("too windy", "too windy")):
+    for answer, expected in ((True, "Ariane flying"), ("too windy", "too windy")):
         run = lab.start("pilot")
         lab.wait(run, "paused")
         call = lab.find_row(run, "call")
@@ -282,7 +288,7 @@ def test_a_saved_question_can_be_asked_by_a_suite(lab: Lab, tmp_path: Path) -> N
 
 
 def test_runs_end_with_the_page(tmp_path: Path) -> None:
-    model = ScriptedModel([calls(("launch", {"rocket": "Ada"}))], name="pilot")
+    model = ScriptedModel([calls(("launch", {"rocket": "Ariane"}))], name="pilot")
     playground = Playground(tmp_path, ["pilot"], lambda _: model, Toolbox([launch]))
     with hosted_page(playground) as page:
         lab = Lab(tmp_path, page, playground)
@@ -294,3 +300,115 @@ def test_runs_end_with_the_page(tmp_path: Path) -> None:
         [entry] = json.loads(page.ask("/api/runs").body)["sources"][0]["runs"]
         outline = json.loads(page.ask(f"/api/runs/playground/{entry['id']}").body)
         assert outline["live"] is False
+
+
+# In a browser
+
+
+class StoryModel:
+    """A model that stops in the middle of its answer until the test lets it go on."""
+
+    name = "teller"
+    dialect = "native"
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+
+    async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+        yield [TextDelta(text="Once upon a time")]
+        await asyncio.to_thread(self.gate.wait, WAIT_SECONDS)
+        text = "Once upon a time there was a tool."
+        yield [TextDelta(text=text[16:])]
+        yield [Answer(parts=(Text(text=text),), finish="stop", usage=None)]
+
+
+def open_page(tab: BrowserTab, hosted: HostedPage, place: str) -> Page:
+    hosted.give_cookie(tab.page.context)
+    tab.page.goto(f"{hosted.url}/#{place}")
+    return tab.page
+
+
+@pytest.mark.browser
+def test_a_prompt_is_asked_and_its_answer_is_seen_as_it_streams(tab: BrowserTab, tmp_path: Path) -> None:
+    model = StoryModel()
+    with hosted_page(Playground(tmp_path, ["teller"], lambda _: model, Toolbox([]))) as hosted:
+        page = open_page(tab, hosted, "")
+        page.get_by_label("Prompt", exact=True).fill("Tell me a story.")
+        page.get_by_role("button", name="Ask").click()
+        expect(page.locator(".draft")).to_have_text("Once upon a time")
+        expect(page.locator(".state")).to_have_text("Running")
+        model.gate.set()
+        expect(page.locator(".state")).to_have_text("Answered")
+        expect(page.locator(".details .block").first).to_have_text("Once upon a time there was a tool.")
+        page.get_by_role("button", name="Say something next…").click()
+        page.get_by_role("dialog").get_by_role("textbox").fill("Another one.")
+        page.get_by_role("button", name="Go on", exact=True).click()
+        expect(page.locator("h1")).to_have_text("Another one.")
+        expect(page.locator(".row-message")).to_have_count(3)
+        assert all(url.startswith(hosted.url) for url in tab.requests)
+        assert hosted.policy_reports == []
+
+
+@pytest.mark.browser
+def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result(lab: Lab, tab: BrowserTab) -> None:
+    weather = lab.get("/api/runs")["sources"][0]["runs"][0]["id"]
+    page = open_page(tab, lab.page, f"run=files/{weather}&fact=2")
+    page.locator(".is-active").get_by_role("button", name="Go on from here…").click()
+    page.get_by_label("After fact").select_option("2")
+    page.get_by_label("Model", exact=True).select_option("talker")
+    page.get_by_role("button", name="Go on", exact=True).click()
+    expect(page.locator(".row-end")).to_contain_text("Answered")
+    expect(page.locator(".row-turn")).to_have_count(1)
+    expect(page.locator(".run-facts")).to_contain_text("talker")
+
+    page.goto(f"{lab.page.url}/#run=files/{weather}&fact=2")
+    page.locator(".is-active").get_by_role("button", name="Edit and go on…").click()
+    text = page.get_by_role("dialog").get_by_role("textbox")
+    text.fill("{")
+    page.get_by_role("button", name="Go on", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("the result is JSON, and this is not")
+    text.fill('{"city": "Paris", "days": [{"high": 100, "sky": "snow"}]}')
+    page.get_by_label("Model", exact=True).select_option("caller")
+    page.get_by_role("button", name="Go on", exact=True).click()
+    expect(page.locator(".row-end")).to_contain_text("Answered")
+    expect(page.locator(".row-call", has_text="convert")).to_contain_text("212")
+    expect(page.locator(".row-turn").last).to_contain_text("snow")
+    [refused] = tab.complaints  # the browser logs every status like this
+    assert "422" in refused
+    tab.complaints.clear()
+
+
+@pytest.mark.browser
+def test_one_prompt_is_answered_in_two_dialects_side_by_side(lab: Lab, tab: BrowserTab) -> None:
+    page = open_page(tab, lab.page, "play")
+    page.get_by_label("Prompt", exact=True).fill("How is Paris?")
+    for name, is_chosen in (("auto", False), ("json", True), ("python", True)):
+        page.get_by_label(name, exact=True).set_checked(is_chosen)
+    expect(page.get_by_text("2 runs, side by side")).to_be_visible()
+    page.get_by_role("button", name="Ask").click()
+    columns = page.locator(".compare-column")
+    for place, dialect, words in ((0, "json", '"name"'), (1, "python", "get_weather(city=")):
+        column = columns.nth(place)
+        expect(column.locator(".row-end")).to_contain_text("Answered")
+        expect(column.locator(".run-facts")).to_contain_text(dialect)
+        expect(column.locator(".marked").first).to_contain_text(words)
+    columns.nth(1).get_by_role("link", name="Open alone").click()
+    expect(page.locator(".run-facts")).to_contain_text("python")
+    expect(page.locator(".compare-column")).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_a_call_is_allowed_and_the_run_saved_with_clicks(lab: Lab, tab: BrowserTab) -> None:
+    page = open_page(tab, lab.page, f"run=playground/{lab.start('pilot')}")
+    page.get_by_role("button", name="Allow").click()
+    expect(page.locator(".state")).to_have_text("Answered")
+    page.get_by_role("button", name="Save…").click()
+    page.get_by_label("Fields to leave out").fill("rocket")
+    for title, name in (("One HTML file", "go.html"), ("A test", "test_go.py"), ("A question of a suite", "go.jsonl")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save: {title}").click()
+        assert download.value.suggested_filename == name
+        content = download.value.path().read_text()
+        assert "launch" in content
+        if name == "go.html":
+            assert "Ariane" not in content

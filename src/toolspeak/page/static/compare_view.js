@@ -23,9 +23,8 @@ export class CompareView {
 
   /** @param {RunView} view */
   async _openOne(view) {
-    view.element.querySelector("header")?.append(
-      h("a", { class: "link", href: `#run=${view.key.source}/${view.key.id}` }, "Open alone"),
-    );
+    const alone = h("a", { class: "link", href: `#run=${view.key.source}/${view.key.id}` }, "Open alone");
+    view.element.querySelector(".run-tools")?.append(alone);
     try {
       await view.open();
     } catch (error) {

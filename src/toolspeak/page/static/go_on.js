@@ -6,6 +6,7 @@ import { fetchEdit, fetchOffer, goOn } from "./playground_api.js";
 
 /** @import { Row, RunKey, Summary } from "./types.js" */
 /** @import { Editable, Offer } from "./playground_api.js" */
+/** @import { RunModel } from "./run_model.js" */
 
 const TITLES = { message: "Edit the message", answer: "Edit what the model wrote", result: "Edit the result", "": "Go on" };
 const NOTES = {
@@ -37,9 +38,23 @@ export function drawGoOn(key, row, summary) {
   const canEdit = row.kind === "message" || (row.kind === "turn" && row.finish) || (row.kind === "call" && row.end != null);
   const buttons = [];
   if (canEdit) buttons.push(button("Edit and go on…", "edit"));
-  if (row.kind === "end") buttons.push(button("Say something next…", "say"));
   if (row.kind !== "end" || row.reason !== "answered") buttons.push(button("Go on from here…", "fact"));
-  return [h("div", { class: "go-on" }, ...buttons)];
+  return buttons.length > 0 ? [h("div", { class: "go-on" }, ...buttons)] : [];
+}
+
+/**
+ * Build the button by which somebody says something next, after the end of the run.
+ * @param {RunKey} key
+ * @param {() => RunModel | undefined} model
+ */
+export function buildNextButton(key, model) {
+  const button = h("button", { type: "button", class: "link", hidden: !isThere }, "Say something next…");
+  button.addEventListener("click", () => {
+    const run = model();
+    const last = run?.rows.at(-1);
+    if (run !== undefined && last !== undefined) void showDialog(key, last, run.summary, "say");
+  });
+  return button;
 }
 
 /**
