@@ -2,12 +2,17 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -17,6 +22,7 @@ from toolspeak.evaluation.suites import read_suite
 from toolspeak.events import Fact, RunEnded, RunResumed, RunStarted, TextDelta, ToolFinished, ToolStarted, TurnStarted
 from toolspeak.messages import Text
 from toolspeak.models import Model, Request
+from toolspeak.page.access import PageAccess
 from toolspeak.page.playground import Playground
 from toolspeak.page.sources.record_files import RecordFiles, RecordReader
 from toolspeak.pieces import Answer, Piece
@@ -27,6 +33,7 @@ from toolspeak.tools import Toolbox
 from .conftest import BrowserTab
 from .hosting import HostedPage, hosted_page
 from .recorded import convert, get_weather, record_run
+from .test_viewer import AXE
 
 WAIT_SECONDS = 20.0
 
@@ -302,6 +309,27 @@ def test_runs_end_with_the_page(tmp_path: Path) -> None:
         assert outline["live"] is False
 
 
+def test_the_command_line_names_the_models_and_tools(tmp_path: Path) -> None:
+    (tmp_path / "sky.py").write_text('def look(place: str) -> str:\n    "Look at the sky."\n    return place\n')
+    model = "http://user:hunter22@127.0.0.1:9/v1#small"
+    options = ["--tools", "sky.py", "--model", model, "--keep", "kept", "--no-open"]
+    environ = {**os.environ, "TOOLSPEAK_CONFIG_FOLDER": str(tmp_path / "config")}
+    command = [sys.executable, "-m", "toolspeak.cli", "page", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=environ, text=True) as process:
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().strip())
+        page = HostedPage(address.port or 0, PageAccess(address.port or 0), [])
+        host = {"host": f"127.0.0.1:{address.port}"}
+        opened = page.ask(f"{address.path}?{address.query}", headers=host)
+        answer = page.ask("/api/playground", headers={**host, "cookie": opened.headers["set-cookie"].partition(";")[0]})
+        process.send_signal(signal.SIGINT)
+        process.wait(WAIT_SECONDS)
+    choice = json.loads(answer.body)
+    assert choice["models"] == ["http://…@127.0.0.1:9/v1#small", "local"]
+    assert [tool["name"] for tool in choice["tools"]] == ["look"]
+    assert b"hunter22" not in answer.body
+
+
 # In a browser
 
 
@@ -412,3 +440,28 @@ def test_a_call_is_allowed_and_the_run_saved_with_clicks(lab: Lab, tab: BrowserT
         assert "launch" in content
         if name == "go.html":
             assert "Ariane" not in content
+
+
+@pytest.mark.browser
+def test_the_playground_has_no_serious_fault_of_accessibility(lab: Lab, tab: BrowserTab) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is missing: npm install --prefix tests/page --no-package-lock")
+    page = open_page(tab, lab.page, "play")
+    page.get_by_label("talker", exact=True).check()
+    page.get_by_text("System prompt and limits").click()
+    check_accessibility(page)
+    tab.page.emulate_media(color_scheme="dark")
+    page.get_by_label("Prompt", exact=True).fill("How is Paris?")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator(".compare .state-good")).to_have_count(2)
+    expect(page.locator(".compare .go-on").first).to_be_visible()
+    page.get_by_role("button", name="Edit and go on…").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check_accessibility(page)
+
+
+def check_accessibility(page: Page) -> None:
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
