@@ -32,6 +32,9 @@ class PageOptions:
         store: The store of durable runs.
         url: The address of a gateway that is watched.
         key_env: The environment variable with the key of the gateway.
+        tools: Where the tools of the playground are.
+        models: The models of the playground, beside those of the settings.
+        keep: The folder that keeps the runs of the playground.
         port: The port to listen on; 0 for any free one.
         opens_browser: Whether the browser is opened.
     """
@@ -40,6 +43,9 @@ class PageOptions:
     store: str | None = None
     url: str | None = None
     key_env: str | None = None
+    tools: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    keep: Path | None = None
     port: int = 0
     opens_browser: bool = True
 
@@ -94,4 +100,8 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
 
         if log_path().exists():
             sources.append(LoggedRuns(log_path()))
+    if options.tools or options.models:
+        from toolspeak.cli.page_playground import build_playground
+
+        sources.append(build_playground(options.models, options.tools, options.keep))
     return sources

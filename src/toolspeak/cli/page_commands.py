@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from toolspeak.cli.completion import complete_model
 from toolspeak.cli.durable_commands import STORE_VARIABLE
+from toolspeak.cli.options import ToolsOption
 from toolspeak.errors import UsageError
 
 
@@ -41,6 +43,45 @@ def page_command(
         str | None,
         typer.Option("--key-env", metavar="NAME", help="The environment variable that holds the key of the gateway."),
     ] = None,
+    tools: ToolsOption = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            show_default=False,
+            help="Ask this model in the playground: local, openai:NAME, http://…/v1#NAME and so on. Repeatable.",
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="FOLDER",
+            show_default=False,
+            help="Keep the runs of the playground in this folder instead of the folder for your data.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            show_default=False,
+            help="Write the run as one HTML file that needs nothing else, and serve nothing. Keys are left out.",
+        ),
+    ] = None,
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--redact",
+            metavar="FIELD",
+            show_default=False,
+            help="Leave this field of arguments and results out of the file. Repeatable.",
+        ),
+    ] = None,
     port: Annotated[
         int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0 for any free one.")
     ] = 0,
@@ -51,13 +92,31 @@ def page_command(
     """Look at runs in the browser: what the model was shown, what it wrote, and why a call was one.
 
     Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
-    this machine only. The address that is printed opens it once; the browser then has a cookie for it.
+    this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or
+    --model there is a playground: ask a model with these tools, and go on from any point of a run.
     """
+    if redact and export is None:
+        raise UsageError("--redact is for --export; in the page, name the fields when you save a run")
     from toolspeak.cli.page import PageOptions, show_page
 
     try:
+        if export is not None:
+            from toolspeak.cli.page_export import write_export
+
+            write_export(target, export, redact or ())
+            return
         show_page(
-            PageOptions(target=target, store=store, url=url, key_env=key_env, port=port, opens_browser=open_browser)
+            PageOptions(
+                target=target,
+                store=store,
+                url=url,
+                key_env=key_env,
+                tools=tuple(tools or ()),
+                models=tuple(model or ()),
+                keep=keep,
+                port=port,
+                opens_browser=open_browser,
+            )
         )
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):

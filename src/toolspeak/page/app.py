@@ -3,7 +3,8 @@
     GET  /open?token=…          exchanges the token for the cookie
     GET  /, /static/…           the page itself
     POST /api/policy-reports    what the browser has refused to load or to run
-    /api/runs…                  the viewer (`viewer_routes.py`)
+    /api/runs…                  the viewer (`viewer_routes.py`), a run as one file (`export_routes.py`)
+    /api/playground…            the playground (`playground_routes.py`), if it is among the sources
 
 Every request goes through `PageAccess`; every answer has `access.HEADERS`.
 """
@@ -23,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from toolspeak.errors import StoreUnavailable, UsageError
 from toolspeak.page.access import HEADERS, AccessDenied, PageAccess
 from toolspeak.page.answers import JsonAnswer, read_body
+from toolspeak.page.export_routes import export_routes
 from toolspeak.page.library import RunLibrary
 from toolspeak.page.sources.source import RunMissing
 from toolspeak.page.viewer_routes import viewer_routes
@@ -98,6 +100,8 @@ def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[R
             Route("/static/{path:path}", files.static),
             Route("/api/policy-reports", files.note_policy_report, methods=["POST"]),
             *viewer_routes(library),
+            *export_routes(library),
+            *_list_playground_routes(library),
             *further_routes,
         ],
         exception_handlers={
@@ -111,6 +115,17 @@ def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[R
     application.state.policy_reports = files.policy_reports
     application.add_middleware(_Guard, access=access)
     return application
+
+
+def _list_playground_routes(library: RunLibrary) -> list[Route]:
+    """Return the routes of the playground, if there is one among the sources."""
+    source = library.sources.get("playground")
+    if source is None:
+        return []
+    from toolspeak.page.playground import Playground
+    from toolspeak.page.playground_routes import playground_routes
+
+    return playground_routes(library, source) if isinstance(source, Playground) else []
 
 
 class _Guard:

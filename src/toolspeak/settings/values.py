@@ -145,7 +145,7 @@ class Settings:
         return f"Settings({', '.join(f'{name}={format_setting(name, value)}' for name, value in self._all_values())})"
 
     def _all_values(self) -> Iterator[tuple[str, Any]]:
-        yield "model", _hide_password(self.model)
+        yield "model", hide_password(self.model)
         yield "dialect", self.dialect
         yield "tools", list(self.tools)
         yield "approve", self.approve
@@ -194,5 +194,6 @@ def _format_endpoint(endpoint: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _hide_password(model: str) -> str:
+def hide_password(model: str) -> str:
+    """Return the name of a model without the password that its address may hold."""
     return re.sub(r"(?<=://)[^/@]*@", "…@", model)

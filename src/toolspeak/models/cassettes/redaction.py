@@ -43,13 +43,16 @@ INDEX_KEYS = ("index", "output_index", "content_index", "item_id")
 
 def collect_secrets(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> set[str]:
     """Return the strings that must not be written: keys of the endpoint, and of the environment."""
-    environ = os.environ if environ is None else environ
     headers = [value for name, value in endpoint.headers.items() if name.lower() not in PLAIN_HEADERS]
     words = {word for value in (endpoint.key or "", *headers) for word in _list_words(value)}
-    variables = {value.strip() for name, value in environ.items() if KEY_VARIABLE.search(name)}
-    return {word for word in words if len(word) >= MIN_KEY_CHARS} | {
-        value for value in variables if len(value) >= MIN_VARIABLE_CHARS
-    }
+    return {word for word in words if len(word) >= MIN_KEY_CHARS} | collect_environment_secrets(environ)
+
+
+def collect_environment_secrets(environ: Mapping[str, str] | None = None) -> set[str]:
+    """Return the values of the environment variables that hold a key, by their names."""
+    environ = os.environ if environ is None else environ
+    values = {value.strip() for name, value in environ.items() if KEY_VARIABLE.search(name)}
+    return {value for value in values if len(value) >= MIN_VARIABLE_CHARS}
 
 
 def _list_words(value: str) -> set[str]:

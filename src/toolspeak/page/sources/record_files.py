@@ -46,9 +46,10 @@ class RecordFiles:
         self._target = target.resolve()
         self._paths: dict[str, Path] = {}
         self.label = self._target.name or str(self._target)
-        self.only_id = "" if self._target.is_dir() else self._add(self._target)
+        self.only_id = "" if self._target.is_dir() else self.add(self._target)
 
-    def _add(self, path: Path) -> str:
+    def add(self, path: Path) -> str:
+        """Return the id of a file, which is listed from now on."""
         run_id = hashlib.blake2s(str(path).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
         self._paths[run_id] = path
         return run_id
@@ -88,7 +89,7 @@ class RecordFiles:
         prompt = next((each for each in reversed(started.messages) if each.role == "user"), None) if started else None
         base = self._target if self._target.is_dir() else self._target.parent
         return RunEntry(
-            id=self._add(path),
+            id=self.add(path),
             title=preview_message(prompt) if prompt is not None else path.name,
             where=str(path.relative_to(base)),
             model=started.model if started is not None else "",

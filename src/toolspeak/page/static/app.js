@@ -5,6 +5,7 @@
 import { fetchSources } from "./api.js";
 import { h } from "./dom.js";
 import { buildHelp, listenToKeys } from "./keys.js";
+import { PlaygroundPages } from "./playground_pages.js";
 import { RunList } from "./run_list.js";
 import { RunView } from "./run_view.js";
 import { buildThemeButton } from "./theme.js";
@@ -51,6 +52,7 @@ class App {
       location.hash = writePlace({ run: key });
     });
     this._stage = h("div", { class: "stage" });
+    this._pages = new PlaygroundPages();
     const help = h("button", { type: "button", class: "icon-button", title: "Keys", "aria-label": "Keys" }, "?");
     help.addEventListener("click", () => this._showHelp());
     const side = h(
@@ -63,6 +65,7 @@ class App {
         buildThemeButton(),
         help,
       ),
+      this._pages.link,
       this._runs.filter,
       this._runs.element,
     );
@@ -92,6 +95,7 @@ class App {
     this._listed = listed;
     this._sources = sources;
     this._runs.show(sources);
+    this._pages.note(sources);
   }
 
   /** @returns {RunKey | undefined} the only run that there is */
@@ -101,6 +105,15 @@ class App {
   }
 
   async _show() {
+    const special = this._pages.open();
+    if (special !== undefined) {
+      this._view?.close();
+      this._view = undefined;
+      this._shell.classList.add("has-run");
+      this._runs.mark(undefined);
+      this._stage.replaceChildren(special);
+      return;
+    }
     const place = readPlace();
     const run = place.run ?? this._onlyRun();
     this._shell.classList.toggle("has-run", run !== undefined);

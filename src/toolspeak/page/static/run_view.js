@@ -5,9 +5,11 @@ import { fetchOutline, followRun, post, runPath } from "./api.js";
 import { h, showControls } from "./dom.js";
 import { FindBar } from "./find.js";
 import { formatCost, formatCount, formatSeconds } from "./format.js";
+import { buildNextButton } from "./go_on.js";
 import { Overview } from "./overview.js";
 import { describeEnd } from "./row.js";
 import { RunModel } from "./run_model.js";
+import { buildSaveButton } from "./save_run.js";
 import { Timeline } from "./timeline.js";
 
 /** @import { RunKey } from "./types.js" */
@@ -32,7 +34,7 @@ export class RunView {
     this._calls.addEventListener("click", () => this.toggleCalls());
     this._overview = new Overview((time) => this._goTo(time));
     this._overview.element.hidden = true;
-    this._tools = h("div", { class: "run-tools" }, this.find.element, this._calls);
+    this._tools = h("div", { class: "run-tools" }, this.find.element, this._calls, buildSaveButton(key), buildNextButton(key, () => this.model));
     this._head = h(
       "header",
       { class: "run-head" },
@@ -55,6 +57,7 @@ export class RunView {
       select: this._onSelect,
       show: () => this._mark(),
     }));
+    if (this.key.source === "playground") timeline.openTurns();
     this.element.append(timeline.element);
     this._drawHead();
     timeline.update(

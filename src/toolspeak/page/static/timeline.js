@@ -5,6 +5,7 @@ import { fetchDetails } from "./api.js";
 import { drawApproval } from "./approval.js";
 import { drawSections } from "./details.js";
 import { h } from "./dom.js";
+import { drawGoOn } from "./go_on.js";
 import { drawRow } from "./row.js";
 import { drawShown } from "./shown.js";
 import { VirtualList } from "./virtual_list.js";
@@ -31,6 +32,7 @@ export class Timeline {
     this._showsRequest = new Set();
     /** @type {Set<number>} rows in which the words that are looked for occur */
     this.hits = new Set();
+    this._opensTurns = false;
     /** @type {number | undefined} */
     this.active = undefined;
     /** @type {VirtualList<number>} */
@@ -83,6 +85,7 @@ export class Timeline {
     const details = this._details.get(row.i);
     if (details === undefined) body.append(h("p", { class: "quiet" }, "Loading…"));
     else body.append(...drawSections(this._key, details));
+    body.append(...drawGoOn(this._key, row, this._model.summary));
     const numbers = `${row.facts.length === 1 ? "Fact" : "Facts"} ${row.facts.join(", ")}`;
     body.append(h("p", { class: "fact-numbers" }, numbers));
     return body;
@@ -232,6 +235,15 @@ export class Timeline {
     if (hadFocus) this._focus(index);
   }
 
+  /** Unfold the turns that there are, and others when they begin, so that their text is read as it arrives. */
+  openTurns() {
+    this._opensTurns = true;
+    for (const index of this._model.turns()) {
+      this._unfolded.add(index);
+      void this._load(index);
+    }
+  }
+
   /** Draw what has changed. @param {Iterable<number>} rows @param {Iterable<number>} drafts */
   update(rows, drafts) {
     const wasAtEnd = this._list.isAtEnd;
@@ -240,6 +252,7 @@ export class Timeline {
     for (const index of changed) {
       const row = this._model.row(index);
       if (row.stage === "asking" && this._model.canAnswer) this._unfolded.add(index);
+      if (this._opensTurns && row.kind === "turn" && row.facts.length === 1) this._unfolded.add(index);
       this._details.delete(index);
       if (this._unfolded.has(index)) void this._load(index);
     }

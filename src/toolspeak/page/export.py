@@ -1,0 +1,281 @@
+"""A run as one HTML file that needs nothing else: to send it to somebody, to keep it, to open it without a network.
+
+All that the file shows stands in it as text. Rows are `<details>` elements, which unfold without a script; the one
+script adds buttons and a filter. The policy at the top of the file allows this script and this style sheet, by their
+hashes, and images that are part of the file: nothing is loaded, whatever a model or a tool has written.
+"""
+
+import base64
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from importlib import resources
+from itertools import count
+from typing import Any
+
+from toolspeak.models.cassettes.redaction import collect_environment_secrets
+from toolspeak.page.details import DetailSection, list_sections
+from toolspeak.page.document import RunDocument
+from toolspeak.page.export_rows import describe_end, describe_row_head, describe_seconds, find_duration
+from toolspeak.page.markup import Markup, element, escape_text, escape_title, join, text_element
+from toolspeak.page.reading_marks import find_end
+from toolspeak.page.redaction import HIDDEN, redact_document
+from toolspeak.page.rows import OutlineRow
+from toolspeak.page.shown_request import render_turn
+
+DRAWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
+"""Attachments that are part of the file as images. Of all others, name and size are shown."""
+
+STYLES = ("theme.css", "export.css")
+SCRIPT = "export.js"
+
+
+def export_run(document: RunDocument, *, hidden: Collection[str] = (), secrets: Iterable[str] | None = None) -> str:
+    """Return a run as one HTML file, without keys.
+
+    Args:
+        document: The run.
+        hidden: The names of fields of arguments and results whose values are left out.
+        secrets: Keys that must not stand in the file; by default those of the environment.
+    """
+    keys = collect_environment_secrets() if secrets is None else secrets
+    redacted = redact_document(document, keys, hidden)
+    return ExportedRun(redacted).draw()
+
+
+class ExportedRun:
+    """Draws a run that holds nothing secret any more."""
+
+    def __init__(self, document: RunDocument) -> None:
+        self._document = document
+        self._rows = document.fold.rows
+        self._children: dict[int | None, list[OutlineRow]] = {}
+        for row in self._rows:
+            self._children.setdefault(row.parent, []).append(row)
+        self._duration = find_duration(self._rows)
+
+    def draw(self) -> str:
+        """Return the whole file."""
+        style = "\n".join(_read_static(name) for name in STYLES)
+        script = _read_static(SCRIPT)
+        title = self._document.fold.summary.get("title") or "A run"
+        policy = "; ".join(
+            (
+                "default-src 'none'",
+                f"style-src '{_hash(style)}'",
+                f"script-src '{_hash(script)}'",
+                "img-src data:",
+                "base-uri 'none'",
+                "form-action 'none'",
+                "require-trusted-types-for 'script'",
+                "trusted-types 'none'",
+            )
+        )
+        head = join(
+            (
+                element("meta", {"charset": "utf-8"}),
+                element("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
+                element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+                element("meta", {"name": "referrer", "content": "no-referrer"}),
+                element("meta", {"name": "color-scheme", "content": "light dark"}),
+                element("title", {}, escape_title(f"{title} · toolspeak")),
+                Markup(f"<style>{style}</style>"),
+            )
+        )
+        body = join(
+            (
+                self._draw_head(title),
+                element("main", {"id": "rows", "aria-label": "Turns and calls"}, *self._draw_rows(None)),
+                element("footer", {}, escape_text("A run of toolspeak, in one file. Nothing in it is loaded.")),
+                Markup(f"<script>{script}</script>"),
+            )
+        )
+        return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+
+    def _draw_head(self, title: str) -> Markup:
+        document, summary = self._document, self._document.fold.summary
+        turns = sum(row.kind == "turn" for row in self._rows)
+        is_done, reason = summary["status"] == "done", summary.get("reason", "")
+        tone = ("good" if reason == "answered" else "bad") if is_done else "open"
+        facts = [
+            summary.get("model", ""),
+            summary.get("dialect", ""),
+            f"{turns} {'turn' if turns == 1 else 'turns'}",
+            f"{summary['input_tokens']:,} → {summary['output_tokens']:,} tokens",
+            f"${summary['cost']:.4f}" if summary["cost"] else "",
+            describe_seconds(self._duration) if self._duration else "",
+        ]
+        words = text_element("span", f"state state-{tone}", describe_end(reason) if is_done else "Not ended")
+        failure = text_element("p", "remark remark-bad", document.failure) if document.failure else None
+        return element(
+            "header",
+            {"class": "run-head"},
+            text_element("h1", "", title),
+            element("p", {"class": "run-facts"}, words, *(text_element("span", "", fact) for fact in facts if fact)),
+            failure,
+            self._draw_shown(),
+        )
+
+    def _draw_shown(self) -> Markup | None:
+        """Draw what the model was shown in the first turn: the tools in their dialect, and the conversation."""
+        first = next((row for row in self._rows if row.kind == "turn" and not row.path), None)
+        if first is None:
+            return None
+        shown: dict[str, Any] = render_turn(self._document, first.index, first=0)
+        blocks = [_draw_block(each["role"], each["text"]) for each in shown["messages"]]
+        if tools := shown.get("tools"):
+            blocks.append(_draw_block("tools", tools))
+        label = f"What the model was shown first, in the dialect {shown['dialect']}"
+        return element("details", {"class": "shown"}, text_element("summary", "", label), *blocks)
+
+    # Rows
+
+    def _draw_rows(self, parent: int | None) -> Iterator[Markup]:
+        for row in self._children.get(parent, ()):
+            inner = element("div", {"class": "inner"}, *self._draw_rows(row.index))
+            yield element(
+                "section",
+                {"class": f"node node-{row.kind}", "id": f"fact-{row.facts[0]}"},
+                self._draw_row(row),
+                inner if row.index in self._children else None,
+            )
+
+    def _draw_row(self, row: OutlineRow) -> Markup:
+        head = describe_row_head(row)
+        summary = element(
+            "summary",
+            {"class": "row"},
+            text_element("span", "row-label", head.label),
+            text_element("span", "row-text", head.text),
+            *(text_element("span", f"badge badge-{tone}", words) for words, tone in head.badges),
+            text_element("span", "row-meta", head.meta) if head.meta else None,
+            self._draw_bar(row),
+        )
+        sections = [_draw_section(each) for each in self._list_sections(row)]
+        numbers = " ".join(f"#{number}" for number in row.facts)
+        body = element("div", {"class": "details"}, *sections, text_element("p", "fact-numbers", f"Facts {numbers}"))
+        tone = f" tone-{head.tone}" if head.tone else ""
+        void = " is-void" if row.fields.get("void") else ""
+        return element("details", {"class": f"fold{tone}{void}", "open": self._is_open(row)}, summary, body)
+
+    def _is_open(self, row: OutlineRow) -> bool:
+        """Whether a row is unfolded at first: what was asked, and the answer."""
+        is_prompt = row.kind == "message" and row.fields.get("role") == "user" and not row.path
+        is_answer = row.kind == "turn" and not row.path and not row.fields.get("calls") and "finish" in row.fields
+        return is_prompt or is_answer
+
+    def _list_sections(self, row: OutlineRow) -> Iterator[DetailSection]:
+        is_hidden = False
+        for section in list_sections(self._document, row.index):
+            is_hidden = is_hidden or (section.label == "Arguments" and HIDDEN in section.text)
+            if is_hidden and section.type == "remark" and section.text.startswith("Does not fit the schema"):
+                continue  # what was left out does not fit; the value itself did or did not
+            yield section
+            if section.type == "raw" and section.data is not None and section.data.get("rest"):
+                ended = find_end(self._document, row)
+                raw = "" if ended is None or ended.message.raw is None else ended.message.raw.text
+                yield DetailSection(type="json", label="The rest, without marks", text=raw[-section.data["rest"] :])
+
+    def _draw_bar(self, row: OutlineRow) -> Markup | None:
+        """Draw when a turn or a call ran, as a bar in the whole time of the run."""
+        start, end = row.fields.get("start", row.fields.get("ready")), row.fields.get("end")
+        if row.kind not in ("turn", "call") or start is None or end is None or self._duration <= 0:
+            return None
+        left, width = 100 * start / self._duration, 100 * (end - start) / self._duration
+        bar = element("rect", {"x": f"{left:.2f}", "width": f"{max(width, 1):.2f}", "height": "6", "rx": "1"})
+        frame = {"class": f"bar bar-{row.kind}", "viewBox": "0 0 100 6", "preserveAspectRatio": "none"}
+        return element("svg", {**frame, "aria-hidden": "true"}, bar)
+
+
+# Sections
+
+
+def _draw_section(section: DetailSection) -> Markup:
+    data = section.data or {}
+    match section.type:
+        case "remark":
+            return text_element("p", f"remark remark-{section.tone or 'plain'}", section.text)
+        case "changes":
+            return _draw_part(section, _draw_changes(data["changes"]))
+        case "figures":
+            pairs = (
+                Markup(text_element("dt", "", name) + text_element("dd", "", value)) for name, value in data["figures"]
+            )
+            return element("dl", {"class": "figures"}, *pairs)
+        case "media":
+            return _draw_part(section, *_draw_media(section))
+        case "raw":
+            return _draw_raw(section, data["spans"])
+        case _:
+            return _draw_part(section, text_element("pre", "block", section.text))
+
+
+def _draw_part(section: DetailSection, *content: Markup) -> Markup:
+    heading = text_element("h3", "", section.label) if section.label else None
+    return element("div", {"class": f"part part-{section.type}"}, heading, *content)
+
+
+def _draw_block(label: str, text: str) -> Markup:
+    return element("div", {"class": "part"}, text_element("h3", "", label), text_element("pre", "block", text))
+
+
+def _draw_changes(changes: Iterable[dict[str, str]]) -> Markup:
+    rows = (
+        element(
+            "tr",
+            {},
+            element("th", {"scope": "row"}, escape_text(change["path"] or "(all)")),
+            element("td", {}, text_element("del", "", change["before"] or "missing")),
+            element("td", {}, text_element("ins", "", change["after"] or "removed")),
+        )
+        for change in changes
+    )
+    return element("table", {"class": "changes"}, element("tbody", {}, *rows))
+
+
+def _draw_media(section: DetailSection) -> Iterator[Markup]:
+    media = section.media
+    if media is None:
+        return
+    size = "" if media.data is None else f"{len(media.data):,} bytes"
+    if media.data is not None and media.mime in DRAWN_TYPES:
+        source = f"data:{media.mime};base64,{base64.b64encode(media.data).decode()}"
+        yield element("img", {"alt": media.name or "An attachment", "src": source})
+    yield text_element("p", "quiet", " · ".join(filter(None, (media.name, media.mime, size, media.url))))
+
+
+def _draw_raw(section: DetailSection, spans: Sequence[dict[str, Any]]) -> Markup:
+    """Draw what a model wrote: an answer in words like any text, calls with marks."""
+    if all(span["kind"] == "prose" and not span["notes"] for span in spans):
+        words = "".join(span["text"] for span in spans)
+        return element("div", {"class": "part part-text"}, text_element("pre", "block", words))
+    return _draw_part(section, *_draw_marked(spans))
+
+
+def _draw_marked(spans: Iterable[dict[str, Any]]) -> Iterator[Markup]:
+    """Draw a text with what each part of it was read as; the notes below are numbered."""
+    text: list[Markup] = []
+    notes: list[Markup] = []
+    numbers = count(1)
+    for span in spans:
+        words = [*(["quoted from a text that the model was shown"] if span.get("quoted") else []), *span["notes"]]
+        if span["kind"] == "prose" and not words:
+            text.append(escape_text(span["text"]))
+            continue
+        tone = "quoted" if span.get("quoted") else "repaired" if span.get("repaired") else span["kind"]
+        number = text_element("sup", "mark-number", str(next(numbers))) if words else None
+        text.append(element("span", {"class": f"mark mark-{tone}"}, escape_text(span["text"]), number))
+        if words:
+            notes.append(
+                element("li", {}, text_element("span", f"tag tag-{tone}", tone), escape_text("; ".join(words)))
+            )
+    yield element("pre", {"class": "block marked"}, *text)
+    if notes:
+        yield element("ol", {"class": "notes"}, *notes)
+
+
+def _read_static(name: str) -> str:
+    return resources.files("toolspeak.page").joinpath("static", name).read_text(encoding="utf-8").strip()
+
+
+def _hash(content: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
