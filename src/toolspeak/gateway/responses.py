@@ -38,7 +38,7 @@ def log_failure(request_id: str, error: Exception) -> None:
 class ClientWatch:
     """Waits for the client of one request to disconnect, and then cancels the work for it.
 
-    The work is awaited in the task of the request. Only the watch has a task of its own, until `stop`.
+    The work is awaited in the task of the request. The watch has a task of its own, until `stop`.
 
     Attributes:
         has_left: Whether the client has disconnected.
@@ -121,7 +121,8 @@ class StreamedAnswer(Response):
         try:
             if not self._watch.has_left:
                 with suppress(ClientDisconnect):
-                    await self._watch.run(self._send_events(send))
+                    # In a task of its own: each token would otherwise resume every coroutine of the app around it.
+                    await self._watch.run(asyncio.create_task(self._send_events(send)))
         finally:
             self._watch.stop()
             self._figures.open_streams -= 1

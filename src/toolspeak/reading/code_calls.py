@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from toolspeak.reading.code.budget import Budget
 from toolspeak.reading.code.interpreter import Interpreter
+from toolspeak.reading.code.plain_calls import PlainCallReader
 from toolspeak.reading.code.rules import HINT
 from toolspeak.reading.code.statements import StatementReader
 from toolspeak.reading.code.syntax import Invocation, Name, NoOp, ObjectLiteral, Statement, walk
@@ -36,6 +37,7 @@ class CodeCallReader:
         self._cursor = cursor
         self._source = cursor.source
         self._emitter = emitter
+        self._plain_calls = PlainCallReader(cursor.source, emitter.specs)
         self._statements: StatementReader | None = None  # built for the first code: most messages have none
         self._budget = Budget()  # one for the message, also where names are forgotten
         self._interpreter = self._new_interpreter()
@@ -134,7 +136,9 @@ class CodeCallReader:
             mark = source.mark()
             try:
                 self._cursor.reset()
-                statement = yield from self._read_certain(mark, StatementReader.read)
+                statement = yield from self._plain_calls.read(python=python)
+                if statement is None:
+                    statement = yield from self._read_certain(mark, StatementReader.read)
                 raw = source.since(mark)
                 if statement is None:
                     if not count:

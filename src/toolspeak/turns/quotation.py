@@ -135,8 +135,11 @@ class QuotationFinder:
 
         Args:
             call: The call.
-            keys: The keys of the calls before it in the same message, by id. The key of this call is added.
+            keys: The keys of the calls before it in the same message, by id. The key of this call is added, if there is
+                anything to quote from.
         """
+        if next(self._foreign_sources(), None) is None:
+            return None
         key = keys[call.id] = make_key(call, keys)
         name, words = self._name(call.name), _words(call.arguments)
         size = 2 * len(repr(call.arguments)) + 200

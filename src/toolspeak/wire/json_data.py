@@ -50,7 +50,7 @@ def as_count(value: Any) -> int:
 
 def dump_compact(value: Any) -> str:
     """Return `value` as JSON in ASCII, without spaces. An unpaired surrogate is kept, as an escape."""
-    return json.dumps(value, separators=(",", ":"))
+    return _dump_compact(value)
 
 
 def arguments_as_text(value: Any) -> str:
@@ -70,6 +70,7 @@ def encode_arguments(value: Any) -> str:
 
 
 # Built once: `json.dumps` builds an encoder at each call with options.
+_dump_compact = json.JSONEncoder(separators=(",", ":")).encode
 _encode_arguments = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=encode_argument).encode
 
 

@@ -17,6 +17,7 @@ from toolspeak.wire.api_errors import build_error
 from toolspeak.wire.json_data import as_count, as_list, as_object, as_text, parse_object
 from toolspeak.wire.openai_chat.names import DONE, FINISH_REASONS, REASONING_DETAILS, REASONING_FIELDS, VENDOR
 from toolspeak.wire.openai_chat.partial_calls import PartialCalls
+from toolspeak.wire.openai_chat.text_chunks import TextChunks
 from toolspeak.wire.piece_buffer import PieceBuffer
 
 _TEXT_EXTRA_FIELDS = ("annotations", "extra_content")
@@ -46,6 +47,7 @@ class Decoder:
         self._thinking_field = ""
         self._details: list[dict[str, Any]] = []
         self._calls = PartialCalls(self._out)
+        self._text_chunks = TextChunks()
         self._usage: Usage | None = None
 
     def feed(self, data: str) -> list[Piece]:
@@ -58,9 +60,13 @@ class Decoder:
         Raises `ModelError` when the API reports an error; `close` still returns what arrived before it.
         """
         for data in payloads:
+            if text := self._text_chunks.read(data):
+                self._add_text(text)
+                continue
             chunk = parse_object(data)
             if chunk is not None:
-                self._read_chunk(chunk)
+                if text := self._read_chunk(chunk):
+                    self._text_chunks.learn(data, text)
             elif data.strip() == DONE:
                 self.ended = True
                 self._calls.end()
@@ -90,7 +96,8 @@ class Decoder:
         self.ended = True
         self._calls.end()
 
-    def _read_chunk(self, chunk: dict[str, Any]) -> None:
+    def _read_chunk(self, chunk: dict[str, Any]) -> str:
+        """Read a chunk, and return its text if there was nothing else to read in it; else an empty text."""
         if error := chunk.get("error"):
             raise build_error(error)
         if usage := as_object(chunk.get("usage")):
@@ -99,29 +106,32 @@ class Decoder:
         if not choices:
             if chunk.get("object") == "error":
                 raise build_error(chunk)
-            return
+            return ""
         choice = as_object(choices[0])
         delta = as_object(choice.get("delta") or choice.get("message"))
         content = delta.get("content")
-        if content:
-            if type(content) is str:
-                self._text.append(content)
-                self._out.add_text(content)
-            else:
-                self._read_blocks(content)
+        if type(content) is str:
+            self._add_text(content)
+        elif content:
+            self._read_blocks(content)
         if len(delta) > 1 or not content:
             self._read_other_fields(delta)
         if reason := as_text(choice.get("finish_reason")):
             self.ended, self.reason = True, reason
             self._stop_text = as_text(choice.get("stop_reason"))  # vLLM and SGLang; for a token it is a number
             self._calls.end()
+        has_more = reason or usage or any(delta[field] for field in delta if field not in ("role", "content"))
+        return "" if has_more else as_text(content)
+
+    def _add_text(self, text: str) -> None:
+        if text:
+            self._text.append(text)
+            self._out.add_text(text)
 
     def _read_blocks(self, content: Any) -> None:
         """Read content that is a list of blocks, some of them reasoning, as Mistral sends it."""
         for block in map(as_object, as_list(content)):
-            if text := as_text(block.get("text")):
-                self._text.append(text)
-                self._out.add_text(text)
+            self._add_text(as_text(block.get("text")))
             for thought in map(as_object, as_list(block.get("thinking"))):
                 self._add_thinking(REASONING_FIELDS[0], as_text(thought.get("text")))
 
