@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from toolspeak import Agent, tool
+from toolspeak import Agent, Limits, tool
 from toolspeak.durable import Runs, Worker
 from toolspeak.testing import ScriptedModel, calls, says
 
@@ -23,6 +23,13 @@ def crash() -> str:
     os._exit(1)
 
 
+@tool(effect="once")
+def crash_once(turn: int) -> str:
+    """End the process; the model is told that the outcome is unknown, and calls again."""
+    note("crash")
+    os._exit(1)
+
+
 @tool(effect="idempotent")
 def wait_long() -> str:
     """Wait until the process is ended twice, and work then."""
@@ -36,6 +43,11 @@ def wait_long() -> str:
 
 agents = {
     "poison": Agent(ScriptedModel([calls(("crash", {})), says("Survived.")]), [crash]),
+    "stubborn": Agent(
+        ScriptedModel([*(calls(("crash_once", {"turn": turn})) for turn in range(9)), says("Survived.")]),
+        [crash_once],
+        limits=Limits(repeats=None),
+    ),
     "innocent": Agent(ScriptedModel([calls(("wait_long", {})), says("Done.")]), [wait_long]),
 }
 

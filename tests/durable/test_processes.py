@@ -138,16 +138,17 @@ async def test_a_deadline_holds_across_a_takeover(tmp_path: Path) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(200)
+@pytest.mark.parametrize("agent", ["poison", "stubborn"])
 @in_loop
-async def test_a_run_that_kills_its_workers_is_ended_and_its_neighbours_finish(tmp_path: Path) -> None:
+async def test_a_run_that_kills_its_workers_is_ended_and_its_neighbours_finish(tmp_path: Path, agent: str) -> None:
     store, effects = f"sqlite:///{tmp_path}/runs.db", tmp_path / "effects"
     effects.touch()
     environment = {**os.environ, "EFFECTS": str(effects)}
     program = str(ROOT / "tests/durable/poison_program.py")
     async with Runs(store) as runs:
         innocent = [await runs.start("innocent", "Work.") for _ in range(3)]
-        poison = await runs.start("poison", "Crash.")
-        ended = asyncio.create_task(poison.outcome(timeout=100))
+        poison = await runs.start(agent, "Crash.")
+        ended = asyncio.create_task(poison.outcome(timeout=150))
         deaths, worker = 0, subprocess.Popen([sys.executable, program, store], env=environment)
         try:
             while not ended.done():

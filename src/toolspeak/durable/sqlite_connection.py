@@ -77,7 +77,7 @@ class SqliteConnection(CommonQueries):
         try:
             self._runs.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if is_last or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            if is_last or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # without the details of its kind
                 raise
             return False
         return True
