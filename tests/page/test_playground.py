@@ -317,9 +317,11 @@ def test_the_command_line_names_the_models_and_tools(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "toolspeak.cli", "page", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=environ, text=True) as process:
         assert process.stdout is not None
-        address = urlsplit(process.stdout.readline().strip())
-        page = HostedPage(address.port or 0, PageAccess(address.port or 0), [])
-        host = {"host": f"127.0.0.1:{address.port}"}
+        line: str = process.stdout.readline()
+        address = urlsplit(line.strip())
+        port = address.port or 0
+        page = HostedPage(port, PageAccess(port), [])
+        host = {"host": f"127.0.0.1:{port}"}
         opened = page.ask(f"{address.path}?{address.query}", headers=host)
         answer = page.ask("/api/playground", headers={**host, "cookie": opened.headers["set-cookie"].partition(";")[0]})
         process.send_signal(signal.SIGINT)
@@ -408,6 +410,7 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
 
 @pytest.mark.browser
 def test_one_prompt_is_answered_in_two_dialects_side_by_side(lab: Lab, tab: BrowserTab) -> None:
+    tab.page.set_viewport_size({"width": 1280, "height": 2000})  # all rows are in sight, and so in the document
     page = open_page(tab, lab.page, "play")
     page.get_by_label("Prompt", exact=True).fill("How is Paris?")
     for name, is_chosen in (("auto", False), ("json", True), ("python", True)):
@@ -421,8 +424,8 @@ def test_one_prompt_is_answered_in_two_dialects_side_by_side(lab: Lab, tab: Brow
         expect(column.locator(".run-facts")).to_contain_text(dialect)
         expect(column.locator(".marked").first).to_contain_text(words)
     columns.nth(1).get_by_role("link", name="Open alone").click()
-    expect(page.locator(".run-facts")).to_contain_text("python")
     expect(page.locator(".compare-column")).to_have_count(0)
+    expect(page.locator(".run-facts")).to_contain_text("python")
 
 
 @pytest.mark.browser

@@ -15,9 +15,11 @@ from toolspeak.events import (
     CallReady,
     Event,
     Fact,
+    HandedOver,
     NestedDelta,
     NestedFact,
     RunResumed,
+    RunStarted,
     TextDelta,
     ThinkingDelta,
     TurnEnded,
@@ -47,6 +49,7 @@ class RunDocument:
 
     Attributes:
         facts: The facts so far.
+        tool_facts: The numbers of the facts that name tools: the starts of runs, and hand-overs.
         fold: Their outline.
         started: When the run started, in seconds since 1970; None if that is not known.
         is_live: Whether more may arrive.
@@ -56,6 +59,7 @@ class RunDocument:
 
     def __init__(self) -> None:
         self.facts: list[PageFact] = []
+        self.tool_facts: list[int] = []
         self.fold = RowFold()
         self.started: float | None = None
         self.is_live = False
@@ -74,6 +78,8 @@ class RunDocument:
             self._add_fact(event, at)
 
     def _add_fact(self, fact: Fact, at: float | None) -> None:
+        if isinstance(fact.event if isinstance(fact, NestedFact) else fact, RunStarted | HandedOver):
+            self.tool_facts.append(len(self.facts))
         self.facts.append(PageFact(fact, at))
         rows = self.fold.add(fact, at)
         event = fact.event if isinstance(fact, NestedFact) else fact

@@ -7,6 +7,7 @@ hashes, and images that are part of the file: nothing is loaded, whatever a mode
 
 import base64
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib import resources
 from itertools import count
@@ -27,6 +28,8 @@ DRAWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "
 
 STYLES = ("theme.css", "export.css")
 SCRIPT = "export.js"
+
+UNBROKEN = re.compile(r"\S{2000}")
 
 
 def export_run(document: RunDocument, *, hidden: Collection[str] = (), secrets: Iterable[str] | None = None) -> str:
@@ -206,7 +209,7 @@ def _draw_section(section: DetailSection) -> Markup:
         case "raw":
             return _draw_raw(section, data["spans"])
         case _:
-            return _draw_part(section, text_element("pre", "block", section.text))
+            return _draw_part(section, _draw_pre(section.text))
 
 
 def _draw_part(section: DetailSection, *content: Markup) -> Markup:
@@ -214,8 +217,13 @@ def _draw_part(section: DetailSection, *content: Markup) -> Markup:
     return element("div", {"class": f"part part-{section.type}"}, heading, *content)
 
 
+def _draw_pre(text: str) -> Markup:
+    """Draw a text as it stands. Browsers take minutes to break a very long word in a font with kerning."""
+    return text_element("pre", "block is-unbroken" if UNBROKEN.search(text) else "block", text)
+
+
 def _draw_block(label: str, text: str) -> Markup:
-    return element("div", {"class": "part"}, text_element("h3", "", label), text_element("pre", "block", text))
+    return element("div", {"class": "part"}, text_element("h3", "", label), _draw_pre(text))
 
 
 def _draw_changes(changes: Iterable[dict[str, str]]) -> Markup:
@@ -247,7 +255,7 @@ def _draw_raw(section: DetailSection, spans: Sequence[dict[str, Any]]) -> Markup
     """Draw what a model wrote: an answer in words like any text, calls with marks."""
     if all(span["kind"] == "prose" and not span["notes"] for span in spans):
         words = "".join(span["text"] for span in spans)
-        return element("div", {"class": "part part-text"}, text_element("pre", "block", words))
+        return element("div", {"class": "part part-text"}, _draw_pre(words))
     return _draw_part(section, *_draw_marked(spans))
 
 

@@ -33,8 +33,9 @@ def list_facts(document: RunDocument, path: Path, before: int) -> list[Fact]:
 
 def find_specs(document: RunDocument, number: int, path: Path) -> dict[str, ToolSpec]:
     """Return the tools by name that a run offered when it came to the fact of this number."""
-    for timed in reversed(document.facts[: number + 1]):
-        event = unwrap_fact(timed.fact)
-        if isinstance(event, RunStarted | HandedOver) and get_path(timed.fact) == path:
+    for place in reversed(document.tool_facts):
+        fact = document.facts[place].fact
+        event = unwrap_fact(fact)
+        if place <= number and isinstance(event, RunStarted | HandedOver) and get_path(fact) == path:
             return {spec.name: spec for spec in event.tools}
     return {}
