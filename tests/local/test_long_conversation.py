@@ -16,7 +16,7 @@ def get_weather(city: str) -> str:
 
 
 def test_twelve_turns_in_a_small_context():
-    agent = Agent("local", tools=[get_weather], limits=Limits(context=CONTEXT), sampling=Sampling(max_tokens=40))
+    agent = Agent("local", tools=[get_weather], limits=Limits(context=CONTEXT), sampling=Sampling(max_tokens=100))
     chat = agent.chat()
     inputs: list[int] = []
     compactions = 0
