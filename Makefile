@@ -32,9 +32,9 @@ test: setup ## run all tests
 
 # With a fixed number of threads: how sums are rounded depends on it, and a small model's likeliest word on that.
 test-local: export TOOLSPEAK_LOCAL_THREADS ?= 2
-test-local: setup ## run the tests of the embedded model, with its real weights
+test-local: setup ## run the tests of the embedded model, with its real weights; QUICK=1: without the long ones
 	$(BIN)/toolspeak pull
-	$(BIN)/python -m pytest tests/local -n0 --timeout 900
+	$(BIN)/python -m pytest tests/local -n0 --timeout 900 $(if $(QUICK),-m 'not long')
 
 # In folders of their own: 1.4 GB of npm packages, and Python packages that cannot be installed beside newer ones.
 CLIENTS := tests/clients/node_modules/.stamp .venv-clients/.stamp

@@ -55,6 +55,7 @@ def price(item: str) -> float:
     return 3.5
 
 
+@pytest.mark.long
 def test_plain_talk_is_that_of_the_model_without_an_adapter(model: EmbeddedModel) -> None:
     assert WEIGHTS is not None
     questions = ["Why is the sky blue?", "Write a haiku about rain."]

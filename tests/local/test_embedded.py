@@ -24,7 +24,7 @@ WEATHER = load("weather_calculator")
 WEATHER_QUESTION = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
 
 
-@pytest.mark.parametrize("dialect", ["python", "typescript"])
+@pytest.mark.parametrize("dialect", [pytest.param("python", marks=pytest.mark.long), "typescript"])
 def test_the_weather_question_makes_the_three_right_calls(dialect):
     agent = Agent("local", tools=[WEATHER.get_weather, WEATHER.calculator], dialect=dialect)
     outcome = agent.run(WEATHER_QUESTION)
@@ -53,6 +53,7 @@ def test_maths_is_done_by_python_in_the_sandbox():
     assert "6765" in outcome.text
 
 
+@pytest.mark.long
 def test_the_chatbot_converts_times_and_money():
     module = load("chatbot")
     chat = Agent("local", tools=[module.convert_time, module.convert_currency]).chat()
@@ -87,7 +88,7 @@ def test_the_command_of_the_readme_calls_the_function_for_both_cities(tmp_path):
         ("typescript_stream", ["getWeather", "sunny"]),
         ("weather_json", ["get_weather"]),
         ("chain", ["68.0", "transform: "]),
-        ("research", ["3700000", "3300000", "2750000", "(answered)"]),
+        pytest.param("research", ["3700000", "3300000", "2750000", "(answered)"], marks=pytest.mark.long),
     ],
 )
 def test_an_example_does_what_it_shows(capsys, name, parts):

@@ -1,5 +1,7 @@
 """A conversation with the embedded model that is longer than its context."""
 
+import pytest
+
 from toolspeak import Agent, Limits, Sampling
 
 CONTEXT = 1024
@@ -15,6 +17,7 @@ def get_weather(city: str) -> str:
     return f"{city}: {DEGREES[city]} degrees now. " + "The station stands on a roof and reports every ten minutes. " * 8
 
 
+@pytest.mark.long
 def test_twelve_turns_in_a_small_context():
     agent = Agent("local", tools=[get_weather], limits=Limits(context=CONTEXT), sampling=Sampling(max_tokens=100))
     chat = agent.chat()
