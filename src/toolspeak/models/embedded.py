@@ -52,8 +52,6 @@ class EmbeddedModel:
         self._name = name or f"local:{weights.name}"
         if isinstance(dialect, str):
             dialect = DialectChoice(name=dialect, reason="given with the model object")
-        if dialect is None and adapter is not None and adapter.dialect is not None:
-            dialect = DialectChoice(name=adapter.dialect, reason="measured as the best with its adapter")
         self._choice = dialect or choose_dialect(SERVERS["llamacpp"], weights.name)
         self._threads = threads
         self._context = context

@@ -23,12 +23,10 @@ class Adapter:
     Attributes:
         path: The GGUF file.
         sha256: The hash that the file must have; None for a file of the user, which may have any.
-        dialect: The dialect in which the model calls best with it; None if that was not measured.
     """
 
     path: Path
     sha256: str | None = None
-    dialect: str | None = None
 
     @property
     def name(self) -> str:
@@ -39,7 +37,6 @@ class Adapter:
 QWEN_CODER_CALLS = Adapter(
     path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
     sha256="3096b74118cc05300a7128338609e1f775daf1f6f7aff235dc470241aadb1d8b",
-    dialect="typescript",
 )
 """The adapter for `QWEN_CODER`."""
 
