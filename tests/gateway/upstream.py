@@ -45,7 +45,9 @@ def upstream() -> Iterator[Upstream]:
         def serve(client: socket.socket) -> None:
             with client, suppress(OSError):
                 with client.makefile("rb") as request:
-                    path = request.readline().split(b" ")[1]
+                    if not (first := request.readline()):
+                        return  # its client was gone before the gateway had sent anything
+                    path = first.split(b" ")[1]
                     size = 0
                     while (line := request.readline()) not in (b"\r\n", b""):
                         name, _, value = line.partition(b":")
