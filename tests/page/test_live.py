@@ -99,7 +99,7 @@ def test_a_refusal_is_clicked_with_its_reason(store: str, tab: BrowserTab) -> No
         page.get_by_label("Why the call is refused").fill("not today", timeout=WAIT_MILLISECONDS)
         page.get_by_role("button", name="Refuse").click()
         expect(page.locator(".row-end")).to_be_visible(timeout=WAIT_MILLISECONDS)
-        expect(page.locator(".row-call")).to_contain_text("refused")
+        expect(page.locator(".row-call")).to_contain_text("not today")
 
 
 def test_a_record_that_grows_is_followed(tmp_path: Path, tab: BrowserTab) -> None:

@@ -28,6 +28,8 @@ export class Timeline {
     this._unfolded = new Set();
     /** @type {Map<number, Details>} */
     this._details = new Map();
+    /** @type {Map<number, {digest: string | undefined, element: HTMLElement}>} what is written there must not be lost */
+    this._approvals = new Map();
     /** @type {Set<number>} turns that show what the model was shown */
     this._showsRequest = new Set();
     /** @type {Set<number>} rows in which the words that are looked for occur */
@@ -71,7 +73,7 @@ export class Timeline {
   _drawDetails(row) {
     const body = h("div", { class: "details" });
     body.style.setProperty("--level", String(this._model.level(row.i)));
-    if (row.stage === "asking" && this._model.canAnswer) body.append(drawApproval(this._key, row));
+    if (row.stage === "asking" && this._model.canAnswer) body.append(this._drawApproval(row));
     if (row.kind === "turn") body.append(this._drawTabs(row));
     if (row.kind === "turn" && this._showsRequest.has(row.i)) {
       body.append(drawShown(this._key, row.i, row.dialect ?? ""));
@@ -89,6 +91,15 @@ export class Timeline {
     const numbers = `${row.facts.length === 1 ? "Fact" : "Facts"} ${row.facts.join(", ")}`;
     body.append(h("p", { class: "fact-numbers" }, numbers));
     return body;
+  }
+
+  /** Draw the question about a call once, and again only if it is asked about another call. @param {Row} row */
+  _drawApproval(row) {
+    const known = this._approvals.get(row.i);
+    if (known !== undefined && known.digest === row.digest) return known.element;
+    const element = drawApproval(this._key, row);
+    this._approvals.set(row.i, { digest: row.digest, element });
+    return element;
   }
 
   /** @param {Row} row */
@@ -229,10 +240,18 @@ export class Timeline {
 
   /** @param {number} index */
   _redraw(index) {
-    const hadFocus = this._list.find(index)?.contains(document.activeElement);
+    const focused = document.activeElement;
+    const hadFocus = this._list.find(index)?.contains(focused);
     this._list.redraw([index]);
     this._list.scrollTo(index);
-    if (hadFocus) this._focus(index);
+    if (hadFocus && !this._focusAgain(focused)) this._focus(index);
+  }
+
+  /** Focus an element that was drawn again; false if it is gone. @param {Element | null} element */
+  _focusAgain(element) {
+    if (!(element instanceof HTMLElement) || !this.element.contains(element)) return false;
+    element.focus({ preventScroll: true });
+    return true;
   }
 
   /** Unfold the turns that there are, and others when they begin, so that their text is read as it arrives. */
@@ -248,9 +267,12 @@ export class Timeline {
   update(rows, drafts) {
     const wasAtEnd = this._list.isAtEnd;
     const changed = [...rows];
-    const focused = this.active !== undefined && this._list.find(this.active)?.contains(document.activeElement);
+    const focused = document.activeElement;
+    const isInActive = this.active !== undefined && this._list.find(this.active)?.contains(focused);
+    const isInside = this.element.contains(focused);
     for (const index of changed) {
       const row = this._model.row(index);
+      if (row.stage !== "asking") this._approvals.delete(index);
       if (row.stage === "asking" && this._model.canAnswer) this._unfolded.add(index);
       if (this._opensTurns && row.kind === "turn" && row.facts.length === 1) this._unfolded.add(index);
       this._details.delete(index);
@@ -259,9 +281,7 @@ export class Timeline {
     this._list.redraw([...changed, ...drafts]);
     this._list.setKeys(this._model.listed());
     if (wasAtEnd && this._model.isLive) this._list.scrollToEnd();
-    if (focused && this.active !== undefined && !(document.activeElement instanceof HTMLInputElement)) {
-      this._focus(this.active);
-    }
+    if (isInside && !this._focusAgain(focused) && isInActive && this.active !== undefined) this._focus(this.active);
   }
 
   /** Draw all rows again: the words that are looked for have changed. @param {Iterable<number>} hits */
