@@ -84,7 +84,7 @@ class Compactor:
         size = measure(state)
         if size <= limit:
             return None
-        sizes = Sizes(limit=limit, target=limit // 2)
+        sizes = Sizes(limit=limit, target=int(limit / 2 * self._rates.density_share(answering.model.name)))
         planned = plan_compaction(state.history, state.compacted, find_prompt(state.run), sizes, measure_compacted)
         if planned is not None:
             LOG.info("about %d tokens would be sent, and %d may be: compacting the conversation", size, limit)
