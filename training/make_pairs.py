@@ -1,10 +1,11 @@
 """Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
 
-`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those that `compose.py` composes and those of
-`plain.txt`, which no tool serves, with the right answers as the dialects write them in the history of a conversation. A
-line is a group of questions that share a set of tools, shown in one order, in one dialect: `{"epoch", "dialect",
-"source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is `system` followed by `rest`.
-`toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what lies below a number.
+`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those that `compose.py` composes, those of
+`programs.jsonl` and those of `plain.txt`, which no tool serves, with the right answers as the dialects write them in
+the history of a conversation. A line is a group of questions that share a set of tools, shown in one order, in one
+dialect: `{"epoch", "dialect", "source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is
+`system` followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what
+lies below a number.
 
 `FOLDER/own_prompts.jsonl.gz` has prompts that show no tools, for what is answered in words: the model answers them
 before it is trained, and is then trained on these answers of its own (`own_answers.py`).
@@ -40,6 +41,7 @@ from toolspeak.spec import ToolSpec
 
 SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")
+PROGRAMS = Path(__file__).with_name("programs.jsonl")
 TALK = Path(__file__).with_name("talk.jsonl")
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
@@ -114,14 +116,23 @@ def is_said(value: Any, request: str) -> bool:
     return re.search(rf"(?<![\w.,-]){words}(?![\w,-])", request.replace("_", " "), re.IGNORECASE) is not None
 
 
-def make_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
-    """Yield the groups of all epochs: first the plain ones, then the varied ones."""
+def make_groups(
+    suite: Suite, settings: Mapping[str, Any], rng: random.Random, offering: Suite | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the groups of all epochs: first the plain ones, then the varied ones.
+
+    Args:
+        suite: The questions.
+        settings: The table `[pairs]` of the settings.
+        rng: Draws.
+        offering: The suite whose tools are added in the varied epochs; the suite itself if none is given.
+    """
     toolsets: dict[int, list[Question]] = {}  # the questions of a set share one tuple of tools
     for question in suite.questions:
         if not question.expected and not question.reply:
             raise ValueError(f"{question.id}: nothing is expected, and no reply is given")
         toolsets.setdefault(id(question.tools), []).append(question)
-    offers = [questions[0].tools for questions in toolsets.values()]
+    offers = list({id(each.tools): each.tools for each in (offering or suite).questions}.values())
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         is_varied = epoch >= settings["plain_epochs"]
         for place, questions in enumerate(toolsets.values()):
@@ -256,7 +267,12 @@ def make_all(folder: Path) -> None:
     write_composed(composed, seed)
     field = add_plain(load_suite("field-train"), random.Random(seed))
     rng = random.Random(seed)
-    groups = chain(make_groups(field, pairs, rng), make_groups(load_suite(str(composed)), pairs, rng))
+    groups = chain(
+        make_groups(field, pairs, rng),
+        make_groups(load_suite(str(composed)), pairs, rng),
+        # With tools of the other suite, since to a request for code several tools of its own would be right.
+        make_groups(load_suite(str(PROGRAMS)), pairs, rng, offering=field),
+    )
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', make_own_prompts(field))} prompts to answer before that")
     print(f"{write_rows(folder / 'prompts.jsonl.gz', make_prompts(pairs['dialects'], seed))} prompts to measure with")
