@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from compose import write_composed
+from many_tools import BUDGETS, draw_questions, show_some
 from own_answers import PLAIN_PREFIX
 
 from toolspeak.dialects import Shown, dialect
@@ -127,15 +128,11 @@ def make_groups(
         rng: Draws.
         offering: The suite whose tools are added in the varied epochs; the suite itself if none is given.
     """
-    toolsets: dict[int, list[Question]] = {}  # the questions of a set share one tuple of tools
-    for question in suite.questions:
-        if not question.expected and not question.reply:
-            raise ValueError(f"{question.id}: nothing is expected, and no reply is given")
-        toolsets.setdefault(id(question.tools), []).append(question)
+    toolsets = split_toolsets(suite.questions)
     offers = list({id(each.tools): each.tools for each in (offering or suite).questions}.values())
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         is_varied = epoch >= settings["plain_epochs"]
-        for place, questions in enumerate(toolsets.values()):
+        for place, questions in enumerate(toolsets):
             rank = rank_toolset(questions[0].tools)
             for name in settings["dialects"][(place + epoch) % settings["turns"] :: settings["turns"]]:
                 shuffled = rng.sample(questions, len(questions))
@@ -145,6 +142,17 @@ def make_groups(
                         chosen = [replace(each, tools=tools) for each in group[start : start + settings["group_size"]]]
                         made = make_group(suite, chosen, name)
                         yield {"epoch": epoch, "source": suite.name, "toolset_rank": rank, **made}
+
+
+def split_toolsets(questions: Sequence[Question]) -> list[list[Question]]:
+    """Return the questions of each set of tools; those with a system message of their own are by themselves."""
+    toolsets: dict[tuple[int, str], list[Question]] = {}  # the questions of a set share one tuple of tools
+    for question in questions:
+        if not question.expected and not question.reply:
+            raise ValueError(f"{question.id}: nothing is expected, and no reply is given")
+        system = "".join(message.text for message in question.messages if message.role == "system")
+        toolsets.setdefault((id(question.tools), system), []).append(question)
+    return list(toolsets.values())
 
 
 def vary_groups(
@@ -198,6 +206,17 @@ def make_group(suite: Suite, questions: Sequence[Question], dialect_name: str) -
         examples.append({"id": question.id, "rest": rest, "target": make_target(question, dialect_name)})
     [system] = systems
     return {"dialect": dialect_name, "system": system, "examples": examples}
+
+
+def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield questions with many tools, of which a budget lets some be shown; each is a group by itself."""
+    for epoch, question in draw_questions(suite, settings, rng):
+        rank, name = rank_toolset(question.tools), rng.choice(settings["dialects"])
+        prompt, shown = show_some(question, name, rng.choice(BUDGETS))
+        system, end, rest = prompt.partition(SYSTEM_END)
+        examples = [{"id": question.id, "rest": rest, "target": make_target(shown, name)}]
+        made = {"dialect": name, "system": system + end, "examples": examples}
+        yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
 def add_plain(suite: Suite, rng: random.Random) -> Suite:
@@ -272,6 +291,7 @@ def make_all(folder: Path) -> None:
         make_groups(load_suite(str(composed)), pairs, rng),
         # With tools of the other suite, since to a request for code several tools of its own would be right.
         make_groups(load_suite(str(PROGRAMS)), pairs, rng, offering=field),
+        make_many_tools_groups(field, pairs, rng),
     )
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', make_own_prompts(field))} prompts to answer before that")

@@ -41,6 +41,7 @@ def load_script(name: str) -> ModuleType:
 make_pairs: Any = load_script("make_pairs")
 compose: Any = load_script("compose")
 own_answers: Any = load_script("own_answers")
+many_tools: Any = load_script("many_tools")
 SUITE = load_suite("field-train")
 PROGRAMS = load_suite(str(TRAINING / "programs.jsonl"))
 PRINTING = {"p_run", "p_builtin", "p_mathdesk", "p_werkbank"}
@@ -48,10 +49,7 @@ PRINTING = {"p_run", "p_builtin", "p_mathdesk", "p_werkbank"}
 
 
 def by_toolset() -> list[list[Question]]:
-    found: dict[int, list[Question]] = {}
-    for each in SUITE.questions:
-        found.setdefault(id(each.tools), []).append(each)
-    return list(found.values())
+    return make_pairs.split_toolsets(SUITE.questions)
 
 
 def is_right(suite: Suite, question: Question, dialect: str, text: str) -> bool:
@@ -193,3 +191,20 @@ def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
     [group] = own_answers.use_own([{"system": "", "examples": examples}], own_answers.choose_own(answers))
     assert {each["id"]: each["target"] for each in group["examples"]} == {"plain-001": "its own", "desk-1": "written"}
     assert own_answers.use_own([{"system": "", "examples": examples[:2]}], {}) == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_of_many_tools_those_that_are_called_are_shown_or_searched(dialect: str):
+    settings = {"plain_epochs": 1, "varied_epochs": 1, "many_tools": 12}
+    searched = 0
+    for epoch, question in many_tools.draw_questions(SUITE, settings, random.Random(5)):
+        assert (epoch, len(question.tools) > 30) == (1, True)
+        prompt, shown = many_tools.show_some(question, dialect, 400)
+        assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
+        assert sum(spec.name in prompt for spec in question.tools) < len(question.tools)
+        if shown is question:
+            assert all(each.name in prompt for each in question.expected)
+        else:
+            searched += 1
+            assert {each.name for each in shown.expected} == {"find_tools"}
+    assert searched
