@@ -25,7 +25,12 @@ READ_TOKENS = 16_000
 
 
 class HeldRows:
-    """A batch with a row for each conversation. It is a `Player`."""
+    """A batch with a row for each conversation. It is a `Player`.
+
+    Attributes:
+        keys: The keys of all rows, by layer.
+        values: The values of all rows, by layer.
+    """
 
     def __init__(self, model: Any, tokenizer: Any, count: int, *, width: int, max_tokens: int) -> None:
         """Make the rows.
@@ -46,8 +51,8 @@ class HeldRows:
         shape = (count, config.num_key_value_heads, width, head)
         dtype = model.lm_head.weight.dtype
         # Zeros: a column that is not seen has the weight zero, and zero times NaN is NaN.
-        self._keys = [torch.zeros(shape, dtype=dtype, device=self._device) for _ in range(config.num_hidden_layers)]
-        self._values = [torch.zeros(shape, dtype=dtype, device=self._device) for _ in range(config.num_hidden_layers)]
+        self.keys = [torch.zeros(shape, dtype=dtype, device=self._device) for _ in range(config.num_hidden_layers)]
+        self.values = [torch.zeros(shape, dtype=dtype, device=self._device) for _ in range(config.num_hidden_layers)]
         self._hidden = torch.zeros(count, config.hidden_size, dtype=dtype, device=self._device)
         self._lengths = torch.zeros(count, dtype=torch.long, device=self._device)
         self._places = list(range(count))  # the conversation of each row
@@ -114,7 +119,7 @@ class HeldRows:
             for row in rows[1:]:
                 self._held[row] = list(tokens)
             others = torch.tensor(rows[1:], dtype=torch.long, device=self._device)
-            for cache in (*self._keys, *self._values):
+            for cache in (*self.keys, *self.values):
                 cache[others, :, : len(tokens)] = cache[rows[0], :, : len(tokens)]
 
     def _count_known(self, row: int, tokens: Sequence[int]) -> int:
@@ -180,7 +185,7 @@ class HeldRows:
             return
         kept = sorted(self._written)
         chosen = torch.tensor(kept, dtype=torch.long, device=self._device)
-        for caches in (self._keys, self._values):
+        for caches in (self.keys, self.values):
             for layer, cache in enumerate(caches):
                 caches[layer] = cache[chosen]
         self._hidden, self._lengths = self._hidden[chosen], self._lengths[chosen]
@@ -201,7 +206,7 @@ class _View:
         """Keep the keys and values of new tokens; return those of all tokens."""
         rows = torch.arange(len(keys), device=keys.device) if self._rows is None else self._rows
         found: list[torch.Tensor] = []
-        for cache, new in ((self._batch._keys[layer], keys), (self._batch._values[layer], values)):  # noqa: SLF001
+        for cache, new in ((self._batch.keys[layer], keys), (self._batch.values[layer], values)):
             cache[rows[:, None], :, self._columns] = new.transpose(1, 2)
             found.append(cache[:, :, : self._seen] if self._rows is None else cache[rows, :, : self._seen])
         return found[0], found[1]

@@ -13,6 +13,7 @@ them. The first command needs a GPU, and neither needs anything of toolspeak's d
 import argparse
 import gzip
 import json
+import math
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +29,7 @@ from toolspeak.evaluation.conversation import read_answer
 from toolspeak.evaluation.templates import render_qwen
 from toolspeak.events import Delta, RunEnded, RunStarted, StopReason, ToolFinished, ToolStarted, TurnStarted
 from toolspeak.limits import Limits
-from toolspeak.loop import AskModel, Finish, RunTools, State, decide, initial_state, reduce
+from toolspeak.loop import AskModel, Finish, RunTools, decide, initial_state, reduce
 from toolspeak.messages import user
 
 MAX_STEPS = 12
@@ -78,9 +79,9 @@ class Conversation:
         self.steps[-1].append([])
         self._go_on()
 
-    def give_up(self) -> None:
-        """End the conversation: its prompt is too long."""
-        self.ends.append("limit")
+    def give_up(self, reason: StopReason) -> None:
+        """End the conversation: its prompt is too long, or the time is up."""
+        self.ends.append(reason)
         self.prompt = None
 
     def to_row(self) -> dict[str, Any]:
@@ -148,13 +149,20 @@ class Player(Protocol):
         ...
 
 
-def play_all(conversations: Sequence[Conversation], player: Player) -> Iterator[Conversation]:
-    """Play conversations to their end; yield each when it has ended."""
+def play_all(
+    conversations: Sequence[Conversation], player: Player, is_late: Callable[[], bool] = lambda: False
+) -> Iterator[Conversation]:
+    """Play conversations to their end, or until it is late; yield each when it has ended."""
     asked = {place: each.prompt for place, each in enumerate(conversations) if each.prompt is not None}
     going_on = set(asked)
     while going_on:
+        if is_late():
+            for place in going_on:
+                conversations[place].give_up("cancelled")
+                yield conversations[place]
+            return
         for place in player.read(asked) if asked else ():
-            conversations[place].give_up()
+            conversations[place].give_up("limit")
             going_on.remove(place)
             yield conversations[place]
         asked = {}
@@ -193,7 +201,8 @@ def play_runs(options: argparse.Namespace, report: Callable[[str], None]) -> Non
                 model, tokenizer, len(conversations), width=options.width, max_tokens=settings["answers"]["max_tokens"]
             )
             with gzip.open(options.folder / f"multi-turn-{name}.jsonl.gz", "wt", encoding="utf-8") as file:
-                for number, each in enumerate(play_all(conversations, rows), 1):
+                ended = play_all(conversations, rows, lambda: time.time() - began > options.seconds)  # noqa: B023
+                for number, each in enumerate(ended, 1):
                     file.write(json.dumps(each.to_row(), ensure_ascii=False) + "\n")
                     if number % 20 == 0:
                         file.flush()
@@ -205,23 +214,35 @@ def play_runs(options: argparse.Namespace, report: Callable[[str], None]) -> Non
 
 
 def print_scores(paths: Sequence[Path], half: Half) -> None:
-    """Print a table: the conversations and the turns that are right, in percent, for each file and dialect."""
+    """Print a table: the conversations and the turns that are right, in percent, for each file and dialect.
+
+    A conversation that was given up in one of the files, because the time was up, is counted in none of them.
+    """
     scripts = {script.id: script for script in load_scripts(half)}
+    files = {path: list(read_rows(path)) for path in paths}
+    unfinished = {row["id"].partition("/")[2] for rows in files.values() for row in rows if "cancelled" in row["ends"]}
+    print(f"left out, since the time was up: {len(unfinished)} of {len(scripts)} conversations\n")
     print("| run | dialect | conversations | right | turns | right | the first turn | ended at the limit |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
-    for path in paths:
-        by_dialect: dict[str, list[dict[str, Any]]] = {}
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            for row in map(json.loads, file):
-                by_dialect.setdefault(row["id"].partition("/")[0], []).append(row)
+    for path, found in files.items():
+        by_dialect: dict[str, list[tuple[Script, dict[str, Any]]]] = {}
+        for row in found:
+            name, _, script_id = row["id"].partition("/")
+            if script_id not in unfinished:
+                by_dialect.setdefault(name, []).append((scripts[script_id], row))
         for name, rows in by_dialect.items():
-            marks = [judge(scripts[row["id"].partition("/")[2]], row["steps"]) for row in rows]
-            limited = sum("limit" in row["ends"] for row in rows)
+            marks = [judge(script, row["steps"]) for script, row in rows]
+            limited = sum("limit" in row["ends"] for _, row in rows)
             turns = [mark for each in marks for mark in each.turns]
             whole, first = [each.whole for each in marks], [each.turns[0] for each in marks]
             cells = [len(marks), _format_share(whole), len(turns), _format_share(turns), _format_share(first), limited]
             run = path.name.removeprefix("multi-turn-").removesuffix(".jsonl.gz")
             print(f"| {run} | {name} | {' | '.join(map(str, cells))} |")
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
 
 
 def _format_share(marks: Sequence[bool]) -> str:
@@ -238,7 +259,8 @@ def main() -> None:
     play.add_argument("--runs", default="base,mixed", help="runs of settings.toml, with commas")
     play.add_argument("--dialects", default=",".join(DIALECTS))
     play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
-    play.add_argument("--width", type=int, default=10_240, help="the most tokens of a conversation")
+    play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
+    play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
     score = commands.add_parser("score", help="judge conversations")
     score.add_argument("files", type=Path, nargs="+")
     options = parser.parse_args()
