@@ -1,7 +1,7 @@
-"""Answers prompts with a model, and with an adapter if one is given: `python training/ask.py MODEL.gguf PROMPTS ANSWERS`.
+"""Answers prompts with a model, and an adapter if one is given: `python training/ask.py MODEL.gguf PROMPTS ANSWERS`.
 
-`PROMPTS` is a file that `toolspeak eval --prompts-out` wrote; `toolspeak eval --answers ANSWERS` judges the answers. What
-is answered in `ANSWERS` already is not asked again.
+`PROMPTS` is a file that `toolspeak eval --prompts-out` wrote; `toolspeak eval --answers ANSWERS` judges the answers.
+What is answered in `ANSWERS` already is not asked again.
 """
 
 import argparse
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from answer import answer_all
 from lora import Adapter, read_gguf
-from run import SETTINGS, read_rows
 from weights import load_model
+
+from run import SETTINGS, read_rows
 
 
 def main() -> None:
