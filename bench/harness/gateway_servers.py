@@ -58,7 +58,7 @@ async def run_endpoint():
     async def serve(reader, writer):
         try:
             asked = (await reader.readuntil(b"\r\n\r\n")).lower()
-            if not asked.startswith(b"post "):  # a gateway asks what its endpoint can do; this one does not say
+            if not asked.startswith(b"post /v1/chat/completions "):  # a gateway asks what its endpoint can do
                 writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
                 return
             size = int(asked.split(b"content-length:")[1].split(b"\r")[0])
