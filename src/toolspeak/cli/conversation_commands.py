@@ -32,7 +32,7 @@ from toolspeak.cli.options import (
 from toolspeak.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.agent_config import CommandOptions
     from toolspeak.cli.conversation_log import ContinuedConversation
     from toolspeak.cli.templates import PromptTemplate
     from toolspeak.settings import Settings
@@ -224,12 +224,12 @@ def _build_options(
     context: int | None,
     approve: ApproveChoice | None,
     option: list[str] | None,
-) -> "AgentOptions":
+) -> "CommandOptions":
     """Return the options of a command, with those of the template where the command has none."""
-    from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.agent_config import CommandOptions
     from toolspeak.cli.sampling_options import parse_sampling
 
-    options = AgentOptions(
+    options = CommandOptions(
         tools=tuple(tools or ()),
         model=model,
         dialect=dialect,

@@ -5,7 +5,7 @@ import re
 import socket
 from collections.abc import Mapping, Sequence
 
-from toolspeak.cli.safe_text import escape_controls
+from toolspeak.cli.debug import SafeFormatter
 from toolspeak.errors import UsageError
 
 ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+")
@@ -35,13 +35,6 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
-
-
-class SafeFormatter(logging.Formatter):
-    """Formats log records so that paths and errors of clients cannot write to the terminal what it obeys."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_controls(super().format(record))
 
 
 def log_to_standard_error() -> None:

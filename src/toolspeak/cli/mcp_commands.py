@@ -1,12 +1,12 @@
 """The commands `mcp …`, with their options. Their work is imported when they are called."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolspeak.cli.missing_extras import explain_missing
 from toolspeak.cli.options import AllowOriginOption, ApproveChoice
 from toolspeak.errors import UsageError
 
@@ -20,15 +20,9 @@ mcp_app = typer.Typer(
 )
 
 
-@contextmanager
-def explain_missing_sdk() -> Generator[None]:
+def explain_missing_sdk() -> AbstractContextManager[None]:
     """Raise `UsageError` where an import fails because the extra `mcp` is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "starlette", "uvicorn"):
-            raise
-        raise UsageError(f"MCP needs {error.name}; install it with: pip install 'toolspeak[mcp]'") from None
+    return explain_missing("MCP", "mcp", "mcp", "mcp_types", "starlette", "uvicorn")
 
 
 ID_CHARS = 8
@@ -128,7 +122,7 @@ def login_command(
 ) -> None:
     """Log in to an MCP server over HTTP, so that its tools can be used.
 
-    The address at which you log in is printed. The tokens are kept in your folder, and used by every run.
+    The address at which you log in is printed. The tokens are kept in your config folder, and used by every run.
     """
     with explain_missing_sdk():
         from toolspeak.cli.mcp_login import log_in_to

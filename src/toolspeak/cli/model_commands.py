@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from toolspeak.cli.missing_extras import explain_missing
 from toolspeak.cli.options import AdapterOption, AllowOriginOption, DialectOption, TrustProjectOption
-from toolspeak.errors import UsageError
 
 
 def serve_command(
@@ -105,17 +105,13 @@ def serve_command(
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
-    """Serve models to any OpenAI or Anthropic client.
+    """Serve models to clients of OpenAI's, Anthropic's and Gemini's APIs.
 
     The clients get native tool calls from every model, whatever its dialect. Without --model, the models in the
     settings are served (see toolspeak config).
     """
-    try:
+    with explain_missing("the gateway", "gateway", "starlette", "uvicorn"):
         from toolspeak.cli.serve import ServeOptions, serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
-            raise
-        raise UsageError(f"the gateway needs {error.name}; install it with: pip install 'toolspeak[gateway]'") from None
     from toolspeak.cli.settings_loader import load_settings
 
     serve(

@@ -184,6 +184,8 @@ AdapterOption = Annotated[
     ),
 ]
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
 AllowOriginOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -7,6 +7,7 @@ import typer
 
 from toolspeak.cli.completion import complete_model
 from toolspeak.cli.durable_commands import STORE_VARIABLE
+from toolspeak.cli.missing_extras import explain_missing
 from toolspeak.cli.options import ToolsOption
 from toolspeak.errors import UsageError
 
@@ -89,7 +90,7 @@ def page_command(
         bool, typer.Option("--open/--no-open", help="Open the page in the browser, or only print its address.")
     ] = True,
 ) -> None:
-    """Look at runs in the browser: what the model was shown, what it wrote, and why a call was one.
+    """Look at runs in the browser: what the model was shown, what it wrote, and how that was read.
 
     Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
     this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or
@@ -99,7 +100,7 @@ def page_command(
         raise UsageError("--redact is for --export; in the page, name the fields when you save a run")
     from toolspeak.cli.page import PageOptions, show_page
 
-    try:
+    with explain_missing("the page", "page", "starlette", "uvicorn"):
         if export is not None:
             from toolspeak.cli.page_export import write_export
 
@@ -118,7 +119,3 @@ def page_command(
                 opens_browser=open_browser,
             )
         )
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
-            raise
-        raise UsageError(f"the page needs {error.name}; install it with: pip install 'toolspeak[page]'") from None

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from toolspeak import codec
 from toolspeak._frozen import frozen
-from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
+from toolspeak.cli.agent_config import AgentConfig, CommandOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.call_timer import CallTimer
 from toolspeak.cli.code_block import extract_code
@@ -76,7 +76,7 @@ class ConversationSoFar(NamedTuple):
 
 def run(
     prompt: str | Message,
-    options: AgentOptions,
+    options: CommandOptions,
     settings: Settings,
     output: RunOutput,
     continued: ContinuedConversation | None = None,

@@ -107,7 +107,7 @@ class RunDocument:
         self._drafts = {key: text for key, text in self._drafts.items() if key[0] != row}
 
     def finish(self, failure: str = "") -> None:
-        """Say that nothing more arrives, or why."""
+        """Say that nothing more arrives; `failure` says why, if the run could not be read to its end."""
         self.is_live, self.failure = False, failure
         self._tell({"type": "end", "failure": failure})
 

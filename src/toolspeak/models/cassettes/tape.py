@@ -28,7 +28,7 @@ class CassetteNotWritten(UsageError):
     """The file of a recording cannot be written; the message names the file and the cause."""
 
 
-class EntryWriter(Protocol):
+class ExchangeWriter(Protocol):
     """What records exchanges: a file, or a folder of files."""
 
     def add_model(self, model: RecordedModel) -> None:
