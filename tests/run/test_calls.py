@@ -181,6 +181,10 @@ def test_a_conversation_may_change_its_dialect():
         (lambda model: Agent(model).run(), "nothing is asked"),
         (lambda model: Agent(model).run(messages=play(Agent(model)).messages), "nothing is asked"),
         (lambda model: Agent(model, [convert]).run("Go.", tool_choice=["nothing"]), "no tool 'nothing'"),
+        (
+            lambda model: Agent(model, [convert]).run("Go.", tool_choice="any"),
+            "tool_choice is 'auto', 'none', 'required'",
+        ),
         (lambda model: list(Agent(model).stream("Go.", output=object())), "cannot be an answer"),
         (lambda model: Agent(model).stream("Go.").outcome, "no outcome yet"),
         (lambda _: Agent(5), "model is a name, such as 'openai:gpt-5.1', or a model object, not 5"),

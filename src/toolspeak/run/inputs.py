@@ -82,7 +82,8 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
         choice = ToolChoice(mode="named", names=tuple(dict.fromkeys(choice)))
     for name in choice.names:
         if name not in toolbox:
-            raise UsageError(f"tool_choice: {explain_unknown_tool(name, toolbox.names)}")
+            cure = "tool_choice is 'auto', 'none', 'required', or names of tools"
+            raise UsageError(f"tool_choice: {explain_unknown_tool(name, toolbox.names)}; {cure}")
     if choice.mode == "required" and not len(toolbox):
         raise UsageError("tool_choice='required', but there are no tools; give some with tools=[…]")
     return AUTO if choice.mode == "named" and not choice.names else choice
