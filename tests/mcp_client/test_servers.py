@@ -157,6 +157,28 @@ def test_a_server_that_hangs_at_its_start_fails_in_time(connect, plain):
     assert time.monotonic() - started < 20
 
 
+SLOW_IMPORT = """
+import sys, time
+
+class SlowFinder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "mcp":
+            time.sleep(4)
+
+sys.meta_path.insert(0, SlowFinder())
+from toolspeak import mcp
+
+with mcp.tools(sys.argv[1:], pinned=False, start_timeout=3) as tools:
+    print(*tools.load().names)
+"""
+
+
+def test_the_time_of_a_server_begins_when_the_sdk_is_imported(plain):
+    command = [sys.executable, "-c", SLOW_IMPORT, *plain()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_run_with_a_server_that_hangs_at_its_start_ends_at_its_limit(connect, plain):
     agent = Agent(ScriptedModel([says("hi")]), [connect(plain("hanging"))], limits=Limits(seconds=0.3))
     assert agent.run("go").stop_reason == "limit"

@@ -86,13 +86,18 @@ class Connection:
         self._task = asyncio.current_task()
         error: BaseException | None = None
         now = asyncio.get_running_loop().time
+        try:
+            built = _build_client(self.config.expand(), self.failure)  # imports the SDK, in no time of the server's
+        except BaseException as raised:
+            self.started.set_exception(self._explain_failed_start(raised))
+            return
         # A server may refuse to end. Whoever waits for it has an answer all the same.
         ending = asyncio.timeout(self.config.start_timeout + END_TIMEOUT_SECONDS)
         try:
             async with ending, AsyncExitStack() as stack:
                 try:
                     async with asyncio.timeout(self.config.start_timeout):
-                        client = await stack.enter_async_context(_build_client(self.config.expand(), self.failure))
+                        client = await stack.enter_async_context(built)
                         definitions = await _list_tools(client, self.config.name)
                     ending.reschedule(None)
                     self._client = client

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from toolspeak.codec import encode_argument
 from toolspeak.errors import RunPaused
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact
+from toolspeak.log import LOG
 from toolspeak.loop.state import State, Turn, replace
 from toolspeak.messages import ToolCall
 from toolspeak.run.callbacks import call_function
@@ -82,7 +83,13 @@ def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) ->
         for each in state.turn.calls.values()
         if each.stage == "approved" and (fact := asked.get(each.id)) and fact.digest != _digest(fact.call, toolbox)
     }
-    return replace(state, turn=replace(state.turn, calls={**state.turn.calls, **changed})) if changed else state
+    if not changed:
+        return state
+    run_id = "" if state.run is None else state.run.run_id
+    for call_id in changed:
+        name = asked[call_id].call.name
+        LOG.warning("run %s: somebody is asked again, since %s has changed after its call was allowed", run_id, name)
+    return replace(state, turn=replace(state.turn, calls={**state.turn.calls, **changed}))
 
 
 def _digest(call: ToolCall, toolbox: Toolbox) -> str:

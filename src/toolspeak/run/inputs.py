@@ -82,7 +82,8 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
         choice = ToolChoice(mode="named", names=tuple(dict.fromkeys(choice)))
     for name in choice.names:
         if name not in toolbox:
-            raise UsageError(f"tool_choice: {explain_unknown_tool(name, toolbox.names)}")
+            cure = "tool_choice is 'auto', 'none', 'required', or names of tools"
+            raise UsageError(f"tool_choice: {explain_unknown_tool(name, toolbox.names)}; {cure}")
     if choice.mode == "required" and not len(toolbox):
         raise UsageError("tool_choice='required', but there are no tools; give some with tools=[…]")
     return AUTO if choice.mode == "named" and not choice.names else choice
@@ -309,6 +310,11 @@ def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted |
 
 def find_start(facts: Sequence[Fact], has_output: bool) -> RunStarted:
     """Return the fact that a saved run begins with, if the run can be resumed with or without an output type."""
+    given = cast("object", facts)
+    if isinstance(given, str | bytes):
+        raise UsageError("a run is resumed from its facts, not from text; load them first: codec.load_facts(text)")
+    if not isinstance(given, Sequence):
+        raise UsageError(f"a run is resumed from its facts, such as outcome.facts, not from {type(given).__name__}")
     started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
     if started is None:
         raise UsageError("these facts hold no beginning of a run; give all of them, from RunStarted on")
@@ -329,6 +335,8 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
         elif isinstance(event, ApprovalGiven):
             waiting.pop(join_ids(path, event.call_id), None)
     answers: list[Fact] = []
+    if not isinstance(cast("object", approvals), Mapping):
+        raise UsageError(f"approvals is a dict of answers by the ids of calls, not {_describe(approvals)}")
     for call_id, answer in approvals.items():
         if call_id not in waiting:
             raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")

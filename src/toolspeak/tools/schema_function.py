@@ -37,7 +37,7 @@ def find_spec(function: Callable[..., Any]) -> ToolSpec | None:
 def build_signature(function: Callable[..., Any], name: str) -> Signature:
     """Return the signature of a function that has a description: its parameters are in the schema."""
     if not TOOL_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot be the name of a tool (letters, digits, _ . -, at most 64)")
+        raise UsageError(f"{name!r} cannot be the name of a tool (ASCII letters, digits, _ . -, at most 64)")
     return Signature(
         name=name,
         docstring=None,

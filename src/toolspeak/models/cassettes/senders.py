@@ -95,6 +95,7 @@ class _RecordingResponse:
             self._chunks.append((self._find_seconds(), chunk))
         else:
             self._ending = "end"
+            self._write()  # before the answer is used: if it cannot be recorded, the run fails
         return chunk
 
     def at_eof(self) -> bool:
