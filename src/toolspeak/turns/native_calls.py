@@ -10,7 +10,7 @@ from toolspeak.coercion import coerce_arguments
 from toolspeak.events import ENDED_WELL, ArgsDelta, CallMalformed, CallReady, CallStarted, Event, FinishReason
 from toolspeak.messages import ToolCall
 from toolspeak.pieces import ApiCall, CallPiece
-from toolspeak.reading.names import Names
+from toolspeak.reading.names import index_names
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.values import MAX_VALUE_NESTING
 from toolspeak.spec import ToolSpec
@@ -100,7 +100,7 @@ class NativeCalls:
         if call.id:
             return []
         call.id = self._choose_id(call.api_id)
-        call.tool = call.name if call.name in self._specs else Names(self._specs).resolve(call.name)
+        call.tool = call.name if call.name in self._specs else index_names(tuple(self._specs)).resolve(call.name)
         return [CallStarted(call_id=call.id, name=call.tool or call.name)]
 
     def _choose_id(self, api_id: str) -> str:
