@@ -22,7 +22,7 @@ def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> 
     free = max(limits.concurrent, 1) - running
     if limits.calls is not None:
         free = min(free, limits.calls - state.started_calls)
-    alone = not running
+    alone, is_open = not running, state.turn.is_open
     startable: list[ToolCall] = []
     for each in calls:
         if each.result is not None:
@@ -31,7 +31,8 @@ def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> 
         sequential = spec is not None and spec.sequential
         if free <= 0 or (sequential and not alone):
             break
-        if each.stage != "running" and each.call is not None and _can_start(state, each, spec):
+        is_early = is_open and (spec is None or spec.effect != "read")
+        if each.stage != "running" and not is_early and each.call is not None and _can_start(state, each, spec):
             startable.append(each.call)
             free, alone = free - 1, False
         if sequential:
@@ -53,7 +54,7 @@ def find_unapproved(state: State) -> Iterator[ToolCall]:
 
 def _can_start(state: State, entry: CallState, spec: ToolSpec | None) -> bool:
     needs_approval = entry.is_quoted or (spec is not None and spec.approve)
-    if state.turn.is_open and (spec is None or spec.effect != "read" or spec.sequential or needs_approval):
+    if state.turn.is_open and (needs_approval or (spec is not None and spec.sequential)):
         return False
     if _waits_for_results(state, entry) or _answers_too_early(state, entry):
         return False
