@@ -53,35 +53,27 @@ class AnswerStream:
             ModelError: The endpoint reported an error, or the answer was cut.
             RequestFailed: The same, and nothing of the answer has arrived.
         """
-        if not self._has_ended:
-            pieces = await self._read_pieces() or self._end()
-            if pieces:
-                return pieces
-        self._raise_failure()
-        return ()
-
-    async def _read_pieces(self) -> Sequence[Piece]:
-        reader = self._reader
+        reader, restorer = self._reader, self._restorer
         try:
-            while reader.failure is None and (chunk := await self._read()):
-                has_ended = reader.ended
-                pieces = self._restore(reader.feed(chunk))
-                if reader.ended and not has_ended:
+            while not self._has_ended and reader.failure is None and (chunk := await self._read()):
+                was_complete = reader.ended
+                pieces = reader.feed(chunk)
+                if reader.ended and not was_complete:
                     self._timers.append(self._loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close))
-                if pieces:
+                if pieces and (restorer is None or (pieces := restorer.feed(pieces))):
                     return pieces
         except transport.CONNECTION_ERRORS as error:
             self._broken = error
+        if not self._has_ended and (pieces := self._end()):
+            return pieces
+        self._raise_failure()
         return ()
 
     def _end(self) -> Sequence[Piece]:
         self._has_ended = True
         self._cancel_timers()
-        pieces = self._restore(self._reader.close())
-        return pieces if self._restorer is None else [*pieces, *self._restorer.close()]
-
-    def _restore(self, pieces: list[Piece]) -> Sequence[Piece]:
-        return pieces if self._restorer is None else self._restorer.feed(pieces)
+        pieces, restorer = self._reader.close(), self._restorer
+        return pieces if restorer is None else [*restorer.feed(pieces), *restorer.close()]
 
     def _raise_failure(self) -> None:
         reader, broken = self._reader, self._broken
@@ -101,6 +93,7 @@ class AnswerStream:
     def _cancel_timers(self) -> None:
         for timer in self._timers:
             timer.cancel()
+        self._timers.clear()
 
     def close(self) -> None:
         """Give the connection back, or close it if the answer has not ended."""

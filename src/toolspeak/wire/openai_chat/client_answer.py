@@ -122,11 +122,12 @@ class Decoder:
         elif content:
             self._read_blocks(content)
         has_other = (len(delta) > 1 or not content) and self._read_other_fields(delta)
-        if reason := as_text(choice.get("finish_reason")):
+        reason = choice.get("finish_reason")
+        if reason and (reason := as_text(reason)):
             self.ended, self.reason = True, reason
             self._stop_text = as_text(choice.get("stop_reason"))  # vLLM and SGLang; for a token it is a number
             self._calls.end()
-        return "" if reason or usage or has_other else as_text(content)
+        return content if type(content) is str and not (reason or usage or has_other) else ""
 
     def _add_text(self, text: str) -> None:
         if text:
