@@ -15,6 +15,7 @@ from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.tools.results import PLAIN_TYPES
 from toolspeak.tools.toolbox import explain_unknown_tool
 
 CANCEL_GRACE_SECONDS = 0.2
@@ -95,7 +96,7 @@ class Executor:
         Raises:
             ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
         """
-        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe(call))
+        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe)
         if on_start is not None:
             running.context.run(on_start, call.id)
         try:
@@ -154,14 +155,14 @@ class RunningCall:
         pool: ThreadPool,
         tasks: set[asyncio.Task[None]],
         exceptions: dict[str, BaseException],
-        description: str,
+        describe: Callable[[ToolCall], str],
     ) -> None:
         self._call = call
         self._done: ResultCallback | None = done
         self._pool = pool
         self._tasks = tasks
         self._exceptions = exceptions
-        self._description = description
+        self._describe = describe
         self._loop = asyncio.get_running_loop()
         self.context = copy_context()
         self.context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
@@ -220,10 +221,14 @@ class RunningCall:
 
         async def run() -> None:
             outcome = await guarded
-            if isinstance(outcome, Returned) and isinstance(outcome.value, Iterator) and self._done is not None:
-                self.run_in_thread(lambda: outcome.value)  # reading the items of an iterator may block
-            elif isinstance(outcome, Raised):
+            if isinstance(outcome, Raised):
                 self._fail(outcome)
+            elif (
+                type(outcome.value) not in PLAIN_TYPES
+                and isinstance(outcome.value, Iterator)
+                and self._done is not None
+            ):
+                self.run_in_thread(lambda: outcome.value)  # reading the items of an iterator may block
             else:
                 self.finish(make_result(self._call.id, outcome))
 
@@ -253,7 +258,7 @@ class RunningCall:
         is_cancelled = isinstance(raised.error, asyncio.CancelledError)
         if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
             self._exceptions[self._call.id] = raised.error
-            LOG.warning("tool %s failed (%s)", self._call.name, self._description, exc_info=raised.error)
+            LOG.warning("tool %s failed (%s)", self._call.name, self._describe(self._call), exc_info=raised.error)
         self.finish(make_result(self._call.id, raised))
 
     def finish(self, result: ToolResult) -> None:

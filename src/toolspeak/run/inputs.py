@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Union, cast, get_args
 
 from toolspeak.dialects import Dialect, dialect
@@ -100,6 +101,10 @@ def find_dialect(name: str | Dialect, model: Model) -> Dialect:
     return match_dialect(found, model)
 
 
+LIMIT_NAMES = ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context")
+
+_get_limits = attrgetter(*LIMIT_NAMES)
+
 WHOLE_LIMITS = ("calls", "context")
 """Limits by which lists and texts are cut, so that they must be whole numbers."""
 
@@ -108,9 +113,10 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context"):
-        value = getattr(limits, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
+    for name, value in zip(LIMIT_NAMES, _get_limits(limits), strict=True):
+        if value is None or (type(value) is int and value >= 0):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
         if name in WHOLE_LIMITS and isinstance(value, float):
             raise UsageError(f"Limits({name}={value!r}): this limit is a whole number, or None for no limit")
