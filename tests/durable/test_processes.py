@@ -138,7 +138,7 @@ async def test_a_deadline_holds_across_a_takeover(tmp_path: Path) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("agent", ["poison", "stubborn"])
+@pytest.mark.parametrize("agent", ["poison", "stubborn", "paired"])
 @in_loop
 async def test_a_run_that_kills_its_workers_is_ended_and_its_neighbours_finish(tmp_path: Path, agent: str) -> None:
     store, effects = f"sqlite:///{tmp_path}/runs.db", tmp_path / "effects"
