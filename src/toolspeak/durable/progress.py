@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from toolspeak.events import Fact, NestedFact, RunResumed, ToolFinished, ToolStarted, TurnEnded, TurnStarted
 
-MESSAGES_WITHOUT_BLAME = 5
+MESSAGES_WITHOUT_BLAME = 3
 """After how many messages calls are no longer to blame that were cut off before these and have no result."""
 
 CallPlace: TypeAlias = tuple[tuple[str, ...], str]
