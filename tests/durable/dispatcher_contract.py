@@ -48,10 +48,14 @@ class SmallWorker:
             with self._session.transaction():
                 return job(self._session)
 
+        return await self._try(work)
+
+    async def _try(self, work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
         for _ in range(RETRIES):
             with suppress(StoreUnavailable):
-                return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+                return await loop.run_in_executor(self._thread, work)
+        return await loop.run_in_executor(self._thread, work)
 
     async def read(self, job: Callable[[JournalSession], T]) -> T:
         return await self.write(job)
@@ -86,7 +90,7 @@ class SmallWorker:
 
     @asynccontextmanager
     async def working(self) -> AsyncGenerator["SmallWorker"]:
-        self._session = await asyncio.get_running_loop().run_in_executor(self._thread, self._journal.connect)
+        self._session = await self._try(self._journal.connect)
         await self.write(lambda session: session.beat(self.name, LEASE_MS))
         async with self._dispatcher.launch(self):
             try:
