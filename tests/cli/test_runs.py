@@ -130,6 +130,17 @@ def test_a_run_is_started_and_followed_to_its_answer(shop: Shop) -> None:
     assert " · echo · answered\nYou: Hi.\nassistant: Hello there.\n" in shown.stdout
 
 
+def test_a_run_that_no_worker_can_drive_is_started_with_a_warning(shop: Shop, tmp_path: Path) -> None:
+    misspelt = shop.run("runs", "start", "ecko", "Hi.")
+    assert misspelt.returncode == 0
+    assert "no worker has the agent 'ecko', and the run waits for one; they have " in misspelt.stderr
+    assert "echo" in misspelt.stderr
+    assert shop.run("runs", "cancel", misspelt.stdout.strip()).returncode == 0
+    alone = shop.run("runs", "start", "echo", "Hi.", "--store", f"sqlite:///{tmp_path}/other.db")
+    assert "no worker is running" in alone.stderr
+    assert "no worker" not in shop.run("runs", "start", "echo", "Hi.").stderr
+
+
 def test_a_key_stands_for_one_run(shop: Shop) -> None:
     run_id = shop.start("echo", "Hi.", "--key", "ticket-7")
     again = shop.run("runs", "start", "echo", "Hi.", "--key", "ticket-7", "--json")

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -429,6 +430,25 @@ async def test_a_big_result_is_stored_once(tmp_path: Path) -> None:
     assert sum(len(row.data) for row in rows) < 20_000
     blobs = [json.loads(row.data) for row in rows if '"blob"' in row.data]
     assert [each["kind"] for each in blobs] == ["tool_finished"]
+
+
+@in_loop
+async def test_a_run_of_fifty_turns_takes_little_more_room_than_its_big_result(tmp_path: Path) -> None:
+    @tool(effect="read")
+    def fetch(turn: int) -> str:
+        """Fetch much once, and little after that."""
+        return "x" * 1_000_000 if turn == 0 else "small"
+
+    script = [*(calls(("fetch", {"turn": turn})) for turn in range(50)), says("Done.")]
+    agent = Agent(ScriptedModel(script), [fetch], limits=Limits(turns=60))
+    async with working(tmp_path, {"fetcher": agent}) as runs:
+        run = await runs.start("fetcher", "Fetch.")
+        outcome = await run.outcome(timeout=WAIT_SECONDS)
+        rows = await runs.read(lambda session: session.read_facts(run.id))
+    assert (outcome.stop_reason, len(outcome.calls)) == ("answered", 50)
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as connection:
+        [(blobs,)] = connection.execute("SELECT sum(length(data)) FROM ts_blobs").fetchall()
+    assert sum(len(row.data) for row in rows) + blobs <= 1_000_000 + 100_000
 
 
 class Answer(BaseModel):

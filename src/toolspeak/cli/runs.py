@@ -72,12 +72,24 @@ def start_run(store: str, agent: str, prompt: str, options: StartOptions, *, fol
             deadline=options.deadline,
             chat=options.chat,
         )
+        if run.is_new:
+            _warn_of_missing_worker(runs, run.row_sync())
         if follow:
             from toolspeak.cli.runs_transcript import follow_handle
 
             return follow_handle(runs, run, after=None, as_json=as_json)
         write_output(json.dumps({"id": run.id, "is_new": run.is_new}) + "\n" if as_json else f"{run.id}\n")
     return 0
+
+
+def _warn_of_missing_worker(runs: Runs, run: RunRow) -> None:
+    """Say so if a run that was started just now waits for a worker that nobody has started, or for a misspelt agent."""
+    alive = [worker for worker in runs.workers_sync() if worker.expires > run.created]
+    known = sorted({name for worker in alive for name in json.loads(worker.info)["agents"]})
+    if not alive:
+        print_error("no worker is running; the run waits for one: toolspeak worker APP.py:agents")
+    elif run.agent not in known:
+        print_error(f"no worker has the agent {run.agent!r}, and the run waits for one; they have {', '.join(known)}")
 
 
 def approve_call(
