@@ -13,8 +13,8 @@ Given the answers of two rounds, `--follow-ups` writes the prompts of the third.
 there is no answer to its follow-up. 500 tools without a budget do not fit the context of the embedded model, so they
 are not asked.
 
-A distractor may serve a question as well as the tool that is expected, so that figures for 50 and 500 tools are a lower
-bound.
+A distractor may serve a question as well as the tool that is expected (`many_tools_twins.txt`), so that figures for 50
+and 500 tools are a lower bound. The second table leaves out the questions that have such a distractor among 500.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
-from many_tools import CALLING, load_questions
+from many_tools import CALLING, load_questions, name_expected
 
 from toolspeak.dialects import DIALECTS, Shown
 from toolspeak.dialects.slim_tools import count_text_tokens, make_help_tool
@@ -45,6 +45,8 @@ from toolspeak.spec import ToolSpec
 CATEGORIES = (*CALLING, "none", "missing")
 PART = "many-tools"
 """The `part` of each prompt."""
+
+TWINS = Path(__file__).with_name("many_tools_twins.txt")
 
 BUDGET = 1250
 """Tokens of tools, four bytes each; with the tokenizer of Qwen2.5 they are 1,484 at most and 1,370 on average."""
@@ -182,10 +184,36 @@ def write_prompts(path: Path, conversations: Iterable[Conversation]) -> None:
     print(f"{path}: {sum(count for count, _ in counts.values())} prompts, about {total:,} tokens")
 
 
+def list_ambiguous(questions: Iterable[Question], path: Path = TWINS) -> set[str]:
+    """Return the ids of the questions that have a tool that serves as well as the expected ones."""
+    groups: list[set[str]] = []
+    serving: dict[str, set[str]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        question_id, colon, names = line.partition(": ")
+        if colon:
+            serving[question_id] = set(names.split())
+        elif not line.startswith("#"):
+            groups.append(set(line.split()))
+    found: set[str] = set()
+    for question in questions:
+        own = name_expected(question)
+        twins = serving.get(question.id, set[str]()).union(*(group - own for group in groups if group & own))
+        if twins & {spec.name for spec in question.tools}:
+            found.add(question.id)
+    return found
+
+
 def print_scores(conversations: Iterable[Conversation]) -> None:
     groups: dict[tuple[str, str], list[Conversation]] = {}
     for each in conversations:
         groups.setdefault((each.group, each.dialect), []).append(each)
+    ambiguous = list_ambiguous(each.question for found in groups.values() for each in found)
+    print_table(groups)
+    print("\nWithout questions that another tool serves as well:\n")
+    print_table({key: [each for each in found if each.question.id not in ambiguous] for key, found in groups.items()})
+
+
+def print_table(groups: Mapping[tuple[str, str], Sequence[Conversation]]) -> None:
     print(f"| tools | dialect | n | {' | '.join(CATEGORIES)} | mean | tokens of tools | searched | unfinished |")
     print(f"|---|---|---|{'---|' * (len(CATEGORIES) + 4)}")
     for (group, dialect), found in groups.items():
