@@ -22,15 +22,12 @@ from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.records import load_timed_facts
 from toolspeak.events import (
     ApprovalNeeded,
-    ArgsDelta,
+    Delta,
     Event,
-    NestedDelta,
     NestedFact,
     RunEnded,
     RunResumed,
     StopReason,
-    TextDelta,
-    ThinkingDelta,
     join_ids,
 )
 from toolspeak.run import portal
@@ -120,7 +117,7 @@ class _TranscriptViewer:
         self._transcript.write_line(f"run {run_id}", "dim")
 
     def show(self, event_id: str, event: Event) -> None:
-        if not isinstance(event, TextDelta | ThinkingDelta | ArgsDelta | NestedDelta):
+        if not isinstance(event, Delta):
             self._timer.record(event)
         self._transcript.show(event)
         path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)

@@ -26,6 +26,7 @@ from toolspeak.events import (
     NestedDelta,
     NestedFact,
     RunEnded,
+    ToolProgress,
     ToolStarted,
     TurnEnded,
     TurnRestarted,
@@ -124,7 +125,7 @@ class Driver:
         self.exceptions = executor.exceptions
         self.streams, self.approve, self.trace = stream, approve, trace
         self._record, self._publish, self._durability = record, publish, durability
-        self._inbox: Inbox[Fact | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
+        self._inbox: Inbox[Fact | ToolProgress | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
         self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
@@ -210,7 +211,7 @@ class Driver:
         if self._publish is not None:
             self._publish(event)
 
-    def _handle(self, item: Fact | PiecesArrived | ModelFailed | FallbackReady) -> None:
+    def _handle(self, item: Fact | ToolProgress | PiecesArrived | ModelFailed | FallbackReady) -> None:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
             return
         if isinstance(item, PiecesArrived):
@@ -222,6 +223,8 @@ class Driver:
         elif isinstance(item, FallbackReady):
             if self._is_open(item.request) and self.state.interruption is None:
                 self._apply(item.restarted)
+        elif isinstance(item, ToolProgress):
+            self._pass_on(item)
         else:
             self._apply(item)
         if self._stream_stopped and self.state.turn.is_open and self._reader is not None:

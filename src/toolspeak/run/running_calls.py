@@ -5,11 +5,12 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolspeak.events import ToolFinished
+from toolspeak.events import ToolFinished, ToolProgress
 from toolspeak.execution import Executor, RunningCall
 from toolspeak.loop import words
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.run.barrier import CommitBarrier
+from toolspeak.run.call_progress import CallProgress
 
 if TYPE_CHECKING:
     from toolspeak.run.driver import Driver
@@ -19,13 +20,15 @@ CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", d
 
 
 class RunningCalls:
-    """Starts calls when their facts are committed, and puts their results into the inbox of the driver.
+    """Starts calls when their facts are committed, and puts what they report and return into the inbox of the driver.
 
     Attributes:
         executor: Runs the calls.
     """
 
-    def __init__(self, executor: Executor, barrier: CommitBarrier, put: Callable[[ToolFinished], None]) -> None:
+    def __init__(
+        self, executor: Executor, barrier: CommitBarrier, put: Callable[[ToolFinished | ToolProgress], None]
+    ) -> None:
         self.executor = executor
         self._barrier = barrier
         self._put = put
@@ -39,7 +42,14 @@ class RunningCalls:
     def _start(self, call: ToolCall, results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
         outside = CALLING_RUN.set(driver)
         trace = driver.trace
-        running = self.executor.start(call, results, turn, self._finish, None if trace is None else trace.enter_call)
+        progress = CallProgress(call.id, self._put)
+
+        def finish(result: ToolResult) -> None:
+            progress.finish()
+            self._finish(result)
+
+        on_start = None if trace is None else trace.enter_call
+        running = self.executor.start(call, results, turn, finish, on_start, progress.report)
         CALLING_RUN.reset(outside)
         if not running.ended:
             self._running[call.id] = running
