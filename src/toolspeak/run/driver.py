@@ -125,7 +125,7 @@ class Driver:
         self.exceptions = executor.exceptions
         self.streams, self.approve, self.trace = stream, approve, trace
         self._record, self._publish, self._durability = record, publish, durability
-        self._inbox: Inbox[Fact | ToolProgress | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
+        self._inbox: Inbox[Fact | PiecesArrived | ModelFailed | FallbackReady] = Inbox()
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
         self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
@@ -211,7 +211,7 @@ class Driver:
         if self._publish is not None:
             self._publish(event)
 
-    def _handle(self, item: Fact | ToolProgress | PiecesArrived | ModelFailed | FallbackReady) -> None:
+    def _handle(self, item: Fact | PiecesArrived | ModelFailed | FallbackReady) -> None:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
             return
         if isinstance(item, PiecesArrived):
@@ -223,8 +223,6 @@ class Driver:
         elif isinstance(item, FallbackReady):
             if self._is_open(item.request) and self.state.interruption is None:
                 self._apply(item.restarted)
-        elif isinstance(item, ToolProgress):
-            self._pass_on(item)
         else:
             self._apply(item)
         if self._stream_stopped and self.state.turn.is_open and self._reader is not None:
@@ -321,9 +319,8 @@ class Driver:
         shown = render_request(self.state, dialect, action)
         self._reader = build_reader(self.state, dialect, action, self._quotations, self._discarded_ids)
         self._stream_stopped = False
-        self._request_count += 1
+        number = self._request_count = self._request_count + 1
         request = Request(shown=shown, dialect=dialect.name, stream=self.streams, sampling=sampling)
-        number = self._request_count
 
         def launch() -> None:
             self._receiving = self._tasks.start(receive_message(model, request, number, self._inbox.put))
@@ -419,10 +416,10 @@ class Driver:
         self._calls.replace_executor(successor._calls.executor)
         self.exceptions = self._calls.executor.exceptions
 
-    # Inner runs: agents that calls of this run ask
+    # What calls of this run tell; inner runs are those of agents that they ask
 
-    def take_nested(self, event: NestedDelta | NestedFact) -> None:
-        """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
+    def take_event(self, event: NestedDelta | NestedFact | ToolProgress) -> None:
+        """Make an event of a call one of this run. A fact is recorded before the inner run of the call acts on it."""
         if self.state.ended is not None or self._unanswered.calls:
             return
         if isinstance(event, NestedFact):

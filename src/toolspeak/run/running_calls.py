@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolspeak.events import ToolFinished, ToolProgress
+from toolspeak.events import ToolFinished
 from toolspeak.execution import Executor, RunningCall
 from toolspeak.loop import words
 from toolspeak.messages import ToolCall, ToolResult
@@ -20,15 +20,13 @@ CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", d
 
 
 class RunningCalls:
-    """Starts calls when their facts are committed, and puts what they report and return into the inbox of the driver.
+    """Starts calls when their facts are committed, and puts their results into the inbox of the driver.
 
     Attributes:
         executor: Runs the calls.
     """
 
-    def __init__(
-        self, executor: Executor, barrier: CommitBarrier, put: Callable[[ToolFinished | ToolProgress], None]
-    ) -> None:
+    def __init__(self, executor: Executor, barrier: CommitBarrier, put: Callable[[ToolFinished], None]) -> None:
         self.executor = executor
         self._barrier = barrier
         self._put = put
@@ -42,7 +40,7 @@ class RunningCalls:
     def _start(self, call: ToolCall, results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
         outside = CALLING_RUN.set(driver)
         trace = driver.trace
-        progress = CallProgress(call.id, self._put)
+        progress = CallProgress(call.id, driver.take_event)
 
         def finish(result: ToolResult) -> None:
             progress.finish()
