@@ -12,3 +12,9 @@ import logging
 
 LOG = logging.getLogger("toolspeak")
 LOG.addHandler(logging.NullHandler())
+
+
+def log_end(reason: str, detail: str, place: str) -> None:
+    """Log that a run has ended: as a warning if it failed. `place` says which run, and in which turn."""
+    log, why = (LOG.warning, f"error: {detail}") if reason == "error" else (LOG.info, reason)
+    log("%s: the run has ended (%s)", place, why)

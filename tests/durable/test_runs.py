@@ -15,7 +15,17 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent, Limits, tool
 from toolspeak.durable import Lane, RunHandle, RunRow, Runs, StartRefused, Worker
 from toolspeak.errors import UsageError
-from toolspeak.events import ApprovalGiven, ApprovalNeeded, NestedFact, RunEnded, RunStarted, TextDelta, ToolStarted
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    Delta,
+    NestedFact,
+    RunEnded,
+    RunStarted,
+    TextDelta,
+    ToolProgress,
+    ToolStarted,
+)
 from toolspeak.messages import user
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
@@ -67,6 +77,25 @@ async def test_a_run_is_driven_and_its_events_and_outcome_are_those_of_a_plain_r
     assert "".join(each.event.text for each in events if isinstance(each.event, TextDelta)) == "Hello."
     ids = [tuple(map(int, each.id.split("."))) for each in events]
     assert ids == sorted(set(ids))
+
+
+def count(context: Context[None]) -> str:
+    """Count to three."""
+    for number in (1, 2, 3):
+        context.report_progress(number, 3)
+    return "three"
+
+
+@in_loop
+async def test_progress_is_told_to_whoever_follows_the_run(tmp_path: Path) -> None:
+    agent = Agent(ScriptedModel([calls(("count", {})), says("Done.")]), [count])
+    async with working(tmp_path, {"counting": agent}) as runs:
+        run = await runs.start("counting", "Count.")
+        events = [each.event async for each in run.events()]
+        outcome = await run.outcome()
+    told = [event.done for event in events if isinstance(event, ToolProgress)]
+    assert told[-1] == 3
+    assert [event for event in events if not isinstance(event, Delta)] == list(outcome.facts)
 
 
 @in_loop

@@ -21,6 +21,7 @@ from tests.mcp_client.conftest import SERVERS, find_children, find_threads
 from toolspeak import Agent, Limits, Toolbox, ToolError, UsageError, mcp, tool
 from toolspeak.dialects.tool_selection import FIND
 from toolspeak.errors import InvalidArguments, ServerFailed, ToolsChanged
+from toolspeak.events import ToolProgress
 from toolspeak.loop.recall import RECALL
 from toolspeak.mcp_client.tool_specs import RESERVED_NAMES
 from toolspeak.messages import Media
@@ -232,6 +233,16 @@ def test_progress_is_reported(connect, plain):
     tools = connect(plain(), on_progress=lambda *values: seen.append(values))
     assert run_call([tools], "progress").output == "done"
     assert sorted(seen) == [("progress", 1.0, 2.0, "step 1"), ("progress", 2.0, 2.0, "step 2")]
+
+
+def test_progress_is_an_event_of_the_run(connect, plain):
+    model = ScriptedModel([calls(("progress", {})), says("done")])
+    events = list(Agent(model, [connect(plain())]).stream("go"))
+    [call_id] = [event.call.id for event in events if event.kind == "call_ready"]
+    told = [event for event in events if event.kind in ("tool_started", "tool_progress", "tool_finished")]
+    assert (told[0].kind, told[-1].kind, told[-1].result.output) == ("tool_started", "tool_finished", "done")
+    assert ToolProgress(call_id=call_id, done=2.0, total=2.0, text="step 2") == told[-2]
+    assert {event.kind for event in told[1:-1]} == {"tool_progress"}
 
 
 def test_a_changed_description_stops_the_run(connect, plain):

@@ -34,7 +34,7 @@ class CommandOptions:
     system: str | None = None
     tool_choice: str | None = None
     tool_budget: int | None = None
-    code: bool = False
+    code: bool | None = None
     max_turns: int | None = None
     max_cost: float | None = None
     context: int | None = None
@@ -120,8 +120,8 @@ def resolve_config(options: CommandOptions, settings: Settings) -> AgentConfig:
         settings=settings,
         targets=options.tools or options.remembered_tools or (),
         sampling=options.sampling,
-        tool_budget=options.tool_budget,
-        code=options.code,
+        tool_budget=settings.tool_budget if options.tool_budget is None else options.tool_budget,
+        code=settings.code if options.code is None else options.code,
     )
 
 

@@ -171,7 +171,11 @@ ToolBudgetOption = Annotated[
 ]
 
 CodeOption = Annotated[
-    bool, typer.Option("--code", help="Let the model write programs that call the functions, in a sandbox.")
+    bool | None,
+    typer.Option(
+        "--code/--no-code",
+        help="Let the model write programs that call the functions, in a sandbox.",
+    ),
 ]
 
 AdapterOption = Annotated[

@@ -25,15 +25,12 @@ from toolspeak.durable.records import load_timed_facts
 from toolspeak.events import (
     ApprovalGiven,
     ApprovalNeeded,
-    ArgsDelta,
+    Delta,
     Event,
-    NestedDelta,
     NestedFact,
     RunEnded,
     RunResumed,
     StopReason,
-    TextDelta,
-    ThinkingDelta,
     join_ids,
 )
 from toolspeak.run import portal
@@ -146,7 +143,7 @@ class _TranscriptViewer:
         self._transcript.write_line(f"run {run_id}", "dim")
 
     def show(self, event_id: str, event: Event) -> None:
-        if not isinstance(event, TextDelta | ThinkingDelta | ArgsDelta | NestedDelta):
+        if not isinstance(event, Delta):
             self._now = self._times.get(event_id) or time.time()
             self._timer.record(event)
         self._transcript.show(event)

@@ -26,6 +26,7 @@ from toolspeak.events import (
     NestedDelta,
     NestedFact,
     RunEnded,
+    ToolProgress,
     ToolStarted,
     TurnEnded,
     TurnRestarted,
@@ -33,7 +34,7 @@ from toolspeak.events import (
 )
 from toolspeak.execution import Executor
 from toolspeak.execution.outcome import format_error
-from toolspeak.log import LOG
+from toolspeak.log import LOG, log_end
 from toolspeak.loop import (
     Action,
     AskApproval,
@@ -305,8 +306,7 @@ class Driver:
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
-                log, why = (LOG.warning, f"error: {detail}") if reason == "error" else (LOG.info, reason)
-                log("%s: the run has ended (%s)", self._place(self.state.turn.number), why)
+                log_end(reason, detail, self._place(self.state.turn.number))
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
@@ -416,10 +416,10 @@ class Driver:
         self._calls.replace_executor(successor._calls.executor)
         self.exceptions = self._calls.executor.exceptions
 
-    # Inner runs: agents that calls of this run ask
+    # What calls of this run tell; inner runs are those of agents that they ask
 
-    def take_nested(self, event: NestedDelta | NestedFact) -> None:
-        """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
+    def take_event(self, event: NestedDelta | NestedFact | ToolProgress) -> None:
+        """Make an event of a call one of this run. A fact is recorded before the inner run of the call acts on it."""
         if self.state.ended is not None or self._unanswered.calls:
             return
         if isinstance(event, NestedFact):

@@ -173,7 +173,7 @@ class Tool(Generic[P, R]):
         """Validate the JSON arguments of a call and arrange them for the function."""
         values = self.validate(arguments)
         if isinstance(self._checker, SchemaChecker):
-            return Bound((), values)
+            return Bound((context,) if self.takes_context else (), values)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter in self._signature.parameters:
