@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import shutil
-import socket
 import sys
 import tempfile
 import threading
@@ -21,6 +20,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from toolspeak import Agent, codec, tool
+from toolspeak.cli.http_server import listen
 from toolspeak.durable import Runs, Worker
 from toolspeak.events import Fact, Usage
 from toolspeak.page.access import PageAccess
@@ -117,7 +117,7 @@ def write_runs(folder: Path) -> None:
 @contextmanager
 def served(*sources: RecordFiles | DurableStore) -> Generator[tuple[str, PageAccess]]:
     """Serve the page, and give its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listen("127.0.0.1", 0) as listener:
         port: int = listener.getsockname()[1]
         access, library = PageAccess(port), RunLibrary(sources)
         server = build_page_server(page_app(library, access))
