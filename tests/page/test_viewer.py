@@ -1,6 +1,7 @@
 """The viewer in a real browser."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
 MAX_NODES = 300
+MAX_OPENING_SECONDS = 3.0
 COUNT_NODES = "document.querySelectorAll('*').length"
 
 
@@ -163,10 +165,15 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedPage]:
     path.unlink()
 
 
-def test_a_run_of_two_thousand_turns_stays_within_three_hundred_nodes(tab: BrowserTab, long_page: HostedPage) -> None:
+def test_a_run_of_two_thousand_turns_opens_at_once_and_stays_within_three_hundred_nodes(
+    tab: BrowserTab, long_page: HostedPage
+) -> None:
     page = tab.page
+    began = time.monotonic()
     page.goto(long_page.opening_url)
     expect(page.locator(".row-turn").first).to_be_visible()
+    assert time.monotonic() - began < MAX_OPENING_SECONDS
+    expect(page.locator(".state")).to_have_text("Limit reached")
     counts = [page.evaluate(COUNT_NODES)]
     height = page.locator(".timeline").evaluate("element => element.scrollHeight")
     assert height > 4000 * 40
@@ -183,6 +190,15 @@ def test_a_run_of_two_thousand_turns_stays_within_three_hundred_nodes(tab: Brows
     expect(page.locator(".is-active .part").first).to_be_visible()
     counts.append(page.evaluate(COUNT_NODES))
     assert max(counts) <= MAX_NODES
+
+
+def test_an_address_leads_to_a_fact_far_behind(tab: BrowserTab, tmp_path: Path) -> None:
+    with hosted_page(RecordFiles(write_long_run(tmp_path / "long.jsonl", turns=200, size=5_000_000))) as hosted:
+        hosted.give_cookie(tab.page.context)
+        tab.page.goto(f"{hosted.url}/#fact={6 * 150 + 3}")
+        expect(tab.page.locator(".is-active .row")).to_contain_text("number=151")
+        expect(tab.page.locator(".is-active .part").first).to_be_visible()
+        assert len([url for url in tab.requests if "?after=" in url]) == 1
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,9 @@ CONTENT_TYPES = {
     ".svg": "image/svg+xml",
 }
 
+OTHER_SCRIPTS = frozenset({"app.js", "export.js", "types.js"})
+"""Scripts that the page does not import: its entry, that of exported runs, and types."""
+
 MAX_POLICY_REPORTS = 20
 
 OPENED = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>toolspeak</title>
@@ -68,8 +71,11 @@ class PageFiles:
         return Response(OPENED, media_type="text/html", headers={"set-cookie": self._access.cookie})
 
     async def index(self, request: Request) -> Response:
-        """Return the page."""
-        return _serve_file("index.html")
+        """Return the page, and name its modules: a browser that must read one to know the next asks five times."""
+        page = _serve_file("index.html")
+        scripts = sorted(each.name for each in STATIC_FOLDER.glob("*.js") if each.name not in OTHER_SCRIPTS)
+        page.headers["link"] = ", ".join(f"</static/{name}>; rel=modulepreload" for name in scripts)
+        return page
 
     async def static(self, request: Request) -> Response:
         """Return a file of the page."""

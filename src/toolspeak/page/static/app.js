@@ -3,7 +3,7 @@
 // `#run=files/3f2a…&fact=17`.
 
 import { fetchSources } from "./api.js";
-import { h } from "./dom.js";
+import { drawError, h } from "./dom.js";
 import { buildHelp, listenToKeys } from "./keys.js";
 import { PlaygroundPages } from "./playground_pages.js";
 import { RunList } from "./run_list.js";
@@ -34,11 +34,6 @@ function writePlace(place) {
   if (place.run) parts.push(`run=${place.run.source}/${place.run.id}`);
   if (place.fact !== undefined) parts.push(`fact=${place.fact}`);
   return `#${parts.join("&")}`;
-}
-
-/** @param {unknown} error */
-function drawError(error) {
-  return h("p", { class: "remark remark-bad" }, error instanceof Error ? error.message : String(error));
 }
 
 class App {

@@ -146,17 +146,18 @@ function badges(row) {
 }
 
 /**
- * Draw when a turn or a call ran, as one bar in the whole time of the run.
+ * Draw when a turn or a call ran, as one bar in the whole time of the run, which the timeline knows as `--duration`: a
+ * run may go on, and rows that are drawn already keep their scale with it.
  * @param {RunModel} model
  * @param {Row} row
  */
 function drawBar(model, row) {
-  if (!model.hasTimes || model.duration <= 0) return null;
+  if (!model.hasTimes) return null;
   const bar = h("span", { class: `bar bar-${row.kind}`, "aria-hidden": "true" });
   const start = row.start ?? row.ready ?? row.at;
   if (typeof start !== "number") return bar;
-  const end = row.end ?? (row.kind === "turn" || row.kind === "call" ? model.duration : start);
-  bar.style.setProperty("--from", String(start / model.duration));
-  bar.style.setProperty("--part", String(Math.max(0, end - start) / model.duration));
+  const isOpen = row.end == null && (row.kind === "turn" || row.kind === "call");
+  bar.style.setProperty("--start", String(start));
+  bar.style.setProperty("--seconds", isOpen ? `calc(var(--duration) - ${start})` : String((row.end ?? start) - start));
   return bar;
 }

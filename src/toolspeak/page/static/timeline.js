@@ -47,7 +47,13 @@ export class Timeline {
     this.element = this._list.element;
     this.element.classList.add("timeline");
     this.element.addEventListener("click", (event) => this._click(event));
-    this._list.setKeys(model.listed());
+    this._setKeys();
+  }
+
+  /** List the rows anew, over the time that the run has taken so far. */
+  _setKeys() {
+    this.element.style.setProperty("--duration", String(Math.max(0.001, this._model.duration)));
+    this._list.setKeys(this._model.listed());
   }
 
   /** @returns {[number, number]} the first and the last row in sight */
@@ -142,6 +148,8 @@ export class Timeline {
 
   /** @param {number} index @param {"nearest" | "start" | "center"} [block] */
   select(index, block = "nearest") {
+    const row = this._model.rows[index];
+    if (row === undefined) return; // it was found in a part of the run that has not arrived
     const before = this.active;
     this.active = index;
     this._model.reveal(index);
@@ -150,7 +158,7 @@ export class Timeline {
     this._list.scrollTo(index, block);
     this._list.find(index)?.classList.add("is-active");
     this._focus(index);
-    this._on.select(this._model.row(index).facts[0]);
+    this._on.select(row.facts[0]);
   }
 
   /** @param {number} index */
@@ -279,7 +287,7 @@ export class Timeline {
       if (this._unfolded.has(index)) void this._load(index);
     }
     this._list.redraw([...changed, ...drafts]);
-    this._list.setKeys(this._model.listed());
+    this._setKeys();
     if (wasAtEnd && this._model.isLive) this._list.scrollToEnd();
     if (isInside && !this._focusAgain(focused) && isInActive && this.active !== undefined) this._focus(this.active);
   }
