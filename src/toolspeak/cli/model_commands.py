@@ -152,8 +152,8 @@ def pull_command(
 
     An interrupted download continues where it stopped. Weights that are there are checked.
     """
+    from toolspeak.cli.console import SafeConsole
     from toolspeak.cli.pull import pull_weights
-    from toolspeak.cli.safe_text import SafeConsole
 
     path = pull_weights(model, SafeConsole(stderr=True, soft_wrap=True))
     sys.stdout.write(f"{path}\n")
