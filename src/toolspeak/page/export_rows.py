@@ -30,6 +30,15 @@ STAGES = {
     "malformed": "not readable",
 }
 
+SPAN_KINDS = {
+    "thinking": "reasoning",
+    "malformed": "refused",
+    "made_up": "made up",
+    "dropped": "does not count",
+    "retraction": "end of reasoning",
+}
+"""What a part of a model's text was read as, where the word differs from that of the reader."""
+
 USUAL_ENDS = frozenset({"stop", "tool_calls", "closed"})
 
 
