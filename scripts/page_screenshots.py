@@ -39,6 +39,7 @@ CHROMIUM = os.environ.get("TOOLSPEAK_CHROMIUM") or shutil.which("chromium-headle
 expect.set_options(timeout=30_000)  # for a busy machine
 
 WIDE = (1120, 720)
+TALL = (1120, 900)
 NARROW = (380, 740)
 
 
@@ -173,17 +174,17 @@ def take_pictures_of_records(camera: Camera) -> None:
     page = camera.open_run("Which train")
     camera.take(page, "run")
 
-    page = camera.open_run("Which train", dark=True)
+    page = camera.open_run("Which train", size=TALL, dark=True)
     page.locator(".row-turn").first.click()
     expect(page.locator(".note").first).to_be_visible()
     camera.take(page, "why-dark")
 
-    page = camera.open_run("Which train")
+    page = camera.open_run("Which train", size=TALL)
     page.locator(".row-turn").nth(1).click()
     expect(page.locator(".note").first).to_be_visible()
     camera.take(page, "repaired")
 
-    page = camera.open_run("Which train")
+    page = camera.open_run("Which train", size=TALL)
     page.locator(".row-call").first.click()
     expect(page.locator(".changes")).to_be_visible()
     camera.take(page, "call")

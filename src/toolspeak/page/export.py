@@ -15,7 +15,15 @@ from typing import Any
 from toolspeak.models.cassettes.redaction import collect_environment_secrets
 from toolspeak.page.details import DetailSection, list_sections
 from toolspeak.page.document import RunDocument
-from toolspeak.page.export_rows import SPAN_KINDS, describe_end, describe_row_head, describe_seconds, find_duration
+from toolspeak.page.export_rows import (
+    SPAN_KINDS,
+    describe_cost,
+    describe_end,
+    describe_row_head,
+    describe_seconds,
+    describe_tokens,
+    find_duration,
+)
 from toolspeak.page.markup import Markup, element, escape_text, escape_title, join, text_element
 from toolspeak.page.reading_marks import find_end
 from toolspeak.page.redaction import HIDDEN, redact_document
@@ -99,12 +107,13 @@ class ExportedRun:
         turns = sum(row.kind == "turn" for row in self._rows)
         is_done, reason = summary["status"] == "done", summary.get("reason", "")
         tone = ("good" if reason == "answered" else "bad") if is_done else "open"
+        tokens = describe_tokens(summary["input_tokens"], summary["output_tokens"])
         facts = [
             summary.get("model", ""),
             summary.get("dialect", ""),
             f"{turns} {'turn' if turns == 1 else 'turns'}",
-            f"{summary['input_tokens']:,} → {summary['output_tokens']:,} tokens",
-            f"${summary['cost']:.4f}" if summary["cost"] else "",
+            f"{tokens} tokens" if summary["input_tokens"] or summary["output_tokens"] else "",
+            describe_cost(summary["cost"]) if summary["cost"] else "",
             describe_seconds(self._duration) if self._duration else "",
         ]
         words = text_element("span", f"state state-{tone}", describe_end(reason) if is_done else "Not ended")
@@ -156,8 +165,8 @@ class ExportedRun:
             self._draw_bar(row),
         )
         sections = [_draw_section(each) for each in self._list_sections(row)]
-        numbers = " ".join(f"#{number}" for number in row.facts)
-        body = element("div", {"class": "details"}, *sections, text_element("p", "fact-numbers", f"Facts {numbers}"))
+        numbers = f"{'Fact' if len(row.facts) == 1 else 'Facts'} {', '.join(map(str, row.facts))}"
+        body = element("div", {"class": "details"}, *sections, text_element("p", "fact-numbers", numbers))
         return element("details", {"class": "fold", "open": self._is_open(row)}, summary, body)
 
     def _is_open(self, row: OutlineRow) -> bool:

@@ -146,7 +146,7 @@ class App {
 function drawWelcome(sources) {
   const hasRuns = sources.some((source) => source.runs.length > 0);
   const lines = hasRuns
-    ? [h("p", {}, "Choose a run.")]
+    ? [h("p", {}, "Choose a run in the list. The key ? shows what else the keyboard can do.")]
     : [
         h("p", {}, "There is no run to show yet. Record one:"),
         h("pre", { class: "block" }, "toolspeak run --record run.jsonl --tools tools.py 'What is …?'\ntoolspeak page run.jsonl"),

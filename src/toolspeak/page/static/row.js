@@ -2,7 +2,7 @@
 // One row of the timeline, folded: few elements, so that a screen full of rows stays light.
 
 import { h } from "./dom.js";
-import { formatCost, formatCount, formatSeconds } from "./format.js";
+import { formatCost, formatSeconds, formatTokens } from "./format.js";
 
 /** @import { Row } from "./types.js" */
 /** @import { RunModel } from "./run_model.js" */
@@ -57,7 +57,7 @@ export function drawRow(model, row, isUnfolded) {
     h("span", { class: "row-label" }, label),
     h("span", { class: "row-text" }, text),
     ...badges(row).map(([words, kind]) => h("span", { class: `badge badge-${kind}` }, words)),
-    meta ? h("span", { class: "row-meta" }, meta) : null,
+    meta ? h("span", { class: "row-meta", title: describeTokens(row) }, meta) : null,
   );
   button.style.setProperty("--level", String(model.level(row.i)));
   const bar = drawBar(model, row);
@@ -108,13 +108,17 @@ function callTone(row) {
 /** @param {Row} row */
 function turnMeta(row) {
   const parts = [];
-  if (row.input_tokens || row.output_tokens) {
-    parts.push(`${formatCount(row.input_tokens ?? 0)} → ${formatCount(row.output_tokens ?? 0)}`);
-  }
+  if (row.input_tokens || row.output_tokens) parts.push(formatTokens(row));
   if (row.cost) parts.push(formatCost(row.cost));
   const time = duration(row);
   if (time) parts.push(time);
   return parts.join("  ·  ");
+}
+
+/** @param {Row} row */
+function describeTokens(row) {
+  if (row.kind !== "turn") return undefined;
+  return `${row.input_tokens ?? 0} tokens read, ${row.output_tokens ?? 0} written`;
 }
 
 /** @param {Row} row */

@@ -4,7 +4,7 @@
 import { fetchOutline, fetchRest, followRun, post, runPath } from "./api.js";
 import { drawError, h, showControls } from "./dom.js";
 import { FindBar } from "./find.js";
-import { formatCost, formatCount, formatSeconds } from "./format.js";
+import { formatCost, formatSeconds, formatTokens } from "./format.js";
 import { buildNextButton } from "./go_on.js";
 import { Overview } from "./overview.js";
 import { describeEnd } from "./row.js";
@@ -30,7 +30,7 @@ export class RunView {
     this._title = h("h1", {}, "…");
     this._facts = h("p", { class: "run-facts" });
     this._remarks = h("div", { class: "run-remarks" });
-    this._calls = h("button", { class: "link", type: "button", "aria-pressed": "false" }, "Turns only");
+    this._calls = h("button", { class: "toggle", type: "button", "aria-pressed": "false" }, "Turns only");
     this._calls.addEventListener("click", () => this.toggleCalls());
     this._overview = new Overview((time) => this._goTo(time));
     this._overview.element.hidden = true;
@@ -149,10 +149,8 @@ export class RunView {
     const turns = model.turns().length;
     this._title.textContent = showControls(summary.title || "A run");
     const facts = [
-      summary.model,
-      summary.dialect,
       `${turns} ${turns === 1 ? "turn" : "turns"}`,
-      `${formatCount(summary.input_tokens)} → ${formatCount(summary.output_tokens)} tokens`,
+      summary.input_tokens || summary.output_tokens ? `${formatTokens(summary)} tokens` : "",
       summary.cost ? formatCost(summary.cost) : "",
       model.hasTimes ? formatSeconds(model.duration) : "",
     ].filter(Boolean);
@@ -167,6 +165,7 @@ export class RunView {
         { class: `state state-${isKnown ? tone : "open"}` },
         isKnown ? words : model.isReading ? "Reading…" : "Not ended",
       ),
+      ...[summary.model, summary.dialect].flatMap((name) => (name ? [h("span", { class: "run-name" }, name)] : [])),
       ...facts.map((fact) => h("span", {}, fact)),
     );
     this._remarks.replaceChildren();

@@ -16,7 +16,7 @@ const ROLES = { system: "System", user: "User", assistant: "Model", tool: "Resul
  */
 export function drawShown(key, row, dialect) {
   const columns = h("div", { class: "columns" }, drawColumn(key, row, dialect));
-  const button = h("button", { class: "link", type: "button", "aria-pressed": "false" }, "Side by side");
+  const button = h("button", { class: "toggle", type: "button", "aria-pressed": "false" }, "Side by side");
   button.addEventListener("click", () => {
     const isOn = columns.children.length > 1;
     if (isOn) columns.lastElementChild?.remove();
