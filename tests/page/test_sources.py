@@ -109,6 +109,19 @@ def test_a_missing_file_is_an_error_at_once(tmp_path: Path) -> None:
         RecordFiles(tmp_path / "nowhere.jsonl")
 
 
+def test_a_file_that_is_no_record_is_an_error_at_once_and_one_that_is_being_begun_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "trains.py"
+    path.write_text("def search_trips() -> None:\n    pass\n")
+    with pytest.raises(
+        UsageError, match=r"trains\.py is no record of a run, as toolspeak run --record writes it: not JSON"
+    ):
+        RecordFiles(path)
+    path.write_text('{"t": 0.0, "fact": {"v"')
+    assert RecordFiles(path).only_id
+    path.write_text("")
+    assert RecordFiles(path).only_id
+
+
 def test_the_log_lists_the_runs_of_all_conversations(tmp_path: Path) -> None:
     agent = Agent(ScriptedModel(TWO_CITIES, dialect="python"), tools=[get_weather, convert])
     facts = agent.run("How is the weather in Paris?").facts

@@ -46,6 +46,15 @@ def test_a_recorded_run_is_drawn_with_its_turns_and_calls(
     assert weather_page.policy_reports == []
 
 
+def test_a_call_that_was_under_way_when_its_run_ended_does_not_wait(tab: BrowserTab, tmp_path: Path) -> None:
+    path = record_run(tmp_path / "run.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join((*lines[:4], lines[-1])))
+    with hosted_page(RecordFiles(path)) as hosted:
+        tab.page.goto(hosted.opening_url)
+        expect(tab.page.locator(".row-call .badge")).to_have_text("not run here")
+
+
 def test_a_turn_shows_why_a_call_was_one_and_what_the_model_was_shown(weather: Page) -> None:
     weather.locator(".row-turn").first.click()
     expect(weather.locator(".mark-call")).to_have_count(3)

@@ -111,7 +111,7 @@ def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[R
             *further_routes,
         ],
         exception_handlers={
-            AccessDenied: _answer_with(403),
+            AccessDenied: _answer_denial,
             RunMissing: _answer_with(404),
             UsageError: _answer_with(422),
             StoreUnavailable: _answer_with(503),
@@ -155,7 +155,7 @@ class _Guard:
         try:
             self._access.check(Request(scope))
         except AccessDenied as error:
-            await PlainTextResponse(f"{error}\n", status_code=403)(scope, receive, send_with_headers)
+            await _answer_denial(Request(scope), error)(scope, receive, send_with_headers)
             return
         await self._app(scope, receive, send_with_headers)
 
@@ -170,6 +170,12 @@ def _serve_file(path: str) -> Response:
 
 def _answer_with(status: int) -> Callable[[Request, Exception], Response]:
     return lambda request, error: JsonAnswer({"error": str(error)}, status_code=status)
+
+
+def _answer_denial(request: Request, error: Exception) -> Response:
+    """Answer in a sentence: whoever is denied reads it in a window, and not in the page."""
+    text = str(error)
+    return PlainTextResponse(f"{text[:1].upper()}{text[1:]}.\n", status_code=403)
 
 
 def _answer_http_error(request: Request, error: Exception) -> Response:

@@ -20,7 +20,7 @@ STOP_WORDS = {
 
 STAGES = {
     "writing": "not finished",
-    "ready": "did not run",
+    "ready": "not run here",
     "asking": "needs approval",
     "approved": "approved",
     "refused": "refused",

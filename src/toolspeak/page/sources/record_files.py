@@ -47,10 +47,12 @@ class RecordFiles:
         """Name a file or a folder.
 
         Raises:
-            UsageError: There is no such file or folder.
+            UsageError: There is no such file or folder, or the file is no record.
         """
         if not target.exists():
             raise UsageError(f"there is no file or folder {target}")
+        if target.is_file():
+            _check_start(target)
         self._target = target.resolve()
         self._paths: dict[str, Path] = {}
         self._readers: WeakKeyDictionary[RunDocument, RecordReader] = WeakKeyDictionary()
@@ -219,6 +221,20 @@ def read_line(line: bytes) -> PageFact:
         raise UsageError("this is a message, and a run is shown from facts, as `toolspeak run --record` writes them")
     fact: Fact = item
     return PageFact(fact, float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None)
+
+
+def _check_start(path: Path) -> None:
+    """Raise `UsageError` if the first line of a file is there and is no fact."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(MAX_HEAD_BYTES)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    if line.endswith(b"\n") and line.strip():
+        try:
+            read_line(line)
+        except UsageError as error:
+            raise UsageError(f"{path} is no record of a run, as toolspeak run --record writes it: {error}") from None
 
 
 def _read_or_none(line: bytes) -> PageFact | None:

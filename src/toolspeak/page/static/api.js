@@ -27,7 +27,8 @@ async function request(path, options) {
   } catch {
     // It is plain text.
   }
-  throw new ServerError(message || `The server answered with status ${response.status}`);
+  if (message === "") message = `The server answered with status ${response.status}`;
+  throw new ServerError(message.charAt(0).toUpperCase() + message.slice(1));
 }
 
 /** @param {RunKey} key */

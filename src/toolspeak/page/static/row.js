@@ -33,6 +33,9 @@ export const STAGES = {
   malformed: "not readable",
 };
 
+/** What a call is called that was under way when its run ended. A call of a gateway runs at the client. */
+const ENDED_STAGES = { writing: "not finished", ready: "not run here", running: "not finished" };
+
 /** @param {string} reason */
 export function describeEnd(reason) {
   return STOP_WORDS[/** @type {keyof typeof STOP_WORDS} */ (reason)] ?? reason;
@@ -56,7 +59,7 @@ export function drawRow(model, row, isUnfolded) {
     },
     h("span", { class: "row-label" }, label),
     h("span", { class: "row-text" }, text),
-    ...badges(row).map(([words, kind]) => h("span", { class: `badge badge-${kind}` }, words)),
+    ...badges(row, isOver(model)).map(([words, kind]) => h("span", { class: `badge badge-${kind}` }, words)),
     meta ? h("span", { class: "row-meta", title: describeTokens(row) }, meta) : null,
   );
   button.style.setProperty("--level", String(model.level(row.i)));
@@ -132,15 +135,25 @@ function endMeta(row) {
   return typeof row.at === "number" ? formatSeconds(row.at) : "";
 }
 
-/** @param {Row} row @returns {[string, string][]} */
-function badges(row) {
+/** @param {RunModel} model whether nothing more happens in a run */
+function isOver(model) {
+  return model.summary.status === "done" || (!model.isLive && !model.isReading);
+}
+
+/**
+ * @param {Row} row
+ * @param {boolean} isRunOver
+ * @returns {[string, string][]}
+ */
+function badges(row, isRunOver) {
   /** @type {[string, string][]} */
   const found = [];
   if (row.kind === "call") {
-    const stage = STAGES[/** @type {keyof typeof STAGES} */ (row.stage)] ?? row.stage ?? "";
+    const ended = isRunOver ? ENDED_STAGES[/** @type {keyof typeof ENDED_STAGES} */ (row.stage)] : undefined;
+    const stage = ended ?? STAGES[/** @type {keyof typeof STAGES} */ (row.stage)] ?? row.stage ?? "";
     if (row.repair) found.push(["repaired", "warn"]);
     if (row.quoted) found.push(["quoted", "warn"]);
-    if (stage) found.push([stage, callTone(row) ?? "plain"]);
+    if (stage) found.push([stage, ended ? "plain" : callTone(row) ?? "plain"]);
   }
   if (row.void) found.push(["void", "plain"]);
   else if (row.kind === "turn" && row.finish && !["stop", "tool_calls", "closed"].includes(row.finish)) {
@@ -160,7 +173,7 @@ function drawBar(model, row) {
   const bar = h("span", { class: `bar bar-${row.kind}`, "aria-hidden": "true" });
   const start = row.start ?? row.ready ?? row.at;
   if (typeof start !== "number") return bar;
-  const isOpen = row.end == null && (row.kind === "turn" || row.kind === "call");
+  const isOpen = row.end == null && (row.kind === "turn" || row.kind === "call") && !isOver(model);
   bar.style.setProperty("--start", String(start));
   bar.style.setProperty("--seconds", isOpen ? `calc(var(--duration) - ${start})` : String((row.end ?? start) - start));
   return bar;
