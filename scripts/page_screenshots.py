@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import shutil
-import socket
 import sys
 import tempfile
 import threading
@@ -21,6 +20,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from toolspeak import Agent, codec, tool
+from toolspeak.cli.http_server import listen
 from toolspeak.durable import Runs, Worker
 from toolspeak.events import Fact, Usage
 from toolspeak.page.access import PageAccess
@@ -39,6 +39,7 @@ CHROMIUM = os.environ.get("TOOLSPEAK_CHROMIUM") or shutil.which("chromium-headle
 expect.set_options(timeout=30_000)  # for a busy machine
 
 WIDE = (1120, 720)
+TALL = (1120, 900)
 NARROW = (380, 740)
 
 
@@ -117,7 +118,7 @@ def write_runs(folder: Path) -> None:
 @contextmanager
 def served(*sources: RecordFiles | DurableStore) -> Generator[tuple[str, PageAccess]]:
     """Serve the page, and give its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listen("127.0.0.1", 0) as listener:
         port: int = listener.getsockname()[1]
         access, library = PageAccess(port), RunLibrary(sources)
         server = build_page_server(page_app(library, access))
@@ -173,17 +174,17 @@ def take_pictures_of_records(camera: Camera) -> None:
     page = camera.open_run("Which train")
     camera.take(page, "run")
 
-    page = camera.open_run("Which train", dark=True)
+    page = camera.open_run("Which train", size=TALL, dark=True)
     page.locator(".row-turn").first.click()
     expect(page.locator(".note").first).to_be_visible()
     camera.take(page, "why-dark")
 
-    page = camera.open_run("Which train")
+    page = camera.open_run("Which train", size=TALL)
     page.locator(".row-turn").nth(1).click()
     expect(page.locator(".note").first).to_be_visible()
     camera.take(page, "repaired")
 
-    page = camera.open_run("Which train")
+    page = camera.open_run("Which train", size=TALL)
     page.locator(".row-call").first.click()
     expect(page.locator(".changes")).to_be_visible()
     camera.take(page, "call")

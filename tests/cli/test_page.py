@@ -60,3 +60,14 @@ def test_what_cannot_be_shown_is_refused_in_words(tmp_path: Path, arguments: lis
     done = run_command("page", "--no-open", *arguments, cwd=tmp_path, env={**os.environ, "KEY": "a secret"})
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_the_page_is_served_without_what_only_other_commands_and_later_requests_need() -> None:
+    script = (
+        "import sys, toolspeak.cli.page, toolspeak.page.app, toolspeak.page.server\n"
+        "import toolspeak.page.sources.record_files\n"
+        "slow = {'rich', 'pydantic', 'prompt_toolkit', 'aiohttp', 'sqlite3', 'toolspeak.dialects', 'toolspeak.loop'}\n"
+        "print(*sorted(slow & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"

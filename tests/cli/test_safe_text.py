@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.cli.terminal import environment, terminal
 from tests.models.server import Server, answers, plays
 from toolspeak.cli import config, parse, tools, why
+from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.debug import SafeFormatter
 from toolspeak.cli.format import format_arguments, format_call_line, format_result
 from toolspeak.cli.safe_text import (
     ProseEscaper,
-    SafeConsole,
     escape_controls,
     escape_line,
     escape_prose,

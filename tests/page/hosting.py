@@ -2,7 +2,6 @@
 
 import asyncio
 import http.client
-import socket
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext
 
+from toolspeak.cli.http_server import listen
 from toolspeak.page.access import PageAccess
 from toolspeak.page.app import page_app
 from toolspeak.page.library import RunLibrary
@@ -75,7 +75,7 @@ class HostedPage:
 @contextmanager
 def hosted_page(*sources: RunSource, further_routes: Sequence[Any] = ()) -> Generator[HostedPage]:
     """Serve these sources."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         access = PageAccess(port)
         library = RunLibrary(sources)

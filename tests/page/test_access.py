@@ -19,6 +19,7 @@ def test_the_token_opens_the_page_once(weather_page: HostedPage) -> None:
     assert weather_page.ask("/", headers={**host, "cookie": cookie.partition(";")[0]}).status == 200
     again = weather_page.ask(f"/open?token={weather_page.access.token}", headers=host)
     assert again.status == 403
+    assert again.body == b"This address was used before, or is wrong; start `toolspeak page` again.\n"
     assert "set-cookie" not in again.headers
 
 

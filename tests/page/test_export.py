@@ -20,11 +20,12 @@ from toolspeak.events import Fact, RunEnded, RunStarted, ToolFinished, ToolStart
 from toolspeak.messages import Call, Media, Message, Raw, Text, ToolCall, ToolResult, user
 from toolspeak.page.document import RunDocument
 from toolspeak.page.export import export_run
+from toolspeak.page.redaction import HIDDEN, FactRedactor
 from toolspeak.page.sources.record_files import RecordReader
 from toolspeak.testing import ScriptedModel, calls, says
 
 from .hosting import HostedPage
-from .recorded import record_run, write_facts
+from .recorded import convert, record_run, write_facts
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -124,6 +125,25 @@ def test_a_file_holds_the_whole_run_as_text(tmp_path: Path) -> None:
     ):
         assert words in text
     assert not re.search(r"(?:src|href)=\"(?!data:)", content)
+
+
+def test_a_repaired_call_is_marked_where_it_was_repaired() -> None:
+    broken = '<tool_call>\n{\'name\': "convert", "arguments": {"celsius": 21,}}\n</tool_call>'
+    run = Agent(ScriptedModel([says(broken), says("69.8 °F.")], dialect="json"), tools=[convert]).run("21 °C in °F?")
+    content = export_run(make_document(run.facts))
+    assert '<span class="tag tag-repaired">repaired</span>' in content
+    assert '<span class="repair">}</span>}<sup' in content
+
+
+def test_thousands_of_hidden_values_are_replaced_where_they_stand_alone() -> None:
+    redactor = FactRedactor([], ["code"])
+    codes = [f"A.{number}" for number in range(1000, 4000)]
+    [fact] = redactor.redact([ToolFinished(result=ToolResult(call_id="call_1", output={"code": codes}))])
+    assert isinstance(fact, ToolFinished)
+    assert fact.result.output == {"code": HIDDEN}
+    text = "A.1000, (A.3999) XA.1000 A.10001 1000 A.999 A.1500.\nA.2000"
+    hidden = f"{HIDDEN}, ({HIDDEN}) XA.1000 A.10001 1000 A.999 {HIDDEN}.\n{HIDDEN}"
+    assert redactor.redact_text(text) == hidden
 
 
 def test_hostile_texts_are_texts() -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from toolspeak.durable import Runs
 from toolspeak.events import ApprovalGiven
@@ -100,6 +100,31 @@ def test_a_refusal_is_clicked_with_its_reason(store: str, tab: BrowserTab) -> No
         page.get_by_role("button", name="Refuse").click()
         expect(page.locator(".row-end")).to_be_visible(timeout=WAIT_MILLISECONDS)
         expect(page.locator(".row-call")).to_contain_text("not today")
+
+
+def test_a_reason_that_is_being_written_is_kept_when_the_row_is_drawn_again(store: str, tab: BrowserTab) -> None:
+    with Runs(store) as runs, worker(store, 0.0) as process, hosted_page(DurableStore(store)) as hosted:
+        run = runs.start_sync("writer", "Write to Ada.")
+        page = tab.page
+        held: list[Route] = []
+        page.route("**/rows/*", lambda route: held.append(route))
+        begin(process)
+        hosted.give_cookie(page.context)
+        with page.expect_request("**/rows/*", timeout=WAIT_MILLISECONDS):
+            page.goto(f"{hosted.url}/#run=store/{run.id}")
+        reason = page.get_by_label("Why the call is refused")
+        reason.fill("not today", timeout=WAIT_MILLISECONDS)
+        expect(page.locator(".details")).to_contain_text("Loading…")
+        for route in held:
+            route.continue_()
+        page.unroute("**/rows/*")
+        expect(page.locator(".details .part-json")).to_contain_text("Ada")  # so the row was drawn again
+        expect(reason).to_have_value("not today")
+        expect(reason).to_be_focused()
+        page.get_by_role("button", name="Refuse").click()
+        expect(page.locator(".row-end")).to_be_visible(timeout=WAIT_MILLISECONDS)
+        given = [fact for fact in run.facts_sync() if isinstance(fact, ApprovalGiven)]
+        assert [(fact.approved, fact.reason) for fact in given] == [(False, "not today")]
 
 
 def test_a_record_that_grows_is_followed(tmp_path: Path, tab: BrowserTab) -> None:

@@ -359,6 +359,21 @@ def open_page(tab: BrowserTab, hosted: HostedPage, place: str) -> Page:
 
 
 @pytest.mark.browser
+def test_the_end_of_a_run_stays_in_sight_while_it_goes_on(tab: BrowserTab, lab: Lab) -> None:
+    tab.page.set_viewport_size({"width": 1000, "height": 720})
+    page = open_page(tab, lab.page, "play")
+    page.get_by_label("Prompt", exact=True).fill("Launch it.")
+    page.get_by_label("caller", exact=True).uncheck()
+    page.get_by_label("pilot", exact=True).check()
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator(".approval")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Allow").click()
+    expect(page.locator(".row-end")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("g")
+    expect(page.locator(".row-message")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.browser
 def test_a_prompt_is_asked_and_its_answer_is_seen_as_it_streams(tab: BrowserTab, tmp_path: Path) -> None:
     model = StoryModel()
     with hosted_page(Playground(tmp_path, ["teller"], lambda _: model, Toolbox([]))) as hosted:

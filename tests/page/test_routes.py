@@ -18,7 +18,7 @@ from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import calls, says
 
 from .hosting import Answer, HostedPage, hosted_page
-from .recorded import record_run, write_facts
+from .recorded import record_run, write_facts, write_long_run
 
 MAX_WHEEL_BYTES = 300_000
 """What the page may add to the wheel, whose files are compressed."""
@@ -123,3 +123,28 @@ def test_the_files_of_the_page_are_small_and_hold_nothing_that_makes_markup_of_t
     index = (STATIC_FOLDER / "index.html").read_text()
     assert not re.search(r"<style|\son\w+=|style=", index)
     assert re.findall(r"<script[^>]*>([^<]*)</script>", index) == [""]
+
+
+def test_the_page_names_all_the_modules_that_it_imports_and_no_others(weather_page: HostedPage) -> None:
+    named = re.findall(r"</static/(\w+\.js)>; rel=modulepreload", weather_page.ask("/").headers["link"])
+    imported: set[str] = set()
+    waiting = ["app.js"]
+    while waiting:
+        text = (STATIC_FOLDER / waiting.pop()).read_text()
+        found = set(re.findall(r'^import .* from "\./(\w+\.js)";$', text, re.MULTILINE)) - imported
+        imported |= found
+        waiting += found
+    assert named == sorted(imported)
+
+
+def test_words_are_looked_for_in_all_of_a_run_whose_beginning_is_shown(tmp_path: Path) -> None:
+    with hosted_page(RecordFiles(write_long_run(tmp_path / "long.jsonl", turns=200, size=5_000_000))) as page:
+        [run_id] = list_ids(page)
+        path = f"/api/runs/files/{run_id}"
+        beginning = json.loads(page.ask(path).body)
+        assert beginning["reading"]
+        assert json.loads(page.ask(f"{path}/find?words=page%20200:").body)["rows"] == [400]
+        rest = json.loads(page.ask(f"{path}?after={beginning['facts']}").body)
+        assert not rest["reading"]
+        assert rest["rows"][-1]["kind"] == "end"
+        assert len(rest["rows"]) < 402

@@ -13,6 +13,7 @@ from toolspeak.durable import Runs
 from toolspeak.errors import UsageError
 from toolspeak.events import RunStarted
 from toolspeak.gateway import AccessRules, app
+from toolspeak.page.document import RunDocument
 from toolspeak.page.shown_request import render_turn
 from toolspeak.page.sources.durable_store import DurableStore
 from toolspeak.page.sources.gateway_exchanges import GatewayExchanges
@@ -24,7 +25,7 @@ from toolspeak.testing import ScriptedModel
 
 from .hosting import hosted_page
 from .loops import run_in_loop
-from .recorded import TWO_CITIES, convert, get_weather, record_run
+from .recorded import TWO_CITIES, convert, get_weather, record_run, write_long_run
 
 KEY = "a-long-secret-of-the-gateway"
 
@@ -67,9 +68,58 @@ def test_a_line_that_cannot_be_read_is_named_and_what_stands_before_it_is_shown(
     assert document.failure.startswith("line 5: not JSON")
 
 
+def test_a_long_run_is_there_with_its_beginning_while_the_rest_is_read(tmp_path: Path) -> None:
+    source = RecordFiles(write_long_run(tmp_path / "long.jsonl", turns=200, size=5_000_000))
+
+    async def read() -> None:
+        document = await source.open(source.only_id)
+        beginning = document.encode_outline()
+        assert beginning["reading"] is True
+        assert 200 < beginning["facts"] < 300
+        await document.wait_until_read()
+        whole = document.encode_outline()
+        assert (whole["reading"], whole["live"], whole["facts"]) == (False, False, 1202)
+        assert whole["summary"]["reason"] == "limit"
+        rest = document.encode_outline(beginning["facts"])["rows"]
+        merged = {row["i"]: row for row in (*beginning["rows"], *rest)}
+        assert [merged[number] for number in sorted(merged)] == whole["rows"]
+
+    run_in_loop(read())
+
+
+def test_a_line_far_behind_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = write_long_run(tmp_path / "long.jsonl", turns=200, size=5_000_000)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:900], '{"v": 1}\n', *lines[900:]]))
+    source = RecordFiles(path)
+
+    async def read() -> RunDocument:
+        document = await source.open(source.only_id)
+        await document.wait_until_read()
+        return document
+
+    document = run_in_loop(read())
+    assert len(document.facts) == 900
+    assert document.failure.startswith("line 901: ")
+    assert not document.is_live
+
+
 def test_a_missing_file_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file or folder"):
         RecordFiles(tmp_path / "nowhere.jsonl")
+
+
+def test_a_file_that_is_no_record_is_an_error_at_once_and_one_that_is_being_begun_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "trains.py"
+    path.write_text("def search_trips() -> None:\n    pass\n")
+    with pytest.raises(
+        UsageError, match=r"trains\.py is no record of a run, as toolspeak run --record writes it: not JSON"
+    ):
+        RecordFiles(path)
+    path.write_text('{"t": 0.0, "fact": {"v"')
+    assert RecordFiles(path).only_id
+    path.write_text("")
+    assert RecordFiles(path).only_id
 
 
 def test_the_log_lists_the_runs_of_all_conversations(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """The viewer in a real browser."""
 
+import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from toolspeak.page.sources.record_files import RecordFiles
 
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
 MAX_NODES = 300
+MAX_OPENING_SECONDS = 3.0
 COUNT_NODES = "document.querySelectorAll('*').length"
 
 
@@ -43,6 +46,15 @@ def test_a_recorded_run_is_drawn_with_its_turns_and_calls(
     assert weather_page.policy_reports == []
 
 
+def test_a_call_that_was_under_way_when_its_run_ended_does_not_wait(tab: BrowserTab, tmp_path: Path) -> None:
+    path = record_run(tmp_path / "run.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join((*lines[:4], lines[-1])))
+    with hosted_page(RecordFiles(path)) as hosted:
+        tab.page.goto(hosted.opening_url)
+        expect(tab.page.locator(".row-call .badge")).to_have_text("not run here")
+
+
 def test_a_turn_shows_why_a_call_was_one_and_what_the_model_was_shown(weather: Page) -> None:
     weather.locator(".row-turn").first.click()
     expect(weather.locator(".mark-call")).to_have_count(3)
@@ -54,6 +66,18 @@ def test_a_turn_shows_why_a_call_was_one_and_what_the_model_was_shown(weather: P
     weather.get_by_role("button", name="Side by side").click()
     expect(weather.locator(".column")).to_have_count(2)
     expect(weather.locator(".column").nth(1).locator(".shown-system")).to_contain_text("<tool_call>")
+
+
+def test_a_dialect_that_was_chosen_is_kept_when_the_turn_is_folded_and_unfolded(weather: Page) -> None:
+    turn = weather.locator(".row-turn").first
+    turn.click()
+    weather.get_by_role("button", name="What it was shown").click()
+    weather.get_by_role("button", name="typescript").click()
+    expect(weather.locator(".shown-system")).to_contain_text("get_weather({")
+    turn.click()
+    expect(weather.locator(".shown-system")).to_have_count(0)
+    turn.click()
+    expect(weather.locator(".shown-system")).to_contain_text("get_weather({")
 
 
 def test_an_address_leads_to_a_fact(weather: Page, weather_page: HostedPage) -> None:
@@ -163,10 +187,27 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedPage]:
     path.unlink()
 
 
+def test_a_run_of_two_thousand_turns_opens_before_it_is_read_to_its_end(tab: BrowserTab, long_page: HostedPage) -> None:
+    held: list[Route] = []
+    tab.page.route("**/api/runs/*/*?after=*", lambda route: held.append(route))
+    began = time.monotonic()
+    tab.page.goto(long_page.opening_url)
+    expect(tab.page.locator(".row-turn").first).to_be_visible()
+    seconds = time.monotonic() - began
+    expect(tab.page.locator(".state")).to_have_text("Reading…")
+    for route in held:
+        route.continue_()
+    expect(tab.page.locator(".state")).to_have_text("Limit reached")
+    expect(tab.page.locator(".run-facts")).to_contain_text("2000 turns")
+    if os.getloadavg()[0] <= 2 * (os.cpu_count() or 1):  # or else it says how busy the machine is
+        assert seconds < MAX_OPENING_SECONDS
+
+
 def test_a_run_of_two_thousand_turns_stays_within_three_hundred_nodes(tab: BrowserTab, long_page: HostedPage) -> None:
     page = tab.page
-    page.goto(long_page.opening_url)
-    expect(page.locator(".row-turn").first).to_be_visible()
+    long_page.give_cookie(page.context)
+    page.goto(long_page.url)
+    expect(page.locator(".state")).to_have_text("Limit reached")
     counts = [page.evaluate(COUNT_NODES)]
     height = page.locator(".timeline").evaluate("element => element.scrollHeight")
     assert height > 4000 * 40
@@ -183,6 +224,15 @@ def test_a_run_of_two_thousand_turns_stays_within_three_hundred_nodes(tab: Brows
     expect(page.locator(".is-active .part").first).to_be_visible()
     counts.append(page.evaluate(COUNT_NODES))
     assert max(counts) <= MAX_NODES
+
+
+def test_an_address_leads_to_a_fact_far_behind(tab: BrowserTab, tmp_path: Path) -> None:
+    with hosted_page(RecordFiles(write_long_run(tmp_path / "long.jsonl", turns=200, size=5_000_000))) as hosted:
+        hosted.give_cookie(tab.page.context)
+        tab.page.goto(f"{hosted.url}/#fact={6 * 150 + 3}")
+        expect(tab.page.locator(".is-active .row")).to_contain_text("number=151")
+        expect(tab.page.locator(".is-active .part").first).to_be_visible()
+        assert len([url for url in tab.requests if "?after=" in url]) == 1
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,10 @@ def test_a_local_model_path_is_relative_to_the_settings_file(home: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('modle = "x"', "there is no setting modle; did you mean model? There are: model, dialect, tools, tool_budget, "),
+        (
+            'modle = "x"',
+            "there is no setting modle; did you mean model? There are: model, dialect, tools, tool_budget, ",
+        ),
         ("limits.turn = 3", "there is no setting limits.turn; did you mean limits.turns? There are: limits.turns, "),
         ("qqq = 1", "there is no setting qqq. There are: model"),
         ('"limits.turns" = 3', "there is no setting limits.turns"),

@@ -69,7 +69,9 @@ def test_words_alone_are_wrong_in_every_turn_that_asks_for_something():
 def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
     def say(conversation: Any) -> str:
         name = conversation.script.tools[0].name
-        return f"```python\n{name}(number={len(conversation.answers[-1])})\n{name}(x={len(conversation.answers[-1])})\n```"
+        return (
+            f"```python\n{name}(number={len(conversation.answers[-1])})\n{name}(x={len(conversation.answers[-1])})\n```"
+        )
 
     for each in play(say, 3):
         assert each.ends[-1] in ("limit", "loop")

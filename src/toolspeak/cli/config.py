@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from toolspeak.cli.safe_text import SafeConsole, escape_line, write_output
+from toolspeak.cli.console import SafeConsole
+from toolspeak.cli.safe_text import escape_line, write_output
 from toolspeak.cli.user_files import log_path
 from toolspeak.settings import SettingRow, Settings, cache_folder, user_file
 from toolspeak.settings.values import UNTRUSTED

@@ -8,9 +8,9 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.format import format_duration
 from toolspeak.cli.model_loader import ModelLoader
-from toolspeak.cli.safe_text import SafeConsole
 from toolspeak.models import Model
 
 ReportAnswer: TypeAlias = Callable[[str, bool], None]

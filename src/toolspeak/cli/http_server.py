@@ -32,9 +32,13 @@ def listen(host: str, port: int) -> socket.socket:
         addresses: Sequence[tuple[socket.AddressFamily, object, object, object, tuple[object, ...]]]
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, *_, address = addresses[0]
-        return socket.create_server(address[:2], family=family, backlog=2048)
+        listener = socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+    # Connections inherit it. Without it the body of an answer waits until the client has confirmed its head, up to
+    # 40 ms: asyncio sets it only for sockets that name their protocol, and `create_server` names none.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def log_to_standard_error() -> None:

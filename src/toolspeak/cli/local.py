@@ -4,9 +4,10 @@ import json
 import sys
 from dataclasses import replace
 
+from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.format import format_seconds
 from toolspeak.cli.model_loader import format_idle
-from toolspeak.cli.safe_text import SafeConsole, write_output
+from toolspeak.cli.safe_text import write_output
 from toolspeak.errors import UsageError
 from toolspeak.models import EmbeddedModel
 from toolspeak.models.warm import WarmServer, WarmStatus, is_supported, list_warm_servers, stop_warm_servers

@@ -9,7 +9,8 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from toolspeak.cli.safe_text import SafeConsole, escape_line, write_output
+from toolspeak.cli.console import SafeConsole
+from toolspeak.cli.safe_text import escape_line, write_output
 from toolspeak.cli.user_files import find_log
 from toolspeak.errors import UsageError
 from toolspeak.store import ConversationEntry, ConversationStore

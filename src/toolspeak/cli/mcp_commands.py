@@ -1,12 +1,11 @@
 """The commands `mcp …`, with their options. Their work is imported when they are called."""
 
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolspeak.cli.missing_extras import explain_missing
+from toolspeak.cli.extras import explain_missing
 from toolspeak.cli.options import AllowOriginOption, ApproveChoice
 from toolspeak.errors import UsageError
 
@@ -18,11 +17,6 @@ mcp_app = typer.Typer(
     no_args_is_help=True,
     help="Use the tools of MCP servers, and serve your functions to MCP clients.",
 )
-
-
-def explain_missing_sdk() -> AbstractContextManager[None]:
-    """Raise `UsageError` where an import fails because the extra `mcp` is not installed."""
-    return explain_missing("MCP", "mcp", "mcp", "mcp_types", "starlette", "uvicorn")
 
 
 ID_CHARS = 8
@@ -124,7 +118,7 @@ def login_command(
 
     The address at which you log in is printed. The tokens are kept in your config folder, and used by every run.
     """
-    with explain_missing_sdk():
+    with explain_missing("MCP", "mcp"):
         from toolspeak.cli.mcp_login import log_in_to
     log_in_to(name, servers, browser=browser)
 
@@ -183,7 +177,7 @@ def mcp_serve_command(
     Over standard input and output, for a client that starts this command; with --http, over HTTP. What the functions
     print goes to standard error.
     """
-    with explain_missing_sdk():
+    with explain_missing("MCP", "mcp"):
         from toolspeak.cli.mcp_serve import McpServeOptions, serve
     serve(
         McpServeOptions(

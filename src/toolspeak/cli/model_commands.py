@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.missing_extras import explain_missing
-from toolspeak.cli.options import AdapterOption, AllowOriginOption, DialectOption, TrustProjectOption
+from toolspeak.cli.extras import explain_missing
+from toolspeak.cli.options import AdapterOption, AllowOriginOption, DialectOption, PortOption, TrustProjectOption
 
 
 def serve_command(
@@ -17,9 +17,7 @@ def serve_command(
     ] = None,
     dialect: DialectOption = None,
     host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0 for any free one.")
-    ] = 8765,
+    port: PortOption = 8765,
     key_env: Annotated[
         str | None,
         typer.Option(
@@ -110,7 +108,7 @@ def serve_command(
     The clients get native tool calls from every model, whatever its dialect. Without --model, the models in the
     settings are served (see toolspeak config).
     """
-    with explain_missing("the gateway", "gateway", "starlette", "uvicorn"):
+    with explain_missing("the gateway", "gateway"):
         from toolspeak.cli.serve import ServeOptions, serve
     from toolspeak.cli.settings_loader import load_settings
 
@@ -148,8 +146,8 @@ def pull_command(
 
     An interrupted download continues where it stopped. Weights that are there are checked.
     """
+    from toolspeak.cli.console import SafeConsole
     from toolspeak.cli.pull import pull_weights
-    from toolspeak.cli.safe_text import SafeConsole
 
     path = pull_weights(model, SafeConsole(stderr=True, soft_wrap=True))
     sys.stdout.write(f"{path}\n")

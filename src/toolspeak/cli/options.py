@@ -46,6 +46,10 @@ ToolsOption = Annotated[
     ),
 ]
 
+PortOption = Annotated[
+    int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0 for any free one.")
+]
+
 ModelOption = Annotated[
     str | None,
     typer.Option(

@@ -7,8 +7,8 @@ import typer
 
 from toolspeak.cli.completion import complete_model
 from toolspeak.cli.durable_commands import STORE_VARIABLE
-from toolspeak.cli.missing_extras import explain_missing
-from toolspeak.cli.options import ToolsOption
+from toolspeak.cli.extras import explain_missing
+from toolspeak.cli.options import PortOption, ToolsOption
 from toolspeak.errors import UsageError
 
 
@@ -83,9 +83,7 @@ def page_command(
             help="Leave this field of arguments and results out of the file. Repeatable.",
         ),
     ] = None,
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen on; 0 for any free one.")
-    ] = 0,
+    port: PortOption = 0,
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in the browser, or only print its address.")
     ] = True,
@@ -100,7 +98,7 @@ def page_command(
         raise UsageError("--redact is for --export; in the page, name the fields when you save a run")
     from toolspeak.cli.page import PageOptions, show_page
 
-    with explain_missing("the page", "page", "starlette", "uvicorn"):
+    with explain_missing("the page", "page"):
         if export is not None:
             from toolspeak.cli.page_export import write_export
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from toolspeak.cli.files import require_folder, write_text
 from toolspeak.cli.safe_text import write_output
 from toolspeak.errors import UsageError
+from toolspeak.page.document import RunDocument
 from toolspeak.page.export import export_run
 from toolspeak.page.sources.record_files import RecordFiles
 
@@ -26,10 +27,16 @@ def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> No
         raise UsageError("--export writes one run; name its file: toolspeak page run.jsonl --export run.html")
     require_folder(file)
     source = RecordFiles(target)
-    document = asyncio.run(source.open(source.only_id))
+    document = asyncio.run(_read(source))
     if document.failure:
         raise UsageError(f"{target}, {document.failure}")
     if not document.facts:
         raise UsageError(f"{target} holds no facts")
     write_text(file, export_run(document, hidden=hidden))
     write_output(f"{file}\n")
+
+
+async def _read(source: RecordFiles) -> RunDocument:
+    document = await source.open(source.only_id)
+    await document.wait_until_read()
+    return document

@@ -8,9 +8,10 @@ from typing import Any, cast
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.explanation import render_explanation
 from toolspeak.cli.files import read_text
-from toolspeak.cli.safe_text import SafeConsole, escape_line, join_lines, write_output
+from toolspeak.cli.safe_text import escape_line, join_lines, write_output
 from toolspeak.definitions import read_definition
 from toolspeak.dialects import DIALECTS, JSON, Dialect, MessageContent, explain, read
 from toolspeak.dialects.python_notation import format_call

@@ -11,9 +11,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from toolspeak._frozen import frozen
+from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.format import format_call_line
 from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, format_time
-from toolspeak.cli.safe_text import SafeConsole, escape_line, print_error, write_output
+from toolspeak.cli.safe_text import escape_line, print_error, write_output
 from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, WaitingCall
 from toolspeak.durable.descriptions import describe_run, read_prompt
 from toolspeak.durable.stores import SQLITE_PREFIX

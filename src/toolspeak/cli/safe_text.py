@@ -6,16 +6,14 @@ characters without width, which make two different names look alike. They are re
 `\u202e`.
 
 Text that a command writes to a file or a pipe is data for another program, and stays as it is.
+
+`console.py` has the console of rich that does the same. It is a module of its own because rich takes longer to import
+than all that a command like `serve` needs of this one.
 """
 
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable
-from typing import TextIO
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 
 from toolspeak.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match
 
@@ -66,39 +64,6 @@ def _escape_unless_joined(match: re.Match[str]) -> str:
 
 
 # Printing
-
-
-class SafeConsole(Console):
-    """A console that escapes whatever unsafe text reaches it. Markup in texts is not interpreted.
-
-    Code that formats text escapes it before, so that its width is right; this is the net below.
-    """
-
-    def __init__(
-        self,
-        *,
-        file: TextIO | None = None,
-        stderr: bool = False,
-        force_terminal: bool | None = None,
-        soft_wrap: bool = False,
-    ) -> None:
-        super().__init__(
-            file=file,
-            stderr=stderr,
-            force_terminal=force_terminal,
-            soft_wrap=soft_wrap,
-            highlight=False,
-            markup=False,
-            emoji=False,
-        )
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object as safe segments."""
-        for segment in super().render(renderable, options):
-            if segment.control or (segment.text.isascii() and segment.text.isprintable()):
-                yield segment
-            else:
-                yield Segment(escape_prose(segment.text), segment.style)
 
 
 def write_output(text: str) -> None:

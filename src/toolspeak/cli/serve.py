@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from toolspeak._frozen import frozen
 from toolspeak.cli.agent_config import find_chosen_dialect
 from toolspeak.cli.client_lines import ServedAddress, format_client_lines
+from toolspeak.cli.extras import explain_missing
 from toolspeak.cli.http_server import listen, log_to_standard_error, read_key, read_origin
 from toolspeak.cli.line_writer import LineWriter
-from toolspeak.cli.mcp_commands import explain_missing_sdk
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
 from toolspeak.errors import UsageError
@@ -160,7 +160,7 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
 def _build_tool_server(targets: tuple[str, ...]) -> "ToolServer | None":
     if not targets:
         return None
-    with explain_missing_sdk():
+    with explain_missing("MCP", "mcp"):
         from toolspeak.cli.mcp_serve import build_tool_server
 
     return build_tool_server(targets)

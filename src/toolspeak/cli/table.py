@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from toolspeak.cli.safe_text import SafeConsole, escape_line
+from toolspeak.cli.console import SafeConsole
+from toolspeak.cli.safe_text import escape_line
 from toolspeak.evaluation import tables
 
 

@@ -39,7 +39,8 @@ def tools_command(
     ] = "",
 ) -> None:
     """Show the tools in TARGET as a model sees them."""
-    from toolspeak.cli.safe_text import SafeConsole, write_output
+    from toolspeak.cli.console import SafeConsole
+    from toolspeak.cli.safe_text import write_output
     from toolspeak.cli.targets import discover_targets
     from toolspeak.cli.tools import as_form, render_costs, render_skipped, render_tools
     from toolspeak.mcp_client import is_server_target
@@ -142,7 +143,8 @@ def parse_command(
     import json
 
     from toolspeak.cli import parse
-    from toolspeak.cli.safe_text import SafeConsole, write_output
+    from toolspeak.cli.console import SafeConsole
+    from toolspeak.cli.safe_text import write_output
     from toolspeak.cli.stdout import reserve_stdout
     from toolspeak.dialects import read
     from toolspeak.reading.content import encode_content

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from toolspeak.cli.call_timer import CallTimer
+from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.format import (
     format_call_line,
     format_compaction,
@@ -27,7 +28,7 @@ from toolspeak.cli.format import (
 )
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
 from toolspeak.cli.nested_lines import format_nested
-from toolspeak.cli.safe_text import ProseEscaper, SafeConsole, escape_controls, escape_prose
+from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_prose
 from toolspeak.cli.status_line import StatusLine
 from toolspeak.events import (
     ApprovalGiven,

@@ -7,7 +7,8 @@ from typing import Any, TextIO
 
 from rich.text import Text
 
-from toolspeak.cli.safe_text import SafeConsole, escape_line, write_output
+from toolspeak.cli.console import SafeConsole
+from toolspeak.cli.safe_text import escape_line, write_output
 from toolspeak.errors import UsageError
 from toolspeak.settings import Settings, load
 from toolspeak.settings.loader import load_with_project

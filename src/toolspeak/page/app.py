@@ -38,6 +38,9 @@ CONTENT_TYPES = {
     ".svg": "image/svg+xml",
 }
 
+OTHER_SCRIPTS = frozenset({"app.js", "export.js", "types.js"})
+"""Scripts that the page does not import: its entry, that of exported runs, and types."""
+
 MAX_POLICY_REPORTS = 20
 
 OPENED = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>toolspeak</title>
@@ -68,8 +71,11 @@ class PageFiles:
         return Response(OPENED, media_type="text/html", headers={"set-cookie": self._access.cookie})
 
     async def index(self, request: Request) -> Response:
-        """Return the page."""
-        return _serve_file("index.html")
+        """Return the page, and name its modules: a browser that must read one to know the next asks five times."""
+        page = _serve_file("index.html")
+        scripts = sorted(each.name for each in STATIC_FOLDER.glob("*.js") if each.name not in OTHER_SCRIPTS)
+        page.headers["link"] = ", ".join(f"</static/{name}>; rel=modulepreload" for name in scripts)
+        return page
 
     async def static(self, request: Request) -> Response:
         """Return a file of the page."""
@@ -105,7 +111,7 @@ def page_app(library: RunLibrary, access: PageAccess, further_routes: Sequence[R
             *further_routes,
         ],
         exception_handlers={
-            AccessDenied: _answer_with(403),
+            AccessDenied: _answer_denial,
             RunMissing: _answer_with(404),
             UsageError: _answer_with(422),
             StoreUnavailable: _answer_with(503),
@@ -149,7 +155,7 @@ class _Guard:
         try:
             self._access.check(Request(scope))
         except AccessDenied as error:
-            await PlainTextResponse(f"{error}\n", status_code=403)(scope, receive, send_with_headers)
+            await _answer_denial(Request(scope), error)(scope, receive, send_with_headers)
             return
         await self._app(scope, receive, send_with_headers)
 
@@ -164,6 +170,12 @@ def _serve_file(path: str) -> Response:
 
 def _answer_with(status: int) -> Callable[[Request, Exception], Response]:
     return lambda request, error: JsonAnswer({"error": str(error)}, status_code=status)
+
+
+def _answer_denial(request: Request, error: Exception) -> Response:
+    """Answer in a sentence: whoever is denied reads it in a window, and not in the page."""
+    text = str(error)
+    return PlainTextResponse(f"{text[:1].upper()}{text[1:]}.\n", status_code=403)
 
 
 def _answer_http_error(request: Request, error: Exception) -> Response:

@@ -6,7 +6,7 @@ that nothing needs a lock.
 """
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,6 +65,7 @@ class RunDocument:
         self.is_live = False
         self.failure = ""
         self.shown: dict[int, Shown] = {}
+        self._reading: asyncio.Task[None] | None = None
         self._drafts: dict[tuple[int, str], str] = {}
         self._watchers: set[asyncio.Queue[dict[str, Any]]] = set()
 
@@ -108,12 +109,26 @@ class RunDocument:
     def _drop_draft(self, row: int) -> None:
         self._drafts = {key: text for key, text in self._drafts.items() if key[0] != row}
 
+    def read_on(self, rest: Coroutine[Any, Any, None]) -> None:
+        """Let a task add the rest of a long run. Until then the document is a beginning; see `wait_until_read`."""
+        self._reading = asyncio.create_task(rest)
+
     def finish(self, failure: str = "") -> None:
         """Say that nothing more arrives; `failure` says why, if the run could not be read to its end."""
         self.is_live, self.failure = False, failure
         self._tell({"type": "end", "failure": failure})
 
     # Read by the routes
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the source is still reading what was there when the run was opened."""
+        return self._reading is not None and not self._reading.done()
+
+    async def wait_until_read(self) -> None:
+        """Wait for the rest of a long run."""
+        if self._reading is not None:
+            await asyncio.shield(self._reading)
 
     def encode_outline(self, after: int = 0) -> dict[str, Any]:
         """Return the outline as JSON data: the rows that changed with the fact number `after` or later."""
@@ -124,6 +139,7 @@ class RunDocument:
             "summary": self.fold.summary,
             "started": self.started,
             "live": self.is_live,
+            "reading": self.is_reading,
             "failure": self.failure,
             "drafts": [{"row": row, "part": part, "text": text} for (row, part), text in self._drafts.items()],
         }

@@ -7,7 +7,6 @@ hashes, and images that are part of the file: nothing is loaded, whatever a mode
 
 import base64
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib import resources
 from itertools import count
@@ -16,7 +15,15 @@ from typing import Any
 from toolspeak.models.cassettes.redaction import collect_environment_secrets
 from toolspeak.page.details import DetailSection, list_sections
 from toolspeak.page.document import RunDocument
-from toolspeak.page.export_rows import describe_end, describe_row_head, describe_seconds, find_duration
+from toolspeak.page.export_rows import (
+    SPAN_KINDS,
+    describe_cost,
+    describe_end,
+    describe_row_head,
+    describe_seconds,
+    describe_tokens,
+    find_duration,
+)
 from toolspeak.page.markup import Markup, element, escape_text, escape_title, join, text_element
 from toolspeak.page.reading_marks import find_end
 from toolspeak.page.redaction import HIDDEN, redact_document
@@ -26,10 +33,11 @@ from toolspeak.page.shown_request import render_turn
 DRAWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
 """Attachments that are part of the file as images. Of all others, name and size are shown."""
 
-STYLES = ("theme.css", "export.css")
+STYLES = ("theme.css", "parts.css", "export.css")
 SCRIPT = "export.js"
 
-UNBROKEN = re.compile(r"\S{2000}")
+MAX_WORD_CHARS = 2000
+"""A browser takes minutes to break a longer word in a font with kerning."""
 
 
 def export_run(document: RunDocument, *, hidden: Collection[str] = (), secrets: Iterable[str] | None = None) -> str:
@@ -99,12 +107,13 @@ class ExportedRun:
         turns = sum(row.kind == "turn" for row in self._rows)
         is_done, reason = summary["status"] == "done", summary.get("reason", "")
         tone = ("good" if reason == "answered" else "bad") if is_done else "open"
+        tokens = describe_tokens(summary["input_tokens"], summary["output_tokens"])
         facts = [
             summary.get("model", ""),
             summary.get("dialect", ""),
             f"{turns} {'turn' if turns == 1 else 'turns'}",
-            f"{summary['input_tokens']:,} → {summary['output_tokens']:,} tokens",
-            f"${summary['cost']:.4f}" if summary["cost"] else "",
+            f"{tokens} tokens" if summary["input_tokens"] or summary["output_tokens"] else "",
+            describe_cost(summary["cost"]) if summary["cost"] else "",
             describe_seconds(self._duration) if self._duration else "",
         ]
         words = text_element("span", f"state state-{tone}", describe_end(reason) if is_done else "Not ended")
@@ -144,9 +153,11 @@ class ExportedRun:
 
     def _draw_row(self, row: OutlineRow) -> Markup:
         head = describe_row_head(row)
+        tone = f" tone-{head.tone}" if head.tone else ""
+        void = " is-void" if row.fields.get("void") else ""
         summary = element(
             "summary",
-            {"class": "row"},
+            {"class": f"row row-{row.kind}{tone}{void}"},
             text_element("span", "row-label", head.label),
             text_element("span", "row-text", head.text),
             *(text_element("span", f"badge badge-{tone}", words) for words, tone in head.badges),
@@ -154,11 +165,9 @@ class ExportedRun:
             self._draw_bar(row),
         )
         sections = [_draw_section(each) for each in self._list_sections(row)]
-        numbers = " ".join(f"#{number}" for number in row.facts)
-        body = element("div", {"class": "details"}, *sections, text_element("p", "fact-numbers", f"Facts {numbers}"))
-        tone = f" tone-{head.tone}" if head.tone else ""
-        void = " is-void" if row.fields.get("void") else ""
-        return element("details", {"class": f"fold{tone}{void}", "open": self._is_open(row)}, summary, body)
+        numbers = f"{'Fact' if len(row.facts) == 1 else 'Facts'} {', '.join(map(str, row.facts))}"
+        body = element("div", {"class": "details"}, *sections, text_element("p", "fact-numbers", numbers))
+        return element("details", {"class": "fold", "open": self._is_open(row)}, summary, body)
 
     def _is_open(self, row: OutlineRow) -> bool:
         """Whether a row is unfolded at first: what was asked, and the answer."""
@@ -218,8 +227,9 @@ def _draw_part(section: DetailSection, *content: Markup) -> Markup:
 
 
 def _draw_pre(text: str) -> Markup:
-    """Draw a text as it stands. Browsers take minutes to break a very long word in a font with kerning."""
-    return text_element("pre", "block is-unbroken" if UNBROKEN.search(text) else "block", text)
+    """Draw a text as it stands."""
+    is_unbroken = max(map(len, text.split()), default=0) >= MAX_WORD_CHARS
+    return text_element("pre", "block is-unbroken" if is_unbroken else "block", text)
 
 
 def _draw_block(label: str, text: str) -> Markup:
@@ -233,6 +243,7 @@ def _draw_changes(changes: Iterable[dict[str, str]]) -> Markup:
             {},
             element("th", {"scope": "row"}, escape_text(change["path"] or "(all)")),
             element("td", {}, text_element("del", "", change["before"] or "missing")),
+            element("td", {"class": "arrow", "aria-label": "became"}, escape_text("→")),
             element("td", {}, text_element("ins", "", change["after"] or "removed")),
         )
         for change in changes
@@ -271,14 +282,30 @@ def _draw_marked(spans: Iterable[dict[str, Any]]) -> Iterator[Markup]:
             continue
         tone = "quoted" if span.get("quoted") else "repaired" if span.get("repaired") else span["kind"]
         number = text_element("sup", "mark-number", str(next(numbers))) if words else None
-        text.append(element("span", {"class": f"mark mark-{tone}"}, escape_text(span["text"]), number))
+        text.append(element("span", {"class": f"mark mark-{tone}"}, *_draw_repairs(span), number))
         if words:
             notes.append(
-                element("li", {}, text_element("span", f"tag tag-{tone}", tone), escape_text("; ".join(words)))
+                element(
+                    "li",
+                    {"class": "note"},
+                    text_element("span", f"tag tag-{tone}", SPAN_KINDS.get(tone, tone)),
+                    escape_text("; ".join(words)),
+                )
             )
     yield element("pre", {"class": "block marked"}, *text)
     if notes:
         yield element("ol", {"class": "notes"}, *notes)
+
+
+def _draw_repairs(span: dict[str, Any]) -> Iterator[Markup]:
+    """Draw the text of a part, and mark the characters at which it was repaired."""
+    text: str = span["text"]
+    start = 0
+    for place in span.get("repairs", ()):
+        yield escape_text(text[start:place])
+        yield text_element("span", "repair", text[place : place + 1])
+        start = place + 1
+    yield escape_text(text[start:])
 
 
 def _read_static(name: str) -> str:

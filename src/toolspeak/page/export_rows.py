@@ -20,7 +20,7 @@ STOP_WORDS = {
 
 STAGES = {
     "writing": "not finished",
-    "ready": "did not run",
+    "ready": "not run here",
     "asking": "needs approval",
     "approved": "approved",
     "refused": "refused",
@@ -29,6 +29,15 @@ STAGES = {
     "failed": "error",
     "malformed": "not readable",
 }
+
+SPAN_KINDS = {
+    "thinking": "reasoning",
+    "malformed": "refused",
+    "made_up": "made up",
+    "dropped": "does not count",
+    "retraction": "end of reasoning",
+}
+"""What a part of a model's text was read as, where the word differs from that of the reader."""
 
 USUAL_ENDS = frozenset({"stop", "tool_calls", "closed"})
 
@@ -90,6 +99,18 @@ def describe_seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
 
 
+def describe_tokens(read: int, written: int) -> str:
+    """Return what a model has read and written. Some endpoints do not count what was read."""
+    return f"{read:,} → {written:,}" if read else f"→ {written:,}"
+
+
+def describe_cost(dollars: float) -> str:
+    """Return a price in words."""
+    if dollars < 0.00001:
+        return "<$0.00001"
+    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.5f}".rstrip("0")
+
+
 def find_duration(rows: Iterable[OutlineRow]) -> float:
     """Return the last time in an outline; 0 if times are not known."""
     times = (row.fields.get(name) for row in rows for name in ("at", "start", "ready", "end", "answered"))
@@ -100,9 +121,9 @@ def _describe_turn(row: OutlineRow) -> str:
     fields = row.fields
     parts: list[str] = []
     if fields.get("input_tokens") or fields.get("output_tokens"):
-        parts.append(f"{fields['input_tokens']:,} → {fields['output_tokens']:,} tokens")
+        parts.append(f"{describe_tokens(fields['input_tokens'], fields['output_tokens'])} tokens")
     if fields.get("cost"):
-        parts.append(f"${fields['cost']:.4f}")
+        parts.append(describe_cost(fields["cost"]))
     return " · ".join((*parts, *filter(None, [_describe_duration(row)])))
 
 

@@ -45,6 +45,16 @@ class RunLibrary:
             RunMissing: There is no such run.
             UsageError: It cannot be read.
         """
+        document = await self.open_beginning(key)
+        try:
+            await document.wait_until_read()
+        except Exception:
+            self._open.pop(key, None)
+            raise
+        return document
+
+    async def open_beginning(self, key: RunKey) -> RunDocument:
+        """Return a run as `open` does, but a long one as soon as its beginning was read."""
         source = self.find_source(key[0])
         reading = self._open.get(key)
         if reading is None:

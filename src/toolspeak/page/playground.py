@@ -301,6 +301,7 @@ class Playground:
         if run is not None:
             return run.document
         document = await self._files.open(run_id)
+        await document.wait_until_read()
         document.is_live = False  # the process that would go on with it has ended
         return document
 

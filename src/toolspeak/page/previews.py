@@ -42,7 +42,7 @@ def preview_message(message: Message) -> str:
         results = [part for part in message.parts if isinstance(part, Result)]
         texts = [each.text for part in results for each in part.content if isinstance(each, Text)]
         return preview_text(" · ".join(text[: 4 * MAX_PREVIEW_CHARS] for text in texts[:4]))
-    calls = [part.call.name for part in message.parts if isinstance(part, Call)]
+    calls = [f"{part.call.name}(…)" for part in message.parts if isinstance(part, Call)]
     media = [part.mime for part in message.parts if isinstance(part, Media)]
     return preview_text(", ".join((*calls[:8], *media[:8])))
 

@@ -1,7 +1,8 @@
 """The routes of the viewer.
 
     GET  /api/runs                                      the sources, with their runs
-    GET  /api/runs/{source}/{id}                        the outline of a run
+    GET  /api/runs/{source}/{id}                        the outline of a run, of a long one that of its beginning
+    GET  /api/runs/{source}/{id}?after=…                the rows that have changed after so many facts, to the end
     GET  /api/runs/{source}/{id}/live?after=…           what changes in it, as server-sent events
     GET  /api/runs/{source}/{id}/find?words=…           the rows in which words occur
     GET  /api/runs/{source}/{id}/rows/{row}             the details of a row
@@ -80,10 +81,12 @@ class ViewerRoutes:
         return {**data, "runs": runs}
 
     async def outline(self, request: Request) -> Response:
-        """Return the outline of a run."""
-        key, document = await self._find(request)
+        """Return the outline of a run: that of its beginning if reading it takes a while, and the rest when asked."""
+        key = _key(request)
+        after = _read_number(request.query_params.get("after", ""))
+        document = await (self._library.open(key) if after else self._library.open_beginning(key))
         can_answer = isinstance(self._library.find_source(key[0]), RunControl)
-        return JsonAnswer({**document.encode_outline(), "answers": can_answer})
+        return JsonAnswer({**document.encode_outline(after), "answers": can_answer})
 
     async def live(self, request: Request) -> Response:
         """Send what changes in a run after the facts that the browser knows."""

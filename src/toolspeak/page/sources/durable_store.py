@@ -31,7 +31,7 @@ class DurableStore:
             UsageError: The address cannot be used.
         """
         self._runs = Runs(url)
-        self.label = _hide_password(url)
+        self.label = _name_store(url)
 
     async def list_runs(self) -> list[RunEntry]:
         """Return the runs that were started last."""
@@ -92,8 +92,8 @@ def _describe(row: RunRow) -> RunEntry:
     )
 
 
-def _hide_password(url: str) -> str:
-    """Return the address of a store without what must not be shown."""
+def _name_store(url: str) -> str:
+    """Return what people call a store: its file, or its host and database. Nothing else of its address is shown."""
     parts = urlsplit(url)
     if parts.scheme.startswith("sqlite"):
         return parts.path.rpartition("/")[2] or url

@@ -1,7 +1,8 @@
 """Files of facts: those that `toolspeak run --record` and `codec.dump_facts` write, one or a folder of them.
 
 A run is known by a digest of the path of its file, so that no address of the page can name a file that was not listed.
-A list reads the beginning and the end of each file only. A file that grows is followed while somebody watches it.
+A list reads the beginning and the end of each file only. A run is there as soon as the first piece of its file was
+read; a task reads the rest. A file that grows is followed while somebody watches it.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from toolspeak import codec
 from toolspeak.errors import UsageError
@@ -27,6 +29,12 @@ MAX_HEAD_BYTES = 1_000_000
 TAIL_BYTES = 4096
 """How much of a file is read to find the last fact."""
 
+PIECE_BYTES = 1_000_000
+"""How much of a file is read at once: enough for the rows of a screen, and little of what its facts are in memory."""
+
+MAX_ADDED_FACTS = 500
+"""How many facts are folded before the server looks after others."""
+
 POLL_SECONDS = 0.25
 
 
@@ -39,12 +47,15 @@ class RecordFiles:
         """Name a file or a folder.
 
         Raises:
-            UsageError: There is no such file or folder.
+            UsageError: There is no such file or folder, or the file is no record.
         """
         if not target.exists():
             raise UsageError(f"there is no file or folder {target}")
+        if target.is_file():
+            _check_start(target)
         self._target = target.resolve()
         self._paths: dict[str, Path] = {}
+        self._readers: WeakKeyDictionary[RunDocument, RecordReader] = WeakKeyDictionary()
         self.label = self._target.name or str(self._target)
         self.only_id = "" if self._target.is_dir() else self.add(self._target)
 
@@ -100,7 +111,7 @@ class RecordFiles:
         )
 
     async def open(self, run_id: str) -> RunDocument:
-        """Read a file to its end."""
+        """Read the first piece of a file; a task reads on to its end."""
         path = self._paths.get(run_id)
         if path is None:
             await self.list_runs()
@@ -108,26 +119,34 @@ class RecordFiles:
         if path is None:
             raise RunMissing("there is no such file in the folder")
         document = RunDocument()
-        reader = RecordReader(path)
-        facts = await asyncio.to_thread(reader.read)
-        for number, timed in enumerate(facts):
-            document.add(timed.fact, timed.at)
-            if number % 1000 == 999:
-                await asyncio.sleep(0)
-        document.failure = reader.failure
-        document.is_live = not reader.failure and not reader.has_ended
+        reader = self._readers[document] = RecordReader(path)
+        await self._read_piece(reader, document)
+        if reader.has_more:
+            document.read_on(self._read_rest(reader, document))
         return document
+
+    async def _read_rest(self, reader: "RecordReader", document: RunDocument) -> None:
+        while reader.has_more:
+            await self._read_piece(reader, document)
+
+    async def _read_piece(self, reader: "RecordReader", document: RunDocument) -> None:
+        for number, timed in enumerate(await asyncio.to_thread(reader.read), 1):
+            document.add(timed.fact, timed.at)
+            if number % MAX_ADDED_FACTS == 0:
+                await asyncio.sleep(0)
+        if not reader.has_more:
+            document.failure = reader.failure
+            document.is_live = not reader.failure and not reader.has_ended
 
     async def follow(self, run_id: str, document: RunDocument) -> None:
         """Add the lines that are appended to a file."""
-        path = self._paths[run_id]
-        reader = RecordReader(path, skip=len(document.facts))
+        reader = self._readers[document]
         while document.is_live:
             for timed in await asyncio.to_thread(reader.read):
                 document.add(timed.fact, timed.at)
             if reader.failure or reader.has_ended:
                 document.finish(reader.failure)
-            else:
+            elif not reader.has_more:
                 await asyncio.sleep(POLL_SECONDS)
 
     async def close(self) -> None:
@@ -140,22 +159,27 @@ class RecordReader:
     Attributes:
         failure: Which line could not be read, and why; "" if all could.
         has_ended: Whether the last fact is the end of the run.
+        has_more: Whether there is more in the file than was read.
     """
 
-    def __init__(self, path: Path, skip: int = 0) -> None:
+    def __init__(self, path: Path) -> None:
         self.failure = ""
         self.has_ended = False
+        self.has_more = False
         self._path = path
-        self._skip = skip
         self._offset = 0
         self._line = 0
 
     def read(self) -> list[PageFact]:
-        """Return the facts on the lines that are complete and were not read before."""
+        """Return the facts on the next lines, of about `PIECE_BYTES`, that are complete and were not read before."""
+        self.has_more = False
         try:
             with self._path.open("rb") as file:
                 file.seek(self._offset)
-                data = file.read()
+                data = file.read(PIECE_BYTES)
+                if not data.endswith(b"\n"):
+                    data += file.readline()
+                has_more = file.peek(1) != b""
         except OSError as error:
             self.failure = f"the file cannot be read: {error.strerror}"
             return []
@@ -171,11 +195,11 @@ class RecordReader:
             except UsageError as error:
                 self.failure = f"line {self._line}: {error}"
                 break
+        else:
+            self.has_more = has_more
         if facts:
             self.has_ended = isinstance(facts[-1].fact, RunEnded)
-        skipped = min(self._skip, len(facts))
-        self._skip -= skipped
-        return facts[skipped:]
+        return facts
 
 
 def read_line(line: bytes) -> PageFact:
@@ -197,6 +221,20 @@ def read_line(line: bytes) -> PageFact:
         raise UsageError("this is a message, and a run is shown from facts, as `toolspeak run --record` writes them")
     fact: Fact = item
     return PageFact(fact, float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None)
+
+
+def _check_start(path: Path) -> None:
+    """Raise `UsageError` if the first line of a file is there and is no fact."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(MAX_HEAD_BYTES)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    if line.endswith(b"\n") and line.strip():
+        try:
+            read_line(line)
+        except UsageError as error:
+            raise UsageError(f"{path} is no record of a run, as toolspeak run --record writes it: {error}") from None
 
 
 def _read_or_none(line: bytes) -> PageFact | None:

@@ -54,7 +54,7 @@ class RunSource(Protocol):
         ...
 
     async def open(self, run_id: str) -> RunDocument:
-        """Read a run as far as it has come.
+        """Read a run as far as it has come. The rest of a long one may be read by a task (`RunDocument.read_on`).
 
         Raises:
             RunMissing: There is no such run.

@@ -27,7 +27,8 @@ async function request(path, options) {
   } catch {
     // It is plain text.
   }
-  throw new ServerError(message || `The server answered with status ${response.status}`);
+  if (message === "") message = `The server answered with status ${response.status}`;
+  throw new ServerError(message.charAt(0).toUpperCase() + message.slice(1));
 }
 
 /** @param {RunKey} key */
@@ -40,9 +41,23 @@ export async function fetchSources() {
   return (await request("/api/runs")).sources;
 }
 
-/** @param {RunKey} key @returns {Promise<Outline>} */
+/**
+ * Fetch the outline of a run; of a long one, that of its beginning.
+ * @param {RunKey} key
+ * @returns {Promise<Outline>}
+ */
 export function fetchOutline(key) {
   return request(runPath(key));
+}
+
+/**
+ * Fetch the rows that have changed after so many facts, when the whole run was read.
+ * @param {RunKey} key
+ * @param {number} after
+ * @returns {Promise<Outline>}
+ */
+export function fetchRest(key, after) {
+  return request(`${runPath(key)}?after=${after}`);
 }
 
 /** @param {RunKey} key @param {number} row @returns {Promise<Details>} */

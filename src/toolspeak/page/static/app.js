@@ -3,7 +3,7 @@
 // `#run=files/3f2a…&fact=17`.
 
 import { fetchSources } from "./api.js";
-import { h } from "./dom.js";
+import { drawError, h } from "./dom.js";
 import { buildHelp, listenToKeys } from "./keys.js";
 import { PlaygroundPages } from "./playground_pages.js";
 import { RunList } from "./run_list.js";
@@ -34,11 +34,6 @@ function writePlace(place) {
   if (place.run) parts.push(`run=${place.run.source}/${place.run.id}`);
   if (place.fact !== undefined) parts.push(`fact=${place.fact}`);
   return `#${parts.join("&")}`;
-}
-
-/** @param {unknown} error */
-function drawError(error) {
-  return h("p", { class: "remark remark-bad" }, error instanceof Error ? error.message : String(error));
 }
 
 class App {
@@ -151,7 +146,7 @@ class App {
 function drawWelcome(sources) {
   const hasRuns = sources.some((source) => source.runs.length > 0);
   const lines = hasRuns
-    ? [h("p", {}, "Choose a run.")]
+    ? [h("p", {}, "Choose a run in the list. The key ? shows what else the keyboard can do.")]
     : [
         h("p", {}, "There is no run to show yet. Record one:"),
         h("pre", { class: "block" }, "toolspeak run --record run.jsonl --tools tools.py 'What is …?'\ntoolspeak page run.jsonl"),

@@ -1,7 +1,7 @@
 // @ts-check
 // Several runs side by side: each in a column of its own, followed as it goes on.
 
-import { h } from "./dom.js";
+import { drawError, h } from "./dom.js";
 import { RunView } from "./run_view.js";
 
 /** @import { RunKey } from "./types.js" */
@@ -28,7 +28,7 @@ export class CompareView {
     try {
       await view.open();
     } catch (error) {
-      view.element.append(h("p", { class: "remark remark-bad" }, error instanceof Error ? error.message : String(error)));
+      view.element.append(drawError(error));
     }
   }
 

@@ -52,6 +52,11 @@ export function append(element, children) {
   }
 }
 
+/** Draw why something went wrong. @param {unknown} error */
+export function drawError(error) {
+  return h("p", { class: "remark remark-bad" }, error instanceof Error ? error.message : String(error));
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**

@@ -8,6 +8,14 @@ export function formatCount(count) {
   return `${trim(count / 1e6)}M`;
 }
 
+/**
+ * What a model has read and written. Some endpoints do not count what was read.
+ * @param {{input_tokens?: number, output_tokens?: number}} usage
+ */
+export function formatTokens({ input_tokens: read = 0, output_tokens: written = 0 }) {
+  return `${read > 0 ? `${formatCount(read)} ` : ""}→ ${formatCount(written)}`;
+}
+
 /** @param {number} value */
 function trim(value) {
   return value >= 100 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, "");
@@ -26,7 +34,8 @@ export function formatSeconds(seconds) {
 /** @param {number} dollars */
 export function formatCost(dollars) {
   if (dollars === 0) return "$0";
-  return dollars < 0.01 ? `$${dollars.toPrecision(2)}` : `$${dollars.toFixed(2)}`;
+  if (dollars < 0.00001) return "<$0.00001";
+  return `$${dollars < 0.01 ? dollars.toFixed(5).replace(/0+$/, "") : dollars.toFixed(2)}`;
 }
 
 /** @param {number} chars */

@@ -22,7 +22,10 @@ const HELP = [
 ];
 
 export function buildHelp() {
-  const rows = HELP.map(([keys, words]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, keys)), h("td", {}, words)));
+  const rows = HELP.map(([keys, words]) => {
+    const caps = keys.split(/\s+/).map((key) => h("kbd", {}, key));
+    return h("tr", {}, h("th", { scope: "row" }, ...caps), h("td", {}, words));
+  });
   const dialog = h("dialog", { class: "help", "aria-label": "Keys" });
   dialog.append(
     h("h2", {}, "Keys"),

@@ -52,7 +52,7 @@ export class Overview {
     this._view = h("div", { class: "lanes-view", "aria-hidden": "true" });
     this._scale = h("div", { class: "lanes-scale", "aria-hidden": "true" });
     const box = h("div", { class: "lanes-box" });
-    box.append(this._drawing, this._view);
+    box.append(this._view, this._drawing); // the lanes keep their colours above the mark
     this.element = h("div", { class: "overview" }, this._labels, box, this._scale);
     this._duration = 0;
     box.addEventListener("click", (event) => {
@@ -97,8 +97,8 @@ function drawPath(lane, top, duration) {
   let path = "";
   let last = -1;
   for (const [start, end] of lane.bars) {
-    const from = (start / duration) * WIDTH;
     const width = Math.max(MIN_BAR, ((end - start) / duration) * WIDTH);
+    const from = Math.min((start / duration) * WIDTH, WIDTH - width);
     if (from + width - last < 0.5) continue; // nobody could see it
     last = from + width;
     path += `M${from.toFixed(2)} ${top}h${width.toFixed(2)}v${BAR}h${(-width).toFixed(2)}z`;

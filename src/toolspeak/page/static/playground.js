@@ -2,7 +2,7 @@
 // The playground: a prompt, the models and dialects that answer it, and the tools. One run opens as any run does; several
 // are watched side by side.
 
-import { h } from "./dom.js";
+import { drawError, h } from "./dom.js";
 import { fetchOffer, startRun } from "./playground_api.js";
 
 /** @import { RunKey } from "./types.js" */
@@ -23,8 +23,7 @@ export class Playground {
       this._draw(await fetchOffer());
       this._isDrawn = true;
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      this.element.replaceChildren(h("p", { class: "remark remark-bad" }, text));
+      this.element.replaceChildren(drawError(error));
     }
   }
 

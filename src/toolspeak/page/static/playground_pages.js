@@ -32,8 +32,10 @@ export class PlaygroundPages {
     this._compared = undefined;
     const parameters = new URLSearchParams(location.hash.slice(1));
     const isFirst = this._isThere && !this._hasRuns && location.hash.length < 2;
-    this.link.toggleAttribute("aria-current", parameters.has("play") || isFirst);
-    if (parameters.has("play") || isFirst) {
+    const isPlayground = parameters.has("play") || isFirst;
+    if (isPlayground) this.link.setAttribute("aria-current", "page");
+    else this.link.removeAttribute("aria-current");
+    if (isPlayground) {
       void this._playground.open();
       document.title = "Playground – toolspeak";
       return this._playground.element;

@@ -2,7 +2,7 @@
 // One row of the timeline, folded: few elements, so that a screen full of rows stays light.
 
 import { h } from "./dom.js";
-import { formatCost, formatCount, formatSeconds } from "./format.js";
+import { formatCost, formatSeconds, formatTokens } from "./format.js";
 
 /** @import { Row } from "./types.js" */
 /** @import { RunModel } from "./run_model.js" */
@@ -33,6 +33,9 @@ export const STAGES = {
   malformed: "not readable",
 };
 
+/** What a call is called that was under way when its run ended. A call of a gateway runs at the client. */
+const ENDED_STAGES = { writing: "not finished", ready: "not run here", running: "not finished" };
+
 /** @param {string} reason */
 export function describeEnd(reason) {
   return STOP_WORDS[/** @type {keyof typeof STOP_WORDS} */ (reason)] ?? reason;
@@ -56,8 +59,8 @@ export function drawRow(model, row, isUnfolded) {
     },
     h("span", { class: "row-label" }, label),
     h("span", { class: "row-text" }, text),
-    ...badges(row).map(([words, kind]) => h("span", { class: `badge badge-${kind}` }, words)),
-    meta ? h("span", { class: "row-meta" }, meta) : null,
+    ...badges(row, isOver(model)).map(([words, kind]) => h("span", { class: `badge badge-${kind}` }, words)),
+    meta ? h("span", { class: "row-meta", title: describeTokens(row) }, meta) : null,
   );
   button.style.setProperty("--level", String(model.level(row.i)));
   const bar = drawBar(model, row);
@@ -108,13 +111,17 @@ function callTone(row) {
 /** @param {Row} row */
 function turnMeta(row) {
   const parts = [];
-  if (row.input_tokens || row.output_tokens) {
-    parts.push(`${formatCount(row.input_tokens ?? 0)} → ${formatCount(row.output_tokens ?? 0)}`);
-  }
+  if (row.input_tokens || row.output_tokens) parts.push(formatTokens(row));
   if (row.cost) parts.push(formatCost(row.cost));
   const time = duration(row);
   if (time) parts.push(time);
   return parts.join("  ·  ");
+}
+
+/** @param {Row} row */
+function describeTokens(row) {
+  if (row.kind !== "turn") return undefined;
+  return `${row.input_tokens ?? 0} tokens read, ${row.output_tokens ?? 0} written`;
 }
 
 /** @param {Row} row */
@@ -128,15 +135,25 @@ function endMeta(row) {
   return typeof row.at === "number" ? formatSeconds(row.at) : "";
 }
 
-/** @param {Row} row @returns {[string, string][]} */
-function badges(row) {
+/** @param {RunModel} model whether nothing more happens in a run */
+function isOver(model) {
+  return model.summary.status === "done" || (!model.isLive && !model.isReading);
+}
+
+/**
+ * @param {Row} row
+ * @param {boolean} isRunOver
+ * @returns {[string, string][]}
+ */
+function badges(row, isRunOver) {
   /** @type {[string, string][]} */
   const found = [];
   if (row.kind === "call") {
-    const stage = STAGES[/** @type {keyof typeof STAGES} */ (row.stage)] ?? row.stage ?? "";
+    const ended = isRunOver ? ENDED_STAGES[/** @type {keyof typeof ENDED_STAGES} */ (row.stage)] : undefined;
+    const stage = ended ?? STAGES[/** @type {keyof typeof STAGES} */ (row.stage)] ?? row.stage ?? "";
     if (row.repair) found.push(["repaired", "warn"]);
     if (row.quoted) found.push(["quoted", "warn"]);
-    if (stage) found.push([stage, callTone(row) ?? "plain"]);
+    if (stage) found.push([stage, ended ? "plain" : callTone(row) ?? "plain"]);
   }
   if (row.void) found.push(["void", "plain"]);
   else if (row.kind === "turn" && row.finish && !["stop", "tool_calls", "closed"].includes(row.finish)) {
@@ -146,17 +163,18 @@ function badges(row) {
 }
 
 /**
- * Draw when a turn or a call ran, as one bar in the whole time of the run.
+ * Draw when a turn or a call ran, as one bar in the whole time of the run, which the timeline knows as `--duration`: a
+ * run may go on, and rows that are drawn already keep their scale with it.
  * @param {RunModel} model
  * @param {Row} row
  */
 function drawBar(model, row) {
-  if (!model.hasTimes || model.duration <= 0) return null;
+  if (!model.hasTimes) return null;
   const bar = h("span", { class: `bar bar-${row.kind}`, "aria-hidden": "true" });
   const start = row.start ?? row.ready ?? row.at;
   if (typeof start !== "number") return bar;
-  const end = row.end ?? (row.kind === "turn" || row.kind === "call" ? model.duration : start);
-  bar.style.setProperty("--from", String(start / model.duration));
-  bar.style.setProperty("--part", String(Math.max(0, end - start) / model.duration));
+  const isOpen = row.end == null && (row.kind === "turn" || row.kind === "call") && !isOver(model);
+  bar.style.setProperty("--start", String(start));
+  bar.style.setProperty("--seconds", isOpen ? `calc(var(--duration) - ${start})` : String((row.end ?? start) - start));
   return bar;
 }

@@ -71,7 +71,7 @@ export class RunList {
         words ? h("p", { class: source.failure ? "remark remark-bad" : "quiet" }, words) : null,
       );
     }
-    const facts = [entry.where, entry.model, entry.updated === null ? "" : formatTime(entry.updated)];
+    const facts = source.name === "playground" ? [entry.model] : [entry.where, entry.model]; // its files have no names
     const isCurrent = key === this._current;
     return h(
       "div",
@@ -87,6 +87,7 @@ export class RunList {
         h("span", { class: "entry-title" }, entry.title || "(no prompt)"),
         h("span", { class: `dot dot-${dotOf(entry)}`, title: describeStatus(entry) }),
         h("span", { class: "entry-facts" }, facts.filter(Boolean).join(" · ")),
+        h("span", { class: "entry-time" }, entry.updated === null ? "" : formatTime(entry.updated)),
       ),
     );
   }

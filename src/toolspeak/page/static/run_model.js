@@ -22,6 +22,7 @@ export class RunModel {
     this.summary = outline.summary;
     this.facts = 0;
     this.isLive = outline.live;
+    this.isReading = outline.reading;
     this.failure = outline.failure;
     this.started = outline.started;
     this.canAnswer = outline.answers === true;
@@ -35,6 +36,7 @@ export class RunModel {
     this.facts = outline.facts;
     this.summary = outline.summary;
     this.isLive = outline.live;
+    this.isReading = outline.reading;
     this.failure = outline.failure;
     const before = [...this.drafts.keys()];
     this.drafts.clear();

@@ -1,10 +1,10 @@
 // @ts-check
 // One run on the screen: its head with figures, its lanes, and its timeline. Follows the run as long as it goes on.
 
-import { fetchOutline, followRun, post, runPath } from "./api.js";
-import { h, showControls } from "./dom.js";
+import { fetchOutline, fetchRest, followRun, post, runPath } from "./api.js";
+import { drawError, h, showControls } from "./dom.js";
 import { FindBar } from "./find.js";
-import { formatCost, formatCount, formatSeconds } from "./format.js";
+import { formatCost, formatSeconds, formatTokens } from "./format.js";
 import { buildNextButton } from "./go_on.js";
 import { Overview } from "./overview.js";
 import { describeEnd } from "./row.js";
@@ -30,7 +30,7 @@ export class RunView {
     this._title = h("h1", {}, "…");
     this._facts = h("p", { class: "run-facts" });
     this._remarks = h("div", { class: "run-remarks" });
-    this._calls = h("button", { class: "link", type: "button", "aria-pressed": "false" }, "Turns only");
+    this._calls = h("button", { class: "toggle", type: "button", "aria-pressed": "false" }, "Turns only");
     this._calls.addEventListener("click", () => this.toggleCalls());
     this._overview = new Overview((time) => this._goTo(time));
     this._overview.element.hidden = true;
@@ -47,11 +47,13 @@ export class RunView {
     );
     this.element = h("main", { class: "run", "aria-label": "The run" }, this._head);
     this._stop = () => {};
+    this._isClosed = false;
   }
 
-  /** @param {number} [fact] the fact to show first */
+  /** Show a run, a long one as soon as its beginning is there. @param {number} [fact] the fact to show first */
   async open(fact) {
     const outline = await fetchOutline(this.key);
+    if (this._isClosed) return;
     const model = (this.model = new RunModel(outline));
     const timeline = (this.timeline = new Timeline(this.key, model, {
       select: this._onSelect,
@@ -65,6 +67,26 @@ export class RunView {
       [],
     );
     if (fact !== undefined) timeline.showFact(fact);
+    if (model.isReading) {
+      this._readOn(model, timeline, fact).catch((error) => this._remarks.append(drawError(error)));
+    } else if (model.isLive) {
+      this._follow(model, timeline);
+    }
+  }
+
+  /**
+   * Add the rest of a long run.
+   * @param {RunModel} model
+   * @param {Timeline} timeline
+   * @param {number} [fact] the fact to show, if it was not in the beginning
+   */
+  async _readOn(model, timeline, fact) {
+    const isAwaited = fact !== undefined && model.rowOfFact(fact) === undefined;
+    const rest = await fetchRest(this.key, model.facts);
+    if (this._isClosed) return;
+    timeline.update(model.mergeOutline(rest), []);
+    this._drawHead();
+    if (isAwaited && timeline.active === undefined) timeline.showFact(fact);
     if (model.isLive) this._follow(model, timeline);
   }
 
@@ -89,6 +111,7 @@ export class RunView {
   }
 
   close() {
+    this._isClosed = true;
     this._stop();
   }
 
@@ -126,10 +149,8 @@ export class RunView {
     const turns = model.turns().length;
     this._title.textContent = showControls(summary.title || "A run");
     const facts = [
-      summary.model,
-      summary.dialect,
       `${turns} ${turns === 1 ? "turn" : "turns"}`,
-      `${formatCount(summary.input_tokens)} → ${formatCount(summary.output_tokens)} tokens`,
+      summary.input_tokens || summary.output_tokens ? `${formatTokens(summary)} tokens` : "",
       summary.cost ? formatCost(summary.cost) : "",
       model.hasTimes ? formatSeconds(model.duration) : "",
     ].filter(Boolean);
@@ -137,8 +158,14 @@ export class RunView {
     const words = isDone ? describeEnd(summary.reason ?? "") : STATUS[summary.status] ?? summary.status;
     const tone = isDone ? (summary.reason === "answered" ? "good" : "bad") : summary.status;
     const isLive = model.isLive && !isDone;
+    const isKnown = isLive || isDone;
     this._facts.replaceChildren(
-      h("span", { class: `state state-${isLive || isDone ? tone : "open"}` }, isLive || isDone ? words : "Not ended"),
+      h(
+        "span",
+        { class: `state state-${isKnown ? tone : "open"}` },
+        isKnown ? words : model.isReading ? "Reading…" : "Not ended",
+      ),
+      ...[summary.model, summary.dialect].flatMap((name) => (name ? [h("span", { class: "run-name" }, name)] : [])),
       ...facts.map((fact) => h("span", {}, fact)),
     );
     this._remarks.replaceChildren();

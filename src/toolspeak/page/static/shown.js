@@ -2,7 +2,7 @@
 // What the model was shown in a turn, exactly, in the dialect of the turn or in another one; or in two, side by side.
 
 import { fetchShown } from "./api.js";
-import { h } from "./dom.js";
+import { drawError, h } from "./dom.js";
 
 /** @import { RunKey, ShownRequest } from "./types.js" */
 
@@ -16,7 +16,7 @@ const ROLES = { system: "System", user: "User", assistant: "Model", tool: "Resul
  */
 export function drawShown(key, row, dialect) {
   const columns = h("div", { class: "columns" }, drawColumn(key, row, dialect));
-  const button = h("button", { class: "link", type: "button", "aria-pressed": "false" }, "Side by side");
+  const button = h("button", { class: "toggle", type: "button", "aria-pressed": "false" }, "Side by side");
   button.addEventListener("click", () => {
     const isOn = columns.children.length > 1;
     if (isOn) columns.lastElementChild?.remove();
@@ -39,8 +39,7 @@ function drawColumn(key, row, dialect) {
       const shown = await fetchShown(key, row, name, first);
       column.replaceChildren(...drawRequest(shown, load));
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      column.replaceChildren(h("p", { class: "remark remark-bad" }, text));
+      column.replaceChildren(drawError(error));
     }
   };
   void load(dialect);

@@ -30,8 +30,8 @@ export class Timeline {
     this._details = new Map();
     /** @type {Map<number, {digest: string | undefined, element: HTMLElement}>} what is written there must not be lost */
     this._approvals = new Map();
-    /** @type {Set<number>} turns that show what the model was shown */
-    this._showsRequest = new Set();
+    /** @type {Map<number, HTMLElement>} what the model was shown in turns; chosen dialects stay when rows are drawn again */
+    this._requests = new Map();
     /** @type {Set<number>} rows in which the words that are looked for occur */
     this.hits = new Set();
     this._opensTurns = false;
@@ -47,7 +47,13 @@ export class Timeline {
     this.element = this._list.element;
     this.element.classList.add("timeline");
     this.element.addEventListener("click", (event) => this._click(event));
-    this._list.setKeys(model.listed());
+    this._setKeys();
+  }
+
+  /** List the rows anew, over the time that the run has taken so far. */
+  _setKeys() {
+    this.element.style.setProperty("--duration", String(Math.max(0.001, this._model.duration)));
+    this._list.setKeys(this._model.listed());
   }
 
   /** @returns {[number, number]} the first and the last row in sight */
@@ -75,8 +81,9 @@ export class Timeline {
     body.style.setProperty("--level", String(this._model.level(row.i)));
     if (row.stage === "asking" && this._model.canAnswer) body.append(this._drawApproval(row));
     if (row.kind === "turn") body.append(this._drawTabs(row));
-    if (row.kind === "turn" && this._showsRequest.has(row.i)) {
-      body.append(drawShown(this._key, row.i, row.dialect ?? ""));
+    const request = this._requests.get(row.i);
+    if (request !== undefined) {
+      body.append(request);
       return body;
     }
     const draft = this._model.drafts.get(row.i);
@@ -104,7 +111,7 @@ export class Timeline {
 
   /** @param {Row} row */
   _drawTabs(row) {
-    const showsRequest = this._showsRequest.has(row.i);
+    const showsRequest = this._requests.has(row.i);
     /** @param {boolean} request @param {string} words */
     const tab = (request, words) =>
       h(
@@ -113,9 +120,9 @@ export class Timeline {
           type: "button",
           "aria-pressed": String(request === showsRequest),
           onclick: () => {
-            if (request) this._showsRequest.add(row.i);
-            else this._showsRequest.delete(row.i);
+            if (request !== this._requests.has(row.i)) this._switchRequest(row);
             this._redraw(row.i);
+            this._list.scrollTo(row.i);
           },
         },
         words,
@@ -142,6 +149,8 @@ export class Timeline {
 
   /** @param {number} index @param {"nearest" | "start" | "center"} [block] */
   select(index, block = "nearest") {
+    const row = this._model.rows[index];
+    if (row === undefined) return; // it was found in a part of the run that has not arrived
     const before = this.active;
     this.active = index;
     this._model.reveal(index);
@@ -150,7 +159,7 @@ export class Timeline {
     this._list.scrollTo(index, block);
     this._list.find(index)?.classList.add("is-active");
     this._focus(index);
-    this._on.select(this._model.row(index).facts[0]);
+    this._on.select(row.facts[0]);
   }
 
   /** @param {number} index */
@@ -182,19 +191,25 @@ export class Timeline {
   toggle(index, unfold = !this._unfolded.has(index)) {
     if (unfold) {
       this._unfolded.add(index);
-      void this._load(index);
+      void this._load(index).then(() => this._list.scrollTo(index));
     } else {
       this._unfolded.delete(index);
     }
     this._redraw(index);
+    this._list.scrollTo(index);
   }
 
   /** Show what the model was shown in the chosen turn, or what it wrote. */
   toggleRequest() {
     const index = this.active;
     if (index === undefined || this._model.row(index).kind !== "turn") return;
-    if (!this._showsRequest.delete(index)) this._showsRequest.add(index);
+    this._switchRequest(this._model.row(index));
     this.toggle(index, true);
+  }
+
+  /** @param {Row} row */
+  _switchRequest(row) {
+    if (!this._requests.delete(row.i)) this._requests.set(row.i, drawShown(this._key, row.i, row.dialect ?? ""));
   }
 
   toggleActive() {
@@ -226,7 +241,7 @@ export class Timeline {
     this._list.setKeys(this._model.listed());
   }
 
-  /** @param {number} index */
+  /** Fetch the details of a row, and draw it with them. What is in sight stays there. @param {number} index */
   async _load(index) {
     if (this._details.has(index)) return;
     try {
@@ -243,7 +258,7 @@ export class Timeline {
     const focused = document.activeElement;
     const hadFocus = this._list.find(index)?.contains(focused);
     this._list.redraw([index]);
-    this._list.scrollTo(index);
+    this._list.showNow();
     if (hadFocus && !this._focusAgain(focused)) this._focus(index);
   }
 
@@ -254,9 +269,13 @@ export class Timeline {
     return true;
   }
 
-  /** Unfold the turns that there are, and others when they begin, so that their text is read as it arrives. */
+  /**
+   * Unfold the turns that there are, and others when they begin, so that their text is read as it arrives. The end is
+   * shown, where the answer is.
+   */
   openTurns() {
     this._opensTurns = true;
+    this._list.scrollToEnd();
     for (const index of this._model.turns()) {
       this._unfolded.add(index);
       void this._load(index);
@@ -279,8 +298,8 @@ export class Timeline {
       if (this._unfolded.has(index)) void this._load(index);
     }
     this._list.redraw([...changed, ...drafts]);
-    this._list.setKeys(this._model.listed());
-    if (wasAtEnd && this._model.isLive) this._list.scrollToEnd();
+    this._setKeys();
+    if (this._list.staysAtEnd || (wasAtEnd && this._model.isLive)) this._list.scrollToEnd();
     if (isInside && !this._focusAgain(focused) && isInActive && this.active !== undefined) this._focus(this.active);
   }
 

@@ -66,6 +66,7 @@
  * @property {Summary} summary
  * @property {number | null} started
  * @property {boolean} live
+ * @property {boolean} reading whether this is the beginning of a long run, whose rest is read in the meantime
  * @property {string} failure
  * @property {Draft[]} drafts
  * @property {boolean} [answers] whether calls can be approved here

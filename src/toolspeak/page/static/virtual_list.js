@@ -32,7 +32,9 @@ export class VirtualList {
     /** @type {Map<K, HTMLElement>} */
     this._drawn = new Map();
     this._space = h("div", { class: "list-space", role: "list", "aria-label": label });
-    this.element = h("div", { class: "list", onscroll: () => this._schedule(), tabindex: "-1" }, this._space);
+    this.element = h("div", { class: "list", onscroll: () => this._scroll(), tabindex: "-1" }, this._space);
+    this.staysAtEnd = false;
+    this._endTop = 0;
     this._frame = 0;
     /** @type {WeakMap<Element, K>} */
     this._keyByElement = new WeakMap();
@@ -69,6 +71,11 @@ export class VirtualList {
     this.redraw([...this._drawn.keys()]);
   }
 
+  /** Draw what is in sight without waiting for the next frame. */
+  showNow() {
+    this._show();
+  }
+
   /** @param {K} key @returns {HTMLElement | undefined} */
   find(key) {
     return this._drawn.get(key);
@@ -92,6 +99,7 @@ export class VirtualList {
   scrollTo(key, block = "nearest") {
     const place = this._places.get(key);
     if (place === undefined) return;
+    this.staysAtEnd = false;
     const top = this._tops[place] ?? 0;
     const bottom = this._tops[place + 1] ?? top;
     const { scrollTop, clientHeight } = this.element;
@@ -107,8 +115,20 @@ export class VirtualList {
     return scrollTop + clientHeight >= scrollHeight - 40;
   }
 
+  /** Scroll to the end, and stay there while items grow, until somebody scrolls away or looks for an item. */
   scrollToEnd() {
+    this.staysAtEnd = true;
+    this._goToEnd();
+    this._schedule();
+  }
+
+  _goToEnd() {
     this.element.scrollTop = this.element.scrollHeight;
+    this._endTop = this.element.scrollTop;
+  }
+
+  _scroll() {
+    this.staysAtEnd &&= this.isAtEnd || this.element.scrollTop >= this._endTop;
     this._schedule();
   }
 
@@ -151,7 +171,8 @@ export class VirtualList {
     }
     if (!changed) return;
     this._lay();
-    if (above !== 0) this.element.scrollTop += above; // what is read stays where it is
+    if (above !== 0 && !this.staysAtEnd) this.element.scrollTop += above; // what is read stays where it is
+    this._schedule();
   }
 
   /** @param {K} key @param {number} height @returns {number} by how much it has changed */
@@ -214,6 +235,7 @@ export class VirtualList {
       if (next !== element) this._space.insertBefore(element, next);
       before = element;
     }
+    if (this.staysAtEnd) this._goToEnd();
   }
 
   /** @param {K} key */
