@@ -411,7 +411,7 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
     text = page.get_by_role("dialog").get_by_role("textbox")
     text.fill("{")
     page.get_by_role("button", name="Go on", exact=True).click()
-    expect(page.get_by_role("dialog")).to_contain_text("the result is JSON, and this is not")
+    expect(page.get_by_role("dialog")).to_contain_text("The result is JSON, and this is not")
     text.fill('{"city": "Paris", "days": [{"high": 100, "sky": "snow"}]}')
     page.get_by_label("Model", exact=True).select_option("caller")
     page.get_by_role("button", name="Go on", exact=True).click()
