@@ -29,7 +29,7 @@ from harness.report import parse_options, report
 TOKENS = 2_000
 STREAMS = 200
 MAX_PACED_RATIO = 2.0
-MAX_ADDED_SECONDS = 15e-6
+MAX_ADDED_SECONDS = 12e-6
 ANSWERS = ("prose", "prose and calls", "calls")
 SERVERS = Path(__file__).resolve().parent / "harness" / "gateway_servers.py"
 

@@ -1,6 +1,6 @@
 """What the loop itself costs: `python bench/loop.py` prints microseconds of CPU a turn and a delta, and the bars.
 
-A turn is all facts of one message with one call: `reduce` and `decide` after each of them, as a driver does. A delta
+A turn is all facts of one message with one call: `fold` and `decide` after each of them, as a driver does. A delta
 never reaches the loop; what is timed is how a driver tells a delta from a fact and passes it on.
 The least of several passes counts: other work on the machine only ever adds time.
 
@@ -29,7 +29,7 @@ from toolspeak.events import (
 )
 from toolspeak.execution import Executor
 from toolspeak.limits import Limits
-from toolspeak.loop import decide, initial_state, reduce
+from toolspeak.loop import decide, fold, initial_state
 from toolspeak.messages import Call, Message, ToolCall, ToolResult, user
 from toolspeak.models.request_size import TokenRates
 from toolspeak.run import Agent, driver
@@ -73,11 +73,12 @@ def time_turn(length):
     prepared = [facts_of(turn) for turn in range(1, length + 1)]
     spent = 0.0
     for _ in range(TURNS // length):
-        state = reduce(initial_state([SPEC]), started)
+        state = initial_state([SPEC])
+        fold(state, started)
         start = process_time()
         for turn in prepared:
             for fact in turn:
-                state = reduce(state, fact)
+                fold(state, fact)
                 decide(state)
         spent += process_time() - start
     return spent / TURNS

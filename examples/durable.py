@@ -1,8 +1,8 @@
 """A run that survives: kill this program in the middle, start it again, and the run goes on where it was.
 
 Press Ctrl-C, or end it with kill -9, and run the same command: no call that has finished is made again. The facts of
-the run are in durable.db, the effects in durable.txt; delete both to begin anew. The model here is a script, so that
-nothing has to be downloaded.
+the run are in durable.db, the effects in durable.txt; `rm durable.*` lets it begin anew. The model here is a script, so
+that nothing has to be downloaded.
 
 $ python examples/durable.py
 run …: started
@@ -56,7 +56,10 @@ def main(folder: Path = Path(), seconds: float = 1.0) -> None:
         # The key makes a second start find the run of the first.
         run = runs.start_sync("shipping", f"Ship the orders 1 to {ORDERS}.", key="monday")
         print(f"run {run.id}: {'started' if run.is_new else 'found'}")
-        print(f"kill me with Ctrl-C or: kill -9 {os.getpid()}", flush=True)
+        if run.status_sync() == "done":
+            print("it has ended, this is what happened; to begin anew: rm durable.*")
+        else:
+            print(f"kill me with Ctrl-C or: kill -9 {os.getpid()}", flush=True)
         with Worker(runs, {"shipping": build_agent(effects, seconds)}, lease=2):
             open_calls: dict[str, ToolCall] = {}
             for _, event in run.events_sync():  # also what happened before this program was started

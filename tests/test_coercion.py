@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolspeak.coercion import ENUM_NAMES, coerce, coerce_arguments, decode_text
 from toolspeak.messages import Concat, Ref
@@ -196,3 +198,34 @@ def test_a_parameter_with_the_name_of_a_wrapper_is_a_parameter():
 
 def test_a_schema_without_properties_is_enough():
     assert coerce_arguments({"arguments": {"a": "1"}}, {"type": "object"}) == {"a": "1"}
+
+
+PARTS = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "string", "format": "date"},
+        {"type": "integer"},
+        {"type": "number", "minimum": 3},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": ["integer", "null"]},
+        {"type": "string", "enum": ["a", "b"]},
+        {"type": "integer", "const": 3},
+        {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        {"type": "string", "$ref": "#/$defs/count"},
+        {"type": "object", "properties": {}},
+        True,
+    ]
+)
+VALUES = st.sampled_from(["a", "3", "", "null", 0, 1, 3, 3.0, 2.5, float("nan"), True, False, None, [1], {"x": 1}])
+
+
+@given(st.dictionaries(st.sampled_from("xyz"), PARTS), st.dictionaries(st.sampled_from("wxyz"), VALUES), st.booleans())
+def test_arguments_that_fit_are_returned_as_coercion_would_return_them(parts: Any, arguments: Any, required: bool):
+    schema = {
+        "type": "object",
+        "properties": parts,
+        "required": list(parts) if required else [],
+        "$defs": {"count": {"type": "integer"}},
+    }
+    assert repr(coerce_arguments(arguments, schema)) == repr(coerce(arguments, schema, schema))

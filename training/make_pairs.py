@@ -1,10 +1,11 @@
 """Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
 
-`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those that `compose.py` composes and those of
-`plain.txt`, which no tool serves, with the right answers as the dialects write them in the history of a conversation. A
-line is a group of questions that share a set of tools, shown in one order, in one dialect: `{"epoch", "dialect",
-"source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is `system` followed by `rest`.
-`toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what lies below a number.
+`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those that `compose.py` composes, those of
+`programs.jsonl` and those of `plain.txt`, which no tool serves, with the right answers as the dialects write them in
+the history of a conversation. A line is a group of questions that share a set of tools, shown in one order, in one
+dialect: `{"epoch", "dialect", "source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is
+`system` followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what
+lies below a number.
 
 `FOLDER/own_prompts.jsonl.gz` has prompts that show no tools, for what is answered in words: the model answers them
 before it is trained, and is then trained on these answers of its own (`own_answers.py`).
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from compose import write_composed
+from many_tools import BUDGETS, draw_questions, show_some
 from own_answers import PLAIN_PREFIX
 
 from toolspeak.dialects import Shown, dialect
@@ -40,6 +42,7 @@ from toolspeak.spec import ToolSpec
 
 SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")
+PROGRAMS = Path(__file__).with_name("programs.jsonl")
 TALK = Path(__file__).with_name("talk.jsonl")
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
@@ -114,17 +117,22 @@ def is_said(value: Any, request: str) -> bool:
     return re.search(rf"(?<![\w.,-]){words}(?![\w,-])", request.replace("_", " "), re.IGNORECASE) is not None
 
 
-def make_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
-    """Yield the groups of all epochs: first the plain ones, then the varied ones."""
-    toolsets: dict[int, list[Question]] = {}  # the questions of a set share one tuple of tools
-    for question in suite.questions:
-        if not question.expected and not question.reply:
-            raise ValueError(f"{question.id}: nothing is expected, and no reply is given")
-        toolsets.setdefault(id(question.tools), []).append(question)
-    offers = [questions[0].tools for questions in toolsets.values()]
+def make_groups(
+    suite: Suite, settings: Mapping[str, Any], rng: random.Random, offering: Suite | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the groups of all epochs: first the plain ones, then the varied ones.
+
+    Args:
+        suite: The questions.
+        settings: The table `[pairs]` of the settings.
+        rng: Draws.
+        offering: The suite whose tools are added in the varied epochs; the suite itself if none is given.
+    """
+    toolsets = split_toolsets(suite.questions)
+    offers = list({id(each.tools): each.tools for each in (offering or suite).questions}.values())
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         is_varied = epoch >= settings["plain_epochs"]
-        for place, questions in enumerate(toolsets.values()):
+        for place, questions in enumerate(toolsets):
             rank = rank_toolset(questions[0].tools)
             for name in settings["dialects"][(place + epoch) % settings["turns"] :: settings["turns"]]:
                 shuffled = rng.sample(questions, len(questions))
@@ -134,6 +142,17 @@ def make_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -
                         chosen = [replace(each, tools=tools) for each in group[start : start + settings["group_size"]]]
                         made = make_group(suite, chosen, name)
                         yield {"epoch": epoch, "source": suite.name, "toolset_rank": rank, **made}
+
+
+def split_toolsets(questions: Sequence[Question]) -> list[list[Question]]:
+    """Return the questions of each set of tools; those with a system message of their own are by themselves."""
+    toolsets: dict[tuple[int, str], list[Question]] = {}  # the questions of a set share one tuple of tools
+    for question in questions:
+        if not question.expected and not question.reply:
+            raise ValueError(f"{question.id}: nothing is expected, and no reply is given")
+        system = "".join(message.text for message in question.messages if message.role == "system")
+        toolsets.setdefault((id(question.tools), system), []).append(question)
+    return list(toolsets.values())
 
 
 def vary_groups(
@@ -187,6 +206,17 @@ def make_group(suite: Suite, questions: Sequence[Question], dialect_name: str) -
         examples.append({"id": question.id, "rest": rest, "target": make_target(question, dialect_name)})
     [system] = systems
     return {"dialect": dialect_name, "system": system, "examples": examples}
+
+
+def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield questions with many tools, of which a budget lets some be shown; each is a group by itself."""
+    for epoch, question in draw_questions(suite, settings, rng):
+        rank, name = rank_toolset(question.tools), rng.choice(settings["dialects"])
+        prompt, shown = show_some(question, name, rng.choice(BUDGETS))
+        system, end, rest = prompt.partition(SYSTEM_END)
+        examples = [{"id": question.id, "rest": rest, "target": make_target(shown, name)}]
+        made = {"dialect": name, "system": system + end, "examples": examples}
+        yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
 def add_plain(suite: Suite, rng: random.Random) -> Suite:
@@ -256,7 +286,13 @@ def make_all(folder: Path) -> None:
     write_composed(composed, seed)
     field = add_plain(load_suite("field-train"), random.Random(seed))
     rng = random.Random(seed)
-    groups = chain(make_groups(field, pairs, rng), make_groups(load_suite(str(composed)), pairs, rng))
+    groups = chain(
+        make_groups(field, pairs, rng),
+        make_groups(load_suite(str(composed)), pairs, rng),
+        # With tools of the other suite, since to a request for code several tools of its own would be right.
+        make_groups(load_suite(str(PROGRAMS)), pairs, rng, offering=field),
+        make_many_tools_groups(field, pairs, rng),
+    )
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', make_own_prompts(field))} prompts to answer before that")
     print(f"{write_rows(folder / 'prompts.jsonl.gz', make_prompts(pairs['dialects'], seed))} prompts to measure with")

@@ -16,10 +16,14 @@ Key = tuple[str, str, str]
 """A suite, a category and a dialect."""
 
 
+TALK = "talk"
+"""The suite of questions whose answers are read by people."""
+
+
 def judge_answers(path: Path) -> dict[str, tuple[Trial, bool, str]]:
     """Judge the answers of a file; return, for each id, the trial, whether the answer is right, and why not."""
     answers = {answer.id: answer for answer in read_answers(path)}
-    suites = dict.fromkeys(parse_trial_id(each)[0] for each in answers)
+    suites = [each for each in dict.fromkeys(parse_trial_id(id)[0] for id in answers) if each != TALK]
     dialects = dict.fromkeys(parse_trial_id(each)[2] for each in answers)
     judged: dict[str, tuple[Trial, bool, str]] = {}
     for suite in suites:

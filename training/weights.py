@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 
 def load_model(gguf: Path) -> tuple[Any, Any]:
-    """Return the tokenizer and the model, on the GPU.
+    """Return the tokenizer and the model, on the GPU if there is one.
 
     Converting the weights takes a minute or more, so the result is kept beside the GGUF file.
     """
@@ -24,7 +24,8 @@ def load_model(gguf: Path) -> tuple[Any, Any]:
     if not (cache / "tokenizer.json").exists():
         AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name).save_pretrained(cache)
     config = AutoConfig.from_pretrained(cache)
-    with torch.device("cuda"):  # the weights are first filled at random, which takes a minute on a CPU
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    with torch.device(device):  # the weights are first filled at random, which takes a minute on a CPU
         model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16, attn_implementation="sdpa")
     missing = model.load_state_dict(torch.load(cache / "weights.pt"), strict=False).missing_keys
     model.tie_weights()

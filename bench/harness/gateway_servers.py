@@ -57,15 +57,19 @@ async def run_endpoint():
 
     async def serve(reader, writer):
         try:
-            size = int((await reader.readuntil(b"\r\n\r\n")).lower().split(b"content-length:")[1].split(b"\r")[0])
+            asked = (await reader.readuntil(b"\r\n\r\n")).lower()
+            if not asked.startswith(b"post /v1/chat/completions "):  # a gateway asks what its endpoint can do
+                writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                return
+            size = int(asked.split(b"content-length:")[1].split(b"\r")[0])
             request = json.loads(await reader.readexactly(size))
             order = json.loads(request["messages"][-1]["content"].split("<<")[1].split(">>")[0])
             events = [event({"content": token}) for token in build_tokens(order["tokens"], order["answer"])]
             writer.write(head)
             loop, pace = asyncio.get_running_loop(), order["pace"]
-            due = loop.time() + (
-                random.random() * pace if pace > 0.01 else 0
-            )  # so that streams do not send at the same moments
+            due = loop.time()
+            if pace > 0.01:  # so that streams do not send at the same moments
+                due += random.random() * pace
             for each in events:
                 if pace:
                     due += pace

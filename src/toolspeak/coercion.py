@@ -19,6 +19,7 @@ from typing import Any, cast
 from toolspeak.messages import Concat, Ref
 from toolspeak.spec import Schema
 from toolspeak.validation import (
+    DECIDING_KEYWORDS,
     TooManySteps,
     Validation,
     get_enum_values,
@@ -37,6 +38,14 @@ WRAPPERS = frozenset({"properties", "arguments", "args", "kwargs", "parameters",
 
 REFERENCES = (Ref, Concat)
 
+PLAIN_KINDS: dict[type, tuple[str, ...]] = {
+    str: ("string",),
+    int: ("integer", "number"),
+    float: ("number",),
+    bool: ("boolean",),
+}
+"""The types of a schema by which a value of a Python type is never changed."""
+
 MAX_LITERAL_CHARS = 100_000
 """Characters of a text that is tried as a Python literal."""
 
@@ -53,6 +62,8 @@ def coerce_arguments(arguments: Any, schema: Schema) -> Any:
 
     Arguments that cannot be read as an object are returned unchanged.
     """
+    if type(arguments) is dict and _fits_plainly(cast("dict[str, Any]", arguments), schema):
+        return cast("Any", arguments)
     properties: Mapping[str, Any] = schema.get("properties", {})
     for _ in range(3):
         if arguments is None or arguments == [] or _is_null_word(arguments):
@@ -66,6 +77,20 @@ def coerce_arguments(arguments: Any, schema: Schema) -> Any:
         else:
             break
     return coerce(cast("Any", arguments), schema, schema)
+
+
+def _fits_plainly(arguments: dict[str, Any], schema: Schema) -> bool:
+    """Whether each argument has the one plain type that its schema asks for, as most have: then nothing is coerced."""
+    if schema.get("type") != "object" or not DECIDING_KEYWORDS.isdisjoint(schema):
+        return False
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    for name, value in arguments.items():
+        part: Schema | None = properties.get(name)
+        if part.__class__ is not dict or part is None or not DECIDING_KEYWORDS.isdisjoint(part):
+            return False
+        if part.get("type") not in PLAIN_KINDS.get(value.__class__, ()):
+            return False
+    return True
 
 
 def _is_null_word(value: Any) -> bool:

@@ -4,7 +4,7 @@ Events are a closed union of two sorts. **Deltas** are for display only: never f
 run itself: the loop is a fold over them, and a run is resumed from them. A start (`TurnStarted`, `ToolStarted`) is
 recorded as a fact before the request is sent or the tool is run.
 
-A call has four events. `CallStarted`: the model has begun to write the call. `CallReady`: the call is complete.
+A call has four facts. `CallStarted`: the model has begun to write the call. `CallReady`: the call is complete.
 `ToolStarted`: its function runs. `ToolFinished`: its result is known. A *quoted* call (`CallQuoted`) was copied by the
 model from a text that it was shown.
 
@@ -77,6 +77,24 @@ class ArgsDelta:
     kind: ClassVar[Literal["args_delta"]] = "args_delta"
     call_id: str
     text: str
+
+
+@frozen
+class ToolProgress:
+    """The function of a call, or the MCP server of its tool, says how far it is. Of many reports some are left out.
+
+    Attributes:
+        call_id: The id of the call.
+        done: How much is done.
+        total: How much there is to do; None if that is unknown.
+        text: What is done now, for a person.
+    """
+
+    kind: ClassVar[Literal["tool_progress"]] = "tool_progress"
+    call_id: str
+    done: float
+    total: float | None = None
+    text: str = ""
 
 
 # Facts: the run
@@ -367,7 +385,7 @@ class HandedOver:
     search_tools: tuple[str, ...] = ()
 
 
-OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta
+OwnDelta: TypeAlias = TextDelta | ThinkingDelta | ArgsDelta | ToolProgress
 """A delta of the run itself, not of an inner run."""
 OwnFact: TypeAlias = (
     RunStarted

@@ -164,12 +164,12 @@ class Message:
     @property
     def text(self) -> str:
         """All text of the message, joined; thinking, calls and results are not text."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join([part.text for part in self.parts if isinstance(part, Text)])
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls of the message, in order."""
-        return tuple(part.call for part in self.parts if isinstance(part, Call))
+        return tuple([part.call for part in self.parts if isinstance(part, Call)])
 
 
 def system(text: str) -> Message:

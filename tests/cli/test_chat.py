@@ -1,6 +1,7 @@
 """`toolspeak chat`, through a real pseudo-terminal and through a pipe."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -230,6 +231,33 @@ def test_ctrl_c_while_a_tool_runs(folder: Path, server: Server):
         assert "running" not in screen.text
         screen.reply("Well?")
         screen.wait_for("Fine.")
+
+
+SLOW_TOOL = """
+import time
+from toolspeak import Context
+
+def convert(context: Context[None]) -> str:
+    "Convert pages."
+    for page in range(1, 200):
+        context.report_progress(page, 200, f"page\\n{page}")
+        time.sleep(0.1)
+    return "converted"
+"""
+
+
+def test_a_tool_that_runs_says_how_far_it_is(folder: Path, server: Server):
+    (folder / "slow.py").write_text(SLOW_TOOL)
+    server.plays(plays([calls(("convert", {})), says("Fine.")]))
+    with chatting(folder, server, "--tools", "slow.py") as screen:
+        screen.reply("Convert!")
+        screen.wait_for("running convert (")
+        screen.wait_for(", 2 s")  # the seconds keep counting
+        line = screen.text.splitlines()[-1]
+        assert re.search(r"^running convert \(\d+ of 200, page.+\), \d+ s$", line), line
+        screen.type(CTRL_C)
+        screen.wait_for("stopped")
+        assert "running" not in screen.text
 
 
 def test_approval_is_asked_in_the_conversation(folder: Path, server: Server):

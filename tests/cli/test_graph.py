@@ -134,7 +134,7 @@ def test_a_conversation_that_is_handed_over_is_a_note():
 def test_plain_facts_have_no_times(tmp_path: Path):
     path = tmp_path / "facts.jsonl"
     path.write_text(codec.dump_facts(fact for _, fact in FACTS))
-    text = draw(str(path), None, tmp_path / "run.svg")
+    text = draw(str(path), lambda: "", tmp_path / "run.svg")
     assert "p2-->>p1: up\n" in text
     assert "launch" in (tmp_path / "run.svg").read_text()
 
@@ -185,7 +185,7 @@ def test_a_record_is_read_back(tmp_path: Path):
 def test_a_file_without_a_run_is_an_error(tmp_path: Path, text: str, message: str):
     (tmp_path / "x.jsonl").write_text(text)
     with pytest.raises(UsageError, match=message):
-        draw(str(tmp_path / "x.jsonl"), None, None)
+        draw(str(tmp_path / "x.jsonl"), lambda: "", None)
 
 
 def test_records_are_distinguished_from_targets(folder: Path):

@@ -36,7 +36,7 @@ def test_config_shows_each_setting_and_where_it_came_from(tmp_path: Path):
 
 def test_config_as_json(tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text(
-        'tools = ["a.py"]\nlog = false\n[endpoints.work]\nbase_url = "http://h/v1"\nkey_env = "WORK_KEY"\n'
+        'tools = ["a.py"]\ntool_budget = 900\ncode = true\nlog = false\n[endpoints.work]\nbase_url = "http://h/v1"\nkey_env = "WORK_KEY"\n'
     )
     unset = dict.fromkeys(("dialect", "model", "num_ctx", "think"))
     endpoint = {"base_url": "http://h/v1", "api": "openai", "key_env": "WORK_KEY", **unset}
@@ -44,6 +44,8 @@ def test_config_as_json(tmp_path: Path):
         "model": "local",
         "dialect": None,
         "tools": [],
+        "tool_budget": None,
+        "code": False,
         "approve": "ask",
         "log": True,
         "limits.turns": 10,
@@ -67,6 +69,8 @@ def test_config_as_json(tmp_path: Path):
     assert untrusted["limits.seconds"]["origin"] == "environment variable TOOLSPEAK_LIMITS_SECONDS"
     given = {
         "tools": [str(tmp_path / "a.py")],
+        "tool_budget": 900,
+        "code": True,
         "log": False,
         "endpoints.work": {**endpoint, "key_set": ignored["settings"]["endpoints.work"]["key_set"]},
     }

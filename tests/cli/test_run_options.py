@@ -105,6 +105,28 @@ def test_programs_call_the_functions(folder: Path, server: Server):
     assert "Oslo" in server.posts[1].body["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize(
+    ("options", "offered"),
+    [
+        ((), ["run_program"]),
+        (("--no-code",), ["help", "find_tools"]),
+        (("--no-code", "--tool-budget", "9000"), ["report_58", "report_59"]),
+    ],
+)
+def test_settings_have_a_budget_and_programs(
+    folder: Path, server: Server, options: tuple[str, ...], offered: list[str]
+):
+    pytest.importorskip("pydantic_monty", reason="code mode needs pydantic-monty")
+    (folder / "many.py").write_text(MANY_TOOLS)
+    settings = folder / ".config" / "toolspeak" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("tool_budget = 300\ncode = true\n")
+    server.plays(plays([says("Hello.")]))
+    done = run(folder, server, "Hi", "--tools", "many.py", "--dialect", "native", *options)
+    assert (done.returncode, done.stdout) == (0, "Hello.\n"), done.stderr
+    assert name_tools(server)[-2:] == offered
+
+
 def test_a_chat_takes_a_budget_and_programs(folder: Path, server: Server):
     pytest.importorskip("pydantic_monty", reason="code mode needs pydantic-monty")
     (folder / "many.py").write_text(MANY_TOOLS)

@@ -1,7 +1,9 @@
 """`toolspeak worker` and `toolspeak runs`: a real worker, and commands in processes of their own."""
 
+import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.durable.postgres import temporary_database
-from toolspeak.durable import Runs
-from toolspeak.events import ApprovalNeeded
+from toolspeak import Agent, Tool, tool
+from toolspeak.durable import Runs, Worker
+from toolspeak.events import ApprovalGiven, ApprovalNeeded
+from toolspeak.testing import ScriptedModel, calls, says
 
 from .commands import Done, run_command
 
@@ -126,6 +130,17 @@ def test_a_run_is_started_and_followed_to_its_answer(shop: Shop) -> None:
     assert " · echo · answered\nYou: Hi.\nassistant: Hello there.\n" in shown.stdout
 
 
+def test_a_run_that_no_worker_can_drive_is_started_with_a_warning(shop: Shop, tmp_path: Path) -> None:
+    misspelt = shop.run("runs", "start", "ecko", "Hi.")
+    assert misspelt.returncode == 0
+    assert "no worker has the agent 'ecko', and the run waits for one; they have " in misspelt.stderr
+    assert "echo" in misspelt.stderr
+    assert shop.run("runs", "cancel", misspelt.stdout.strip()).returncode == 0
+    alone = shop.run("runs", "start", "echo", "Hi.", "--store", f"sqlite:///{tmp_path}/other.db")
+    assert "no worker is running" in alone.stderr
+    assert "no worker" not in shop.run("runs", "start", "echo", "Hi.").stderr
+
+
 def test_a_key_stands_for_one_run(shop: Shop) -> None:
     run_id = shop.start("echo", "Hi.", "--key", "ticket-7")
     again = shop.run("runs", "start", "echo", "Hi.", "--key", "ticket-7", "--json")
@@ -200,7 +215,14 @@ def test_a_wrong_command_is_explained(shop: Shop, tmp_path: Path) -> None:
         return done.stderr
 
     assert "there is no run nowhere in the store" in explain("runs", "show", "nowhere")
+    assert "give the whole id, as the list of runs has it" in explain("runs", "follow", "5d8a")
+    assert "it may have been pruned" in explain("runs", "cancel", "5d8a" * 6)
+    with Runs(f"sqlite:///{tmp_path}/empty.db") as empty:
+        assert not empty.list_sync()
     assert "there are no runs in" in explain("runs", "follow", "--store", f"sqlite:///{tmp_path}/empty.db")
+    for command in (["list"], ["show"], ["approve", "5d8a"], ["prune", "--days", "1"]):
+        assert "there is no store" in explain("runs", *command, "--store", f"sqlite:///{tmp_path}/there/misspelt.db")
+    assert not (tmp_path / "there").exists()
     assert "use sqlite:///FILE or postgresql://" in explain("runs", "list", "--store", "runs.db")
     assert "no lane 'gpt'" in explain("runs", "start", "echo", "Hi.", "--lane", "gpt")
     assert "there is no file nowhere.py" in explain("worker", "nowhere.py:agents")
@@ -219,3 +241,59 @@ def test_one_agent_is_known_by_its_variable_and_ctrl_c_stops_a_worker(tmp_path: 
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
     assert shop.run("runs", "prune", "--days", "0").stdout == "1 run deleted\n"
+
+
+@tool
+async def nap() -> str:
+    """Rest for a while."""
+    await asyncio.sleep(0.5)
+    return "rested"
+
+
+def test_a_run_that_is_followed_late_shows_how_long_its_calls_took(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    agents = {"napper": Agent(ScriptedModel([calls(("nap", {})), says("Good morning.")]), [nap])}
+    with Runs(shop.store) as runs, Worker(runs, agents):
+        run_id = (run := runs.start_sync("napper", "Rest.")).id
+        run.outcome_sync(timeout=30)
+    followed = shop.run("runs", "follow", run_id)
+    assert (followed.returncode, followed.stdout) == (0, "Good morning.\n")
+    seconds = re.search(r"→ rested  (\S+) s", followed.stderr)
+    assert seconds is not None
+    assert float(seconds[1]) >= 0.5
+
+
+def test_somebody_who_is_asked_again_is_told_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    @tool(name="pay", approve=True)
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    @tool(name="pay", approve=True)
+    def pay_abroad(amount: int, iban: str = "NO93") -> str:
+        """Pay."""
+        return f"paid {amount} to {iban}"
+
+    def build(paying: Tool[..., str]) -> dict[str, Agent]:
+        return {"payer": Agent(ScriptedModel([calls(("pay", {"amount": 7})), says("Done.")]), [paying])}
+
+    shop = Shop(tmp_path)
+    with Runs(shop.store) as runs:
+        run = runs.start_sync("payer", "Pay.")
+        with Worker(runs, build(pay)):
+            call_id = shop.wait_for_pause(run.id)
+        run.approve_sync(call_id)
+        with Worker(runs, build(pay_abroad)):
+            events = (each.event for each in run.events_sync())
+            next(event for event in events if isinstance(event, ApprovalGiven))
+            next(event for event in events if isinstance(event, ApprovalNeeded))
+        assert f"run {run.id}: somebody is asked again, since pay has changed" in caplog.text
+        shown = shop.run("runs", "show", run.id).stdout
+        assert f"waits for approval again, since the tool has changed: pay(amount=7) ({call_id})" in shown
+        run.cancel_sync()
+        with Worker(runs, build(pay_abroad)):
+            run.outcome_sync(timeout=30)
+    command = f"toolspeak runs approve {run.id} {call_id}"
+    followed = shop.run("runs", "follow", run.id).stderr
+    assert f"  waits for approval: {command}\n" in followed
+    assert f"  waits for approval again, since the tool has changed: {command}\n" in followed

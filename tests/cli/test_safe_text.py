@@ -14,8 +14,8 @@ from tests.cli.terminal import environment, terminal
 from tests.models.server import Server, answers, plays
 from toolspeak.cli import config, parse, tools, why
 from toolspeak.cli.console import SafeConsole
+from toolspeak.cli.debug import SafeFormatter
 from toolspeak.cli.format import format_arguments, format_call_line, format_result
-from toolspeak.cli.http_server import SafeFormatter
 from toolspeak.cli.safe_text import (
     ProseEscaper,
     escape_controls,

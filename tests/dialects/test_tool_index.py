@@ -57,6 +57,16 @@ def test_words_that_tell_nothing_find_nothing():
     assert ToolIndex(tools).rank("who") == ["oncall.who"]  # there is nothing else to look for
 
 
+def test_a_number_chooses_among_tools_that_other_words_find():
+    subjects = ("taxes", "rivers", "birds")
+    tools = [
+        tool(f"write_report_{number}", f"Write report {number}, about {subjects[number % 3]}.") for number in range(200)
+    ]
+    assert ToolIndex(tools).rank("Write the report 77 about birds")[0] == "write_report_77"
+    assert next(iter(ToolIndex(tools).score("birds 77"))) == "write_report_77"
+    assert "write_report_78" not in ToolIndex(tools).score("birds 78")  # that one is about taxes
+
+
 @pytest.mark.parametrize(
     ("message", "name"),
     [

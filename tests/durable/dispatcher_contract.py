@@ -6,7 +6,7 @@ Derive a test class from `DispatcherContract`, and give it the fixtures `journal
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TypeVar
 
 import pytest
@@ -15,11 +15,15 @@ from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.dispatch import Dispatcher
 from toolspeak.durable.journal import Journal, JournalSession
 from toolspeak.durable.rows import Hold, Lane, RunRow
+from toolspeak.errors import StoreUnavailable
 
 from .journal_contract import new_run
 
 T = TypeVar("T")
 LEASE_MS = 60_000
+RETRIES = 3
+"""How often a transaction is tried again that was rolled back. A server cuts one off when it is idle for seconds, which
+happens when a busy machine lets this process wait for that long."""
 
 
 class SmallWorker:
@@ -44,7 +48,14 @@ class SmallWorker:
             with self._session.transaction():
                 return job(self._session)
 
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await self._try(work)
+
+    async def _try(self, work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        for _ in range(RETRIES):
+            with suppress(StoreUnavailable):
+                return await loop.run_in_executor(self._thread, work)
+        return await loop.run_in_executor(self._thread, work)
 
     async def read(self, job: Callable[[JournalSession], T]) -> T:
         return await self.write(job)
@@ -79,7 +90,7 @@ class SmallWorker:
 
     @asynccontextmanager
     async def working(self) -> AsyncGenerator["SmallWorker"]:
-        self._session = await asyncio.get_running_loop().run_in_executor(self._thread, self._journal.connect)
+        self._session = await self._try(self._journal.connect)
         await self.write(lambda session: session.beat(self.name, LEASE_MS))
         async with self._dispatcher.launch(self):
             try:

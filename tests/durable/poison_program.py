@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from toolspeak import Agent, Limits, tool
@@ -30,11 +31,23 @@ def crash_once(turn: int) -> str:
     os._exit(1)
 
 
+@tool(effect="once")
+def crash_late(turn: int) -> str:
+    """End the process when the call beside this one has a result."""
+    time.sleep(0.5)
+    note("crash")
+    os._exit(1)
+
+
+@tool(effect="idempotent")
+def work(turn: int) -> str:
+    """Work at once."""
+    return "done"
+
+
 @tool(effect="idempotent")
 def wait_long() -> str:
     """Wait until the process is ended twice, and work then."""
-    import time
-
     end = time.monotonic() + 60
     while EFFECTS.read_text().count("crash") < 2 and time.monotonic() < end:
         time.sleep(0.01)
@@ -46,6 +59,13 @@ agents = {
     "stubborn": Agent(
         ScriptedModel([*(calls(("crash_once", {"turn": turn})) for turn in range(9)), says("Survived.")]),
         [crash_once],
+        limits=Limits(repeats=None),
+    ),
+    "paired": Agent(
+        ScriptedModel(
+            [*(calls(("crash_late", {"turn": turn}), ("work", {"turn": turn})) for turn in range(9)), says("Survived.")]
+        ),
+        [crash_late, work],
         limits=Limits(repeats=None),
     ),
     "innocent": Agent(ScriptedModel([calls(("wait_long", {})), says("Done.")]), [wait_long]),

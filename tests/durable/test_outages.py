@@ -87,6 +87,7 @@ async def test_a_run_goes_on_when_a_store_that_vanished_is_back(
         shop.may_fetch.set()
         await wait_for_log(caplog, f"run {run.id} could not be driven, and is tried again")
         assert f"the store {store} was removed or replaced while it was in use" in caplog.text
+        assert "Traceback" not in caplog.text
         assert shop.done == {"pay": 1, "fetch": 1}
         elsewhere.rename(store)
         outcome = await run.outcome(timeout=WAIT_SECONDS)

@@ -9,7 +9,7 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.journal import JournalSession
-from toolspeak.durable.progress import RunProgress
+from toolspeak.durable.progress import MESSAGES_WITHOUT_BLAME, RunProgress
 from toolspeak.events import (
     ApprovalNeeded,
     CallReady,
@@ -59,13 +59,37 @@ def test_a_result_of_an_inner_run_counts_if_no_message_around_it_is_open() -> No
     ]
 
 
-def test_a_message_does_not_count_if_the_last_worker_died_during_a_call() -> None:
+def test_a_message_does_not_count_if_a_worker_died_during_a_call() -> None:
     died = (STARTED, CallReady(call=CALL), ENDED, ToolStarted(call_id="a"))
     refused = replace(FINISHED, result=replace(FINISHED.result, ran=False))
     assert follow(RunResumed(), STARTED, ENDED, refused, earlier=died) == [False] * 4
     assert follow(RunResumed(), STARTED, ENDED, FINISHED, ENDED, earlier=died) == [False] * 3 + [True, True]
-    assert follow(STARTED, ENDED, earlier=(*died, RunResumed(), STARTED)) == [False, True]
+    assert follow(RunResumed(), STARTED, ENDED, earlier=(*died, RunResumed(), STARTED)) == [False] * 3
     assert follow(STARTED, ENDED, earlier=(*died, FINISHED)) == [False, True]
+
+
+def test_a_result_beside_a_call_that_was_cut_off_does_not_count() -> None:
+    other = ToolFinished(result=ToolResult(call_id="b", output="seen"))
+    died = (STARTED, ENDED, ToolStarted(call_id="a"), ToolStarted(call_id="b"))
+    assert follow(RunResumed(), other, STARTED, ENDED, other, earlier=died) == [False] * 5
+    assert follow(RunResumed(), other, FINISHED, other, earlier=died) == [False, False, True, True]
+    again = (*died, other, RunResumed(), STARTED, ENDED, ToolStarted(call_id="c"))
+    assert follow(RunResumed(), FINISHED, STARTED, ENDED, other, earlier=again) == [False] * 5
+
+
+def test_calls_that_were_cut_off_are_not_to_blame_for_ever() -> None:
+    other = ToolFinished(result=ToolResult(call_id="b", output="seen"))
+    died = (STARTED, ENDED, ToolStarted(call_id="a"))
+    turn = (STARTED, ENDED, ToolStarted(call_id="b"), other)
+    assert not any(follow(RunResumed(), *turn * (MESSAGES_WITHOUT_BLAME - 1), earlier=died))
+    assert follow(*turn, earlier=(*died, RunResumed(), *turn * (MESSAGES_WITHOUT_BLAME - 1))) == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    twice = (*died, RunResumed(), *turn * (MESSAGES_WITHOUT_BLAME - 1), ToolStarted(call_id="c"))
+    assert not any(follow(RunResumed(), *turn, earlier=twice))
 
 
 def test_asking_again_does_not_count() -> None:

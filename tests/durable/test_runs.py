@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,17 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent, Limits, tool
 from toolspeak.durable import Lane, RunHandle, RunRow, Runs, StartRefused, Worker
 from toolspeak.errors import UsageError
-from toolspeak.events import ApprovalGiven, ApprovalNeeded, NestedFact, RunEnded, RunStarted, TextDelta, ToolStarted
+from toolspeak.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    Delta,
+    NestedFact,
+    RunEnded,
+    RunStarted,
+    TextDelta,
+    ToolProgress,
+    ToolStarted,
+)
 from toolspeak.messages import user
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
@@ -66,6 +77,25 @@ async def test_a_run_is_driven_and_its_events_and_outcome_are_those_of_a_plain_r
     assert "".join(each.event.text for each in events if isinstance(each.event, TextDelta)) == "Hello."
     ids = [tuple(map(int, each.id.split("."))) for each in events]
     assert ids == sorted(set(ids))
+
+
+def count(context: Context[None]) -> str:
+    """Count to three."""
+    for number in (1, 2, 3):
+        context.report_progress(number, 3)
+    return "three"
+
+
+@in_loop
+async def test_progress_is_told_to_whoever_follows_the_run(tmp_path: Path) -> None:
+    agent = Agent(ScriptedModel([calls(("count", {})), says("Done.")]), [count])
+    async with working(tmp_path, {"counting": agent}) as runs:
+        run = await runs.start("counting", "Count.")
+        events = [each.event async for each in run.events()]
+        outcome = await run.outcome()
+    told = [event.done for event in events if isinstance(event, ToolProgress)]
+    assert told[-1] == 3
+    assert [event for event in events if not isinstance(event, Delta)] == list(outcome.facts)
 
 
 @in_loop
@@ -429,6 +459,25 @@ async def test_a_big_result_is_stored_once(tmp_path: Path) -> None:
     assert sum(len(row.data) for row in rows) < 20_000
     blobs = [json.loads(row.data) for row in rows if '"blob"' in row.data]
     assert [each["kind"] for each in blobs] == ["tool_finished"]
+
+
+@in_loop
+async def test_a_run_of_fifty_turns_takes_little_more_room_than_its_big_result(tmp_path: Path) -> None:
+    @tool(effect="read")
+    def fetch(turn: int) -> str:
+        """Fetch much once, and little after that."""
+        return "x" * 1_000_000 if turn == 0 else "small"
+
+    script = [*(calls(("fetch", {"turn": turn})) for turn in range(50)), says("Done.")]
+    agent = Agent(ScriptedModel(script), [fetch], limits=Limits(turns=60))
+    async with working(tmp_path, {"fetcher": agent}) as runs:
+        run = await runs.start("fetcher", "Fetch.")
+        outcome = await run.outcome(timeout=WAIT_SECONDS)
+        rows = await runs.read(lambda session: session.read_facts(run.id))
+    assert (outcome.stop_reason, len(outcome.calls)) == ("answered", 50)
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as connection:
+        [(blobs,)] = connection.execute("SELECT sum(length(data)) FROM ts_blobs").fetchall()
+    assert sum(len(row.data) for row in rows) + blobs <= 1_000_000 + 100_000
 
 
 class Answer(BaseModel):

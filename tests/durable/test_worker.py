@@ -12,7 +12,7 @@ import pytest
 
 from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
-from toolspeak.durable import Lane, RunHandle, Runs, Worker
+from toolspeak.durable import Lane, RunEvent, RunHandle, Runs, Worker
 from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 from toolspeak.durable.quarantine import QUARANTINE_DEATHS
@@ -20,8 +20,9 @@ from toolspeak.durable.retries import MAX_DELAY_MS, RetryDelays
 from toolspeak.durable.rows import RunRow
 from toolspeak.errors import StoreUnavailable
 from toolspeak.events import TextDelta
+from toolspeak.messages import Text
 from toolspeak.models import Request
-from toolspeak.pieces import Piece
+from toolspeak.pieces import Answer, Piece
 from toolspeak.testing import ScriptedModel, calls, says
 
 WAIT_SECONDS = 60
@@ -389,6 +390,41 @@ async def test_a_worker_that_lost_a_run_adds_no_deltas_to_it(
             after = await read_deltas(runs, run)
             driving.cancel()
     assert before == after == ["The first words."]
+
+
+@in_loop
+async def test_after_a_takeover_the_deltas_of_the_open_turn_begin_anew(tmp_path: Path) -> None:
+    """Whoever follows the run sees what it had seen, then the resumption, then the message from its first word on."""
+    asked = list[Request]()
+
+    class Talker(ScriptedModel):
+        async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
+            asked.append(request)
+            first = TextDelta(text=f"The first words of message {len(asked)}.")
+            yield [first]
+            if len(asked) == 1:
+                await asyncio.Event().wait()
+            rest = TextDelta(text=" The rest.")
+            yield [rest, Answer(parts=(Text(text=first.text + rest.text),), finish="stop")]
+
+    async with Runs(f"sqlite:///{tmp_path}/runs.db") as runs:
+        run = await runs.start("talker", "Talk.")
+        live = list[RunEvent]()
+        async with Worker(runs, {"talker": Agent(Talker([]))}, grace=0) as worker:
+            async for each in run.events():
+                live.append(each)
+                if isinstance(each.event, TextDelta) and len(asked) == 1:
+                    await runs.write(lambda session: session.fail(run.id, 1, worker.name))
+            later = [each async for each in run.events()]
+    told = [each.event.text if isinstance(each.event, TextDelta) else each.event.kind for each in live]
+    assert told[told.index("turn_started") + 1 :][:2] == ["The first words of message 1.", "run_resumed"]
+    again = told[told.index("run_resumed") :]
+    assert [each for each in again if " " in each] == ["The first words of message 2.", " The rest."]
+    ids = [tuple(map(int, each.id.split("."))) for each in live]
+    assert ids == sorted(set(ids))
+    assert [each for each in live if not isinstance(each.event, TextDelta)] == [
+        each for each in later if not isinstance(each.event, TextDelta)
+    ]
 
 
 async def read_deltas(runs: Runs, run: RunHandle) -> list[str]:

@@ -104,10 +104,16 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for part, rows in (("data", QUESTIONS), ("data/possible_answer", TRUTHS)):
         for name, each in rows.items():
             (folder / part / f"BFCL_v4_{name}.json").write_text("\n".join(map(json.dumps, each)))
+    for name in list_modules():
+        monkeypatch.delitem(sys.modules, name)  # those of the package itself, which other tests may have imported
     monkeypatch.syspath_prepend(tmp_path)
     yield folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "bfcl_eval"]:
+    for name in list_modules():
         del sys.modules[name]
+
+
+def list_modules() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "bfcl_eval"]
 
 
 def result(asked: Suite, dialect: str, text: str) -> TrialResult:

@@ -330,6 +330,21 @@ def test_a_body_that_is_said_to_be_large_is_not_waited_for():
     assert received.startswith(b"HTTP/1.1 413 ")
 
 
+@pytest.mark.parametrize("headers", [b"content-length: 12000000\r\n", b"transfer-encoding: chunked\r\n"])
+def test_a_client_that_sends_all_of_a_large_body_gets_the_refusal(headers: bytes):
+    megabyte = b" " * 1_000_000
+    piece = b"%x\r\n%s\r\n" % (len(megabyte), megabyte) if b"chunked" in headers else megabyte
+    with gateway(served(ScriptedModel([says("Hello.")]), JSON)) as url:
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as client:
+            client.sendall(request(headers))
+            for _ in range(12):
+                client.sendall(piece)
+                time.sleep(0.01)
+            client.sendall(b"0\r\n\r\n" if b"chunked" in headers else b"")
+            assert b"larger than 10,000,000 bytes" in everything(client)
+
+
 def test_a_large_body_in_chunks_is_refused_when_it_has_become_large():
     received = answer(request(b"transfer-encoding: chunked\r\n", chunked(b" " * 10_100_000)))
     assert received.startswith(b"HTTP/1.1 413 ") or received == b""  # a client that only sends may see the end alone

@@ -242,6 +242,16 @@ def test_which_dialect_is_spoken(home: Path):
     assert {(each.dialect.name, each.max_repairs, each.thinks) for each in all_python} == {("python", 0, True)}
 
 
+def test_the_budget_of_tools_is_that_of_the_settings_unless_one_is_given(home: Path):
+    configured = load(home, environ={"HOME": str(home), "TOOLSPEAK_TOOL_BUDGET": "700"})
+    for options, budget in (
+        (ServeOptions(models=("there",)), 700),
+        (ServeOptions(models=("there",), tool_budget=9), 9),
+    ):
+        [model] = find_served_models(options, configured)
+        assert model.tool_budget == budget
+
+
 def test_a_default_model_that_was_asked_for_must_be_there(home: Path):
     configured = load(home, environ={"HOME": str(home), "TOOLSPEAK_MODEL": "local:/nowhere.gguf"})
     with pytest.raises(UsageError, match="there is no such file"):

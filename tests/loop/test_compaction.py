@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from toolspeak.codec import dump_facts, load_facts
 from toolspeak.events import Compacted, NestedFact, RunStarted, Usage
-from toolspeak.loop import initial_state, reduce
+from toolspeak.loop import initial_state, reduce, words
 from toolspeak.loop.compaction import Sizes, plan_compaction, show_history
 from toolspeak.loop.recall import RECALL, read_earlier, write_round
 from toolspeak.loop.rounds import drop_system, find_cuts, list_rounds
@@ -149,15 +149,46 @@ def test_the_prompt_of_the_run_is_always_shown():
     history = (user("Find it."), *(each for n in range(9) for each in (made(n, 1), results(n, "r" * 300))))
     compacted = Compacted(through=17, dropped=17, rounds=8, summary="Looked in 8 places.", prompt=0)
     shown = show_history(history, compacted, has_recall=True)
-    assert [each.role for each in shown] == ["user", "assistant", "tool"]
-    assert "round_1 to round_8 are no longer shown" in shown[0].text
-    assert shown[0].text.endswith("Find it.")
+    assert [each.role for each in shown] == ["system", "user", "assistant", "tool"]
+    assert "round_1 to round_8 are no longer shown" in shown[1].text
+    assert shown[1].text.endswith("Find it.")
+
+
+def test_the_system_message_says_how_to_recall():
+    history = (system("Be kind."), user("Go."), assistant("Yes."), user("And now?"))
+    compacted = Compacted(through=2, dropped=2, rounds=1, summary="He goes.")
+    shown = show_history(history, compacted, has_recall=True)
+    assert [each.role for each in shown] == ["system", "user"]
+    assert shown[0].text == f"Be kind.\n\n{words.HOW_TO_RECALL}"
+    assert "recall(" not in shown[1].text
+    assert show_history(history, compacted, has_recall=False)[0] == history[0]
+    only_shortened = Compacted(through=2)
+    assert show_history(history, only_shortened, has_recall=True)[0] == history[0]
+
+
+def test_the_last_complete_round_stays_in_view():
+    """It is an example of a call, which small models need."""
+    history = (user("1"), made(1, 1), results(1, "r" * 300), assistant("done"), user("2"))
+    history = (*history, made(2, 1), results(2, "r" * 300), assistant("done"), user("3"))
+
+    def measure(planned: Compacted) -> int:
+        return size(show_history(history, planned, has_recall=False))
+
+    one_round = measure(Compacted(through=8, dropped=4, rounds=1))
+    tight = Sizes(limit=one_round + 20, target=one_round - 20)
+    planned = plan_compaction(history, None, 8, tight, measure)
+    assert planned is not None
+    assert planned.dropped == 4
+    too_tight = Sizes(limit=one_round - 1, target=one_round - 40)
+    planned = plan_compaction(history, None, 8, too_tight, measure)
+    assert planned is not None
+    assert planned.dropped == 8
 
 
 def test_the_prompt_and_a_later_message_of_the_user_are_one_message():
     history = (user("Find it."), made(1, 1), results(1, "r"), assistant("It is 42."), user("Give it."), made(2, 1))
     shown = show_history(
-        history, Compacted(through=4, dropped=4, rounds=1, summary="Found.", prompt=0), has_recall=True
+        history, Compacted(through=4, dropped=4, rounds=1, summary="Found.", prompt=0), has_recall=False
     )
     assert [each.role for each in shown] == ["user", "assistant"]
     assert shown[0].text.endswith("\n\nFind it.\n\nGive it.")
@@ -168,14 +199,14 @@ def test_texts_and_images_keep_their_order():
     image = Media(mime="image/png", data=b"x")
     parts = (Text(text="Before:"), image, Text(text="After:"), image)
     history = (user("go"), assistant("yes"), Message(role="user", parts=parts))
-    shown = show_history(history, Compacted(through=2, dropped=2, rounds=1, summary="He goes."), has_recall=True)
+    shown = show_history(history, Compacted(through=2, dropped=2, rounds=1, summary="He goes."), has_recall=False)
     first, *others = shown[0].parts
     assert isinstance(first, Text)
     assert first.text.endswith("\n\nBefore:")
     assert tuple(others) == parts[1:]
     asked = Message(role="user", parts=(image, Text(text="What is it?", extra=Extra(vendor="v", data={}))))
     compacted = Compacted(through=2, dropped=2, rounds=1, summary="He asks.", prompt=0)
-    joined = show_history((asked, assistant("?"), user("Go on.")), compacted, has_recall=True)[0]
+    joined = show_history((asked, assistant("?"), user("Go on.")), compacted, has_recall=False)[0]
     assert joined.parts[1:] == (*asked.parts, Text(text="\n\nGo on."))
 
 
@@ -228,7 +259,7 @@ def test_a_fact_shows_less_and_offers_the_tool():
     state = reduce(reduce(initial_state([spec("look")]), STARTED), fact)
     assert list(state.specs) == ["look", "recall"]
     assert state.history == STARTED.messages
-    assert len(state.shown_history) == 1
+    assert [each.role for each in state.shown_history] == ["system", "user"]
     assert (state.usage, state.cost) == (Usage(input_tokens=5), 0.5)
     assert load_facts(dump_facts([fact])) == (fact,)
     nested = reduce(reduce(initial_state([]), STARTED), NestedFact(path=("c",), event=fact))

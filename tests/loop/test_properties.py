@@ -24,7 +24,7 @@ from toolspeak.events import (
     TurnStarted,
 )
 from toolspeak.limits import Limits
-from toolspeak.loop import BrokenReference, State, decide, initial_state, reduce, resolve_references
+from toolspeak.loop import BrokenReference, State, decide, fold, initial_state, reduce, resolve_references
 from toolspeak.messages import Ref, Result, ToolCall
 
 from .folding import SPECS, ended, result, started
@@ -259,3 +259,21 @@ def test_whatever_happens(data: st.DataObject):
     started_ids = [fact.call_id for fact in world.facts if isinstance(fact, ToolStarted)]
     finished = [fact.result.call_id for fact in world.facts if isinstance(fact, ToolFinished)]
     assert set(finished) <= set(started_ids)
+
+
+@given(st.data())
+def test_a_state_that_is_folded_in_place_is_the_one_that_reduce_returns(data: st.DataObject):
+    world = World(data)
+    for _ in range(data.draw(st.integers(0, 30))):
+        if world.state.ended is not None:
+            break
+        world.happens(calmly=False)
+    state, folded = initial_state(SPECS), initial_state(SPECS)
+    for fact in world.facts:
+        before = repr(state)
+        after = reduce(state, fact)
+        assert repr(state) == before, "`reduce` changes nothing"
+        fold(folded, fact)
+        assert folded == after
+        assert decide(folded) == decide(after)
+        state = after

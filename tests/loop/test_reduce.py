@@ -1,5 +1,6 @@
 """What the loop remembers after given facts: history that can be sent at any time, and what counts."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from toolspeak.events import (
 )
 from toolspeak.limits import Limits
 from toolspeak.loop import State, initial_state, reduce
-from toolspeak.loop.reduce import MAX_SHOWN_CHARS
+from toolspeak.loop.call_changes import MAX_SHOWN_CHARS
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.messages import Media, Ref, Result, Text
 
@@ -63,7 +64,7 @@ def test_a_call_has_one_result_the_first():
 def test_what_does_not_concern_this_turn_changes_nothing():
     state = after(GO, turn("send a"), run("a"))
     for fact in (result("x"), ApprovalGiven(call_id="x", approved=True), ApprovalGiven(call_id="x", approved=False)):
-        assert reduce(state, fact)._replace(turn=state.turn) == state
+        assert replace(reduce(state, fact), turn=state.turn) == state
         assert reduce(state, fact).turn == state.turn
 
 
@@ -172,7 +173,7 @@ def test_a_message_that_broke_off_is_as_if_it_had_not_been_said():
     state = after(before.run, TurnStarted(turn=1), ready("read a"), run("a"), ready("send b"), broken, result("a", 1))
     assert roles(state) == "user assistant tool"
     again = reduce(reduce(state, RunEnded(reason="error")), RunResumed())
-    same = again._replace(reusable_results={}, started_calls=0, turn=before.turn, specs=before.specs)
+    same = replace(again, reusable_results={}, started_calls=0, turn=before.turn, specs=before.specs)
     assert same == before
     assert (again.started_calls, len(again.reusable_results)) == (1, 1)
 

@@ -84,6 +84,10 @@ def test_a_wrong_file_is_refused_in_words(tmp_path, content, words):
         ("mcp:uvx mcp-server-git --repository .", "git"),
         ("mcp:python3.11 tools/weather_server.py", "weather"),
         ("mcp:/opt/bin/github-mcp-server stdio", "github"),
+        ("mcp:toolspeak mcp serve tools/weather.py:now other.py", "weather"),
+        ("mcp:/opt/bin/toolspeak mcp serve --approve always --timeout=3 tools/weather.py", "weather"),
+        ("mcp:toolspeak mcp serve tools.py --name rain", "rain"),
+        ("mcp:toolspeak mcp serve", "toolspeak"),
         ("mcp:https://mcp.example.com/mcp", "example.com"),
     ],
 )

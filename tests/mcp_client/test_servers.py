@@ -21,6 +21,7 @@ from tests.mcp_client.conftest import SERVERS, find_children, find_threads
 from toolspeak import Agent, Limits, Toolbox, ToolError, UsageError, mcp, tool
 from toolspeak.dialects.tool_selection import FIND
 from toolspeak.errors import InvalidArguments, ServerFailed, ToolsChanged
+from toolspeak.events import ToolProgress
 from toolspeak.loop.recall import RECALL
 from toolspeak.mcp_client.tool_specs import RESERVED_NAMES
 from toolspeak.messages import Media
@@ -157,6 +158,28 @@ def test_a_server_that_hangs_at_its_start_fails_in_time(connect, plain):
     assert time.monotonic() - started < 20
 
 
+SLOW_IMPORT = """
+import sys, time
+
+class SlowFinder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "mcp":
+            time.sleep(4)
+
+sys.meta_path.insert(0, SlowFinder())
+from toolspeak import mcp
+
+with mcp.tools(sys.argv[1:], pinned=False, start_timeout=3) as tools:
+    print(*tools.load().names)
+"""
+
+
+def test_the_time_of_a_server_begins_when_the_sdk_is_imported(plain):
+    command = [sys.executable, "-c", SLOW_IMPORT, *plain()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_run_with_a_server_that_hangs_at_its_start_ends_at_its_limit(connect, plain):
     agent = Agent(ScriptedModel([says("hi")]), [connect(plain("hanging"))], limits=Limits(seconds=0.3))
     assert agent.run("go").stop_reason == "limit"
@@ -210,6 +233,16 @@ def test_progress_is_reported(connect, plain):
     tools = connect(plain(), on_progress=lambda *values: seen.append(values))
     assert run_call([tools], "progress").output == "done"
     assert sorted(seen) == [("progress", 1.0, 2.0, "step 1"), ("progress", 2.0, 2.0, "step 2")]
+
+
+def test_progress_is_an_event_of_the_run(connect, plain):
+    model = ScriptedModel([calls(("progress", {})), says("done")])
+    events = list(Agent(model, [connect(plain())]).stream("go"))
+    [call_id] = [event.call.id for event in events if event.kind == "call_ready"]
+    told = [event for event in events if event.kind in ("tool_started", "tool_progress", "tool_finished")]
+    assert (told[0].kind, told[-1].kind, told[-1].result.output) == ("tool_started", "tool_finished", "done")
+    assert ToolProgress(call_id=call_id, done=2.0, total=2.0, text="step 2") == told[-2]
+    assert {event.kind for event in told[1:-1]} == {"tool_progress"}
 
 
 def test_a_changed_description_stops_the_run(connect, plain):

@@ -270,14 +270,14 @@ def test_a_slow_client_gets_the_latest_report_only():
             await may_go.wait()
 
         sender = ProgressSender(send)
-        sender.report("1", 1, None, "")
+        sender.report(1, None, "")
         while not sent:
             await asyncio.sleep(0)
         for done in [*range(2, 5_000), 4_000, float("nan"), 5_000]:
-            sender.report("1", done, None, "")
+            sender.report(done, None, "")
         may_go.set()
         await sender.finish()
-        sender.report("1", 6_000, None, "")  # after the end
+        sender.report(6_000, None, "")  # after the end
         await asyncio.sleep(0)
         return sent
 

@@ -408,3 +408,41 @@ def test_a_model_that_was_not_recorded_is_named_beside_those_that_were():
     player = TapePlayer(entries, "a recording", cure="record it")
     with pytest.raises(ReplayMiss, match=r"local was not recorded; the recorded models are: openai:gpt-5.1 .*--model"):
         replay_named_model("local", connect, player)
+
+
+# A disk that is full
+
+
+@pytest.mark.parametrize("manner", ["streamed", "plain"])
+def test_a_run_whose_answer_cannot_be_recorded_fails(server: Server, tmp_path: Path, manner: str):
+    server.plays(streams(SAID))
+    file = tmp_path / "run.jsonl"
+    model: Any = cassette(at(server), file)
+    file.mkdir()
+
+    with pytest.raises(UsageError, match=r"the cassette .*run.jsonl cannot be written: Is a directory"):
+        Agent(model if manner == "streamed" else Plain(model)).run("Hello?")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit for the size of files")
+def test_what_a_full_disk_cuts_is_taken_back(tmp_path: Path):
+    import resource
+
+    exchange = Exchange(at=datetime(2026, 1, 2, tzinfo=UTC), path="/chat/completions", body={"messages": "x" * 4000})
+    file = tmp_path / "run.jsonl"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(writer: TapeWriter, room: int) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+        try:
+            with pytest.raises(UsageError, match="cannot be written: File too large"):
+                writer.add_exchange(exchange)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    writer = TapeWriter(file)
+    fill(writer, 100)
+    assert not file.exists()  # an empty file would be replayed
+    writer.add_exchange(exchange)  # both are written now that there is room
+    fill(writer, file.stat().st_size + 100)
+    assert load_tape(file) == [exchange, exchange]

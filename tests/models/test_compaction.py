@@ -49,6 +49,11 @@ def answer(sent: Sent) -> ScriptedReply:
     return says(f"It is {re.findall(r'K[0-9]+', text)[0]}.")
 
 
+def first_request(sent: Sent) -> str:
+    """The text of the first message of the user, which may have a system message before it."""
+    return next(message.text for message in sent.messages if message.role == "user")
+
+
 def check_orphans(endpoint: SmallContext) -> None:
     """Each call that was sent has its result right after it, and each result its call."""
     for sent in endpoint.sent:
@@ -114,7 +119,7 @@ def test_a_run_with_many_rounds_of_parallel_calls_keeps_its_prompt(server: Serve
     assert (outcome.text, len(outcome.calls)) == ("Nothing but sand.", 45)
     check_orphans(endpoint)
     assert endpoint.refused == 0
-    assert all("Dig for gold." in sent.messages[0].text for sent in endpoint.turns)
+    assert all("Dig for gold." in first_request(sent) for sent in endpoint.turns)
     facts = [fact for fact in outcome.facts if isinstance(fact, Compacted)]
     assert facts[-1] == outcome.compacted
     assert facts[-1].summary == "We dig, as the user wants it."
@@ -267,7 +272,7 @@ def test_a_function_may_write_the_summary(server: Server):
     assert seen
     assert outcome.compacted is not None
     assert outcome.compacted.summary == "A function wrote this."
-    assert any("A function wrote this." in sent.messages[0].text for sent in endpoint.turns)
+    assert any("A function wrote this." in first_request(sent) for sent in endpoint.turns)
 
 
 def test_a_function_that_ends_the_program_ends_the_run(server: Server):
@@ -390,6 +395,16 @@ def test_a_fallback_model_of_another_dialect_goes_on(server: Server):
     assert len(first.turns) == 6
     assert "recall(" in second.turns[-1].messages[0].text
     check_orphans(first)
+
+
+def test_the_densest_long_request_says_how_dense_the_rest_may_be():
+    rates = TokenRates()
+    rates.note("m", 150, Usage(input_tokens=100))  # short: what the template adds is most of it
+    rates.note("m", 1_200, Usage(input_tokens=400))
+    assert rates.density_share("m") == 1.0
+    rates.note("m", 8_000, Usage(input_tokens=2_000))
+    assert rates.density_share("m") == 0.75
+    assert rates.density_share("unknown") == 1.0
 
 
 @pytest.mark.parametrize("tokens", [1, 12])

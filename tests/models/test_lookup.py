@@ -117,6 +117,7 @@ WRONG = {
     "http://#m": "is not an address; write https://HOST/v1",
     "http://[::1/v1#m": "is not an address",
     "http://x:99999/v1#m": "is not an address",
+    "http://x/v1/chat/completions#m": "ends in /chat/completions, which each request adds by itself; leave it out",
     "http://x:port/v1#m": "is not an address",
     "https://me:canary@x/v1#m": "holds a password",
     "https://x/v1?key=canary#m": "holds a password or a query",

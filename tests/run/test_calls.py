@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from toolspeak.codec import dump_facts
 from toolspeak.errors import UsageError
 from toolspeak.limits import Limits
 from toolspeak.messages import Media, Message, user
@@ -181,6 +182,10 @@ def test_a_conversation_may_change_its_dialect():
         (lambda model: Agent(model).run(), "nothing is asked"),
         (lambda model: Agent(model).run(messages=play(Agent(model)).messages), "nothing is asked"),
         (lambda model: Agent(model, [convert]).run("Go.", tool_choice=["nothing"]), "no tool 'nothing'"),
+        (
+            lambda model: Agent(model, [convert]).run("Go.", tool_choice="any"),
+            "tool_choice is 'auto', 'none', 'required'",
+        ),
         (lambda model: list(Agent(model).stream("Go.", output=object())), "cannot be an answer"),
         (lambda model: Agent(model).stream("Go.").outcome, "no outcome yet"),
         (lambda _: Agent(5), "model is a name, such as 'openai:gpt-5.1', or a model object, not 5"),
@@ -204,6 +209,13 @@ def test_a_conversation_may_change_its_dialect():
         (lambda model: Agent(model, limits=Limits(calls=2.0)), r"Limits\(calls=2.0\): .* a whole number"),
         (lambda model: Agent(model, tools=5), "tools is a list of functions, or a module, file or folder, not 5"),
         (lambda model: Agent(model, tools=[5]), "a tool is made from a function, not from int"),
+        (lambda model: Agent(model, tools=[Agent(model)]), r"not from Agent; give its as_tool\(NAME\)"),
+        (lambda model: Agent(model).resume(dump_facts(play(Agent(model)).facts)), "load them first: codec.load_facts"),
+        (lambda model: Agent(model).resume(play(Agent(model))), "such as outcome.facts, not from Outcome"),
+        (
+            lambda model: Agent(model).resume(play(Agent(model)).facts, approvals=[True]),
+            "approvals is a dict of answers by the ids of calls",
+        ),
         (lambda model: Agent(model, tool_choice=5), "tool_choice is 'auto', 'none', 'required', or names of tools"),
         (lambda model: Agent(model, dialect=5), "dialect is a name, such as 'python', or a dialect object, not 5"),
         (lambda model: Agent(model, tool_timeout="10"), "tool_timeout is a number of seconds above 0"),

@@ -61,6 +61,8 @@ def test_a_project_file_can_set_every_setting(home: Path):
         model = "work:big"
         dialect = "typescript"
         tools = ["toolspeak.builtin.files", "tools.py", "sub/"]
+        tool_budget = 1500
+        code = true
         approve = "never"
         log = false
         limits = {turns = 3, calls = 20, tokens = 5000, seconds = 2.5, repeats = "none", concurrent = 2, cost = 1, context = 9}
@@ -85,7 +87,7 @@ def test_a_project_file_can_set_every_setting(home: Path):
     )
     found = load(folder, environ=environ(home, WORK_KEY=SECRET))
     assert (found.model, found.dialect, found.approve) == ("work:big", "typescript", "never")
-    assert found.log is False
+    assert (found.tool_budget, found.code, found.log) == (1500, True, False)
     assert found.tools == ("toolspeak.builtin.files", str(folder / "tools.py"), str(folder / "sub"))
     assert found.limits == Limits(
         turns=3, calls=20, tokens=5000, seconds=2.5, repeats=None, concurrent=2, cost=1, context=9
@@ -180,6 +182,7 @@ def test_endpoints_of_both_files_are_merged(home: Path):
         ("TOOLSPEAK_MODEL", " openai:x ", "model", "openai:x"),
         ("TOOLSPEAK_TOOLS", "a.py, b:f ,", "tools", ("a.py", "b:f")),
         ("TOOLSPEAK_APPROVE", "always", "approve", "always"),
+        ("TOOLSPEAK_CODE", "on", "code", True),
         ("TOOLSPEAK_LOG", "off", "log", False),
         ("TOOLSPEAK_LOG", "0", "log", False),
         ("TOOLSPEAK_LOG", "True", "log", True),
@@ -193,8 +196,15 @@ def test_variables_set_numbers(home: Path):
     variables = environ(
         home, TOOLSPEAK_LIMITS_TURNS="none", TOOLSPEAK_LIMITS_SECONDS="1.5", TOOLSPEAK_LOCAL_THREADS="3"
     )
-    found = load(home, environ=variables)
+    found = load(home, environ=variables | {"TOOLSPEAK_TOOL_BUDGET": "800"})
     assert (found.limits.turns, found.limits.seconds, found.local.threads) == (None, 1.5, 3)
+    assert found.tool_budget == 800
+
+
+def test_a_variable_takes_the_budget_of_a_file_away(home: Path):
+    folder = project(home, "tool_budget = 1500")
+    assert load(folder, environ=environ(home)).tool_budget == 1500
+    assert load(folder, environ=environ(home, TOOLSPEAK_TOOL_BUDGET="none")).tool_budget is None
 
 
 @pytest.mark.parametrize("variables", [{"TOOLSPEAK_MODEL": ""}, {"TOOLSPEAK_OF_ANOTHER_PROGRAM": "1"}])
@@ -223,7 +233,10 @@ def test_a_local_model_path_is_relative_to_the_settings_file(home: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('modle = "x"', "there is no setting modle; did you mean model? There are: model, dialect, tools, approve, "),
+        (
+            'modle = "x"',
+            "there is no setting modle; did you mean model? There are: model, dialect, tools, tool_budget, ",
+        ),
         ("limits.turn = 3", "there is no setting limits.turn; did you mean limits.turns? There are: limits.turns, "),
         ("qqq = 1", "there is no setting qqq. There are: model"),
         ('"limits.turns" = 3', "there is no setting limits.turns"),
@@ -231,6 +244,8 @@ def test_a_local_model_path_is_relative_to_the_settings_file(home: Path):
         ('model = " "', 'model takes a text, not " "'),
         ('tools = "a.py"', 'tools takes a list of targets (separated by commas in the environment), not "a.py"'),
         ("tools = [1]", "tools takes a list of targets"),
+        ("tool_budget = 0", 'tool_budget takes a whole number, at least 1, or "none", not 0'),
+        ("code = 1", "code takes true or false, not 1"),
         ('approve = "maybe"', 'approve takes one of never, ask, always, not "maybe"'),
         ('log = "off"', 'log takes true or false, not "off"'),
         ("limits.turns = 0", 'limits.turns takes a whole number, at least 1, or "none", not 0'),

@@ -191,3 +191,15 @@ def test_a_run_with_a_seed_is_the_same_each_time_with_its_id():
     assert [outcome.facts for outcome in first] == [outcome.facts for outcome in again]
     assert len({outcome.run_id for outcome in (*first, *again, *other)}) == 4
     assert play(None)[0].run_id != play(None)[0].run_id
+
+
+@pytest.mark.parametrize("given", [("now",), ("now", {}), (("now",),), (("now", "x"),), (("now", {}, "x"),), ("ab",)])
+def test_calls_that_are_no_pairs_are_explained(given: Any):
+    with pytest.raises(UsageError, match="a call is a pair of a name and a dict of arguments, so write calls"):
+        calls(*given)
+
+
+@pytest.mark.parametrize("dialect", SPOKEN)
+def test_a_script_without_the_typed_answer_is_explained(dialect: str):
+    with pytest.raises(UsageError, match=r"the script has 1 lines, .*; a run with output=… ends with its typed answer"):
+        Agent(ScriptedModel(["yes"]), dialect=dialect).run("Is it?", output=bool)

@@ -103,6 +103,12 @@ def test_what_was_skipped_is_listed_with_its_reason(tmp_path: Path):
     }
 
 
+def test_the_decorator_of_a_file_is_not_among_what_was_skipped(tmp_path: Path):
+    text = "from toolspeak import tool\nfrom toolspeak.testing import says\n\n@tool(effect='read')\n" + one("go")
+    box = discover(written(tmp_path, plain=text) / "plain.py")
+    assert (box.names, box.skipped) == (("go",), ())
+
+
 @pytest.mark.parametrize("form", [str, Path])
 def test_a_path_may_be_text_or_a_path(tmp_path: Path, form: type):
     written(tmp_path, plain=one("go"))

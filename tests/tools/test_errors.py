@@ -101,7 +101,7 @@ def test_a_name_no_api_takes_is_refused(name: str):
         return "noon"
 
     now.__name__ = name or "(nameless)"
-    with pytest.raises(UsageError, match="cannot be the name of a tool"):
+    with pytest.raises(UsageError, match=r"cannot be the name of a tool \(ASCII letters, digits, _ . -, at most 64\)"):
         Tool(now)
 
 

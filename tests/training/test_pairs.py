@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.evaluation.test_field import find_problems
 from toolspeak.dialects import DIALECTS
 from toolspeak.evaluation.answers import RecordedAnswer
 from toolspeak.evaluation.questions import Question, Suite
@@ -40,14 +41,15 @@ def load_script(name: str) -> ModuleType:
 make_pairs: Any = load_script("make_pairs")
 compose: Any = load_script("compose")
 own_answers: Any = load_script("own_answers")
+many_tools: Any = load_script("many_tools")
 SUITE = load_suite("field-train")
+PROGRAMS = load_suite(str(TRAINING / "programs.jsonl"))
+PRINTING = {"p_run", "p_builtin", "p_mathdesk", "p_werkbank"}
+"""Sets of tools with a tool that runs Python and returns what is printed."""
 
 
 def by_toolset() -> list[list[Question]]:
-    found: dict[int, list[Question]] = {}
-    for each in SUITE.questions:
-        found.setdefault(id(each.tools), []).append(each)
-    return list(found.values())
+    return make_pairs.split_toolsets(SUITE.questions)
 
 
 def is_right(suite: Suite, question: Question, dialect: str, text: str) -> bool:
@@ -128,6 +130,46 @@ def test_composed_questions_have_right_answers(tmp_path: Path):
     assert again.read_bytes() == (tmp_path / "composed.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_programs_are_written_line_for_line(dialect: str):
+    for question in PROGRAMS.questions:
+        assert find_problems(question) == []
+        text = make_pairs.make_target(question, dialect)
+        trial = Trial(suite=PROGRAMS, question=question, dialect=dialect)
+        result = trial.judge(RecordedAnswer(id=trial.id, text=text))
+        assert result.verdict.right, question.id
+        for call, expected in zip(result.calls, question.expected, strict=True):
+            assert all(call.arguments[key] == values[0] for key, values in expected.arguments.items()), question.id
+
+
+def python_programs() -> list[Any]:
+    return [
+        pytest.param(call.arguments[key][0], id=question.id)
+        for question in PROGRAMS.questions
+        for call in question.expected
+        for key in ("code", "script", "programm")
+        if question.id.rpartition("-")[0] in PRINTING and key in call.arguments
+    ]
+
+
+@pytest.mark.parametrize("program", python_programs())
+def test_a_program_prints_its_result(program: str, capsys: pytest.CaptureFixture[str]):
+    exec(compile(program, "program", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.strip()
+
+
+def test_programs_are_shown_with_tools_of_another_suite():
+    settings = {"plain_epochs": 0, "varied_epochs": 1, "dialects": ["python"], "group_size": 6, "turns": 1}
+    groups = list(make_pairs.make_groups(PROGRAMS, settings, random.Random(7), offering=SUITE))
+    assert {group["source"] for group in groups} == {"programs"}
+    assert {each["id"] for group in groups for each in group["examples"]} == {each.id for each in PROGRAMS.questions}
+    alone = [group for group in groups if group["examples"][0]["id"].startswith("p_run-")]
+    assert any(group["system"].count("\ndef ") > 1 for group in alone)
+    assert all(group["system"].count("def run_python(") == 1 for group in alone)
+    runners = ("def execute(", "def run_script(", "def python_repl(")
+    assert not any(runner in group["system"] for group in alone for runner in runners)
+
+
 def test_a_default_is_given_where_the_request_says_it():
     question = next(each for each in SUITE.questions if each.expected and "service" in each.expected[0].optional)
     call = question.expected[0]
@@ -149,3 +191,20 @@ def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
     [group] = own_answers.use_own([{"system": "", "examples": examples}], own_answers.choose_own(answers))
     assert {each["id"]: each["target"] for each in group["examples"]} == {"plain-001": "its own", "desk-1": "written"}
     assert own_answers.use_own([{"system": "", "examples": examples[:2]}], {}) == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_of_many_tools_those_that_are_called_are_shown_or_searched(dialect: str):
+    settings = {"plain_epochs": 1, "varied_epochs": 1, "many_tools": 12}
+    searched = 0
+    for epoch, question in many_tools.draw_questions(SUITE, settings, random.Random(5)):
+        assert (epoch, len(question.tools) > 30) == (1, True)
+        prompt, shown = many_tools.show_some(question, dialect, 400)
+        assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
+        assert sum(spec.name in prompt for spec in question.tools) < len(question.tools)
+        if shown is question:
+            assert all(each.name in prompt for each in question.expected)
+        else:
+            searched += 1
+            assert {each.name for each in shown.expected} == {"find_tools"}
+    assert searched

@@ -17,7 +17,7 @@ from toolspeak.tools import Toolbox
 
 
 @frozen
-class AgentOptions:
+class CommandOptions:
     """The options of `toolspeak chat` and `toolspeak run`. An option that is None is taken from the settings.
 
     Attributes:
@@ -34,7 +34,7 @@ class AgentOptions:
     system: str | None = None
     tool_choice: str | None = None
     tool_budget: int | None = None
-    code: bool = False
+    code: bool | None = None
     max_turns: int | None = None
     max_cost: float | None = None
     context: int | None = None
@@ -97,7 +97,7 @@ class AgentConfig:
         return self.model == "local" and find_weights(QWEN_CODER, weights_folder()) is None
 
 
-def _restrict(limits: Limits, options: AgentOptions) -> Limits:
+def _restrict(limits: Limits, options: CommandOptions) -> Limits:
     """Return the limits of the settings, with those that the options of the command replace."""
     return replace(
         limits,
@@ -107,7 +107,7 @@ def _restrict(limits: Limits, options: AgentOptions) -> Limits:
     )
 
 
-def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
+def resolve_config(options: CommandOptions, settings: Settings) -> AgentConfig:
     """Merge the options of a command with the settings."""
     return AgentConfig(
         model=options.model or settings.model,
@@ -120,8 +120,8 @@ def resolve_config(options: AgentOptions, settings: Settings) -> AgentConfig:
         settings=settings,
         targets=options.tools or options.remembered_tools or (),
         sampling=options.sampling,
-        tool_budget=options.tool_budget,
-        code=options.code,
+        tool_budget=settings.tool_budget if options.tool_budget is None else options.tool_budget,
+        code=settings.code if options.code is None else options.code,
     )
 
 
@@ -139,7 +139,7 @@ def find_chosen_dialect(option: str | None, model: str, settings: Settings) -> D
     return None
 
 
-def _discover_tools(options: AgentOptions, settings: Settings) -> Toolbox:
+def _discover_tools(options: CommandOptions, settings: Settings) -> Toolbox:
     if options.tools:
         return discover_targets(*options.tools)
     return discover_configured(settings.tools if options.remembered_tools is None else options.remembered_tools)

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
+from toolspeak.cli.agent_config import AgentConfig, CommandOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.attach import describe_attachment
 from toolspeak.cli.call_timer import CallTimer
@@ -30,7 +30,7 @@ from toolspeak.settings import Settings
 
 
 def chat(
-    options: AgentOptions,
+    options: CommandOptions,
     settings: Settings,
     *,
     attachments: tuple[Media, ...] = (),

@@ -32,7 +32,7 @@ from toolspeak.cli.options import (
 from toolspeak.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.agent_config import CommandOptions
     from toolspeak.cli.conversation_log import ContinuedConversation
     from toolspeak.cli.templates import PromptTemplate
     from toolspeak.settings import Settings
@@ -46,7 +46,7 @@ def chat_command(
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     tool_budget: ToolBudgetOption = None,
-    code: CodeOption = False,
+    code: CodeOption = None,
     max_turns: MaxTurnsOption = None,
     max_cost: MaxCostOption = None,
     context: ContextOption = None,
@@ -120,7 +120,7 @@ def run_command(
     system: SystemOption = None,
     tool_choice: ToolChoiceOption = None,
     tool_budget: ToolBudgetOption = None,
-    code: CodeOption = False,
+    code: CodeOption = None,
     max_turns: MaxTurnsOption = None,
     max_cost: MaxCostOption = None,
     context: ContextOption = None,
@@ -218,18 +218,18 @@ def _build_options(
     system: str | None,
     tool_choice: str | None,
     tool_budget: int | None,
-    code: bool,
+    code: bool | None,
     max_turns: int | None,
     max_cost: float | None,
     context: int | None,
     approve: ApproveChoice | None,
     option: list[str] | None,
-) -> "AgentOptions":
+) -> "CommandOptions":
     """Return the options of a command, with those of the template where the command has none."""
-    from toolspeak.cli.agent_config import AgentOptions
+    from toolspeak.cli.agent_config import CommandOptions
     from toolspeak.cli.sampling_options import parse_sampling
 
-    options = AgentOptions(
+    options = CommandOptions(
         tools=tuple(tools or ()),
         model=model,
         dialect=dialect,

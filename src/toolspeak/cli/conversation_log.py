@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from toolspeak._frozen import frozen
-from toolspeak.cli.agent_config import AgentConfig, AgentOptions
+from toolspeak.cli.agent_config import AgentConfig, CommandOptions
 from toolspeak.cli.remembered_tools import encode_tools, select_tools
 from toolspeak.cli.safe_text import escape_line, print_error
 from toolspeak.cli.user_files import find_log
@@ -54,7 +54,7 @@ class ContinuedConversation:
     lock: "ConversationLock"
     compacted: Compacted | None = None
 
-    def apply_to(self, options: AgentOptions) -> AgentOptions:
+    def apply_to(self, options: CommandOptions) -> CommandOptions:
         """Return the options of a command with those of the conversation where the command has none.
 
         A line on standard error names each remembered target of tools that is not loaded again, and why.

@@ -7,7 +7,9 @@ from toolspeak.log import LOG
 
 
 class SafeFormatter(logging.Formatter):
-    """Formats a record as text that is safe to show: a traceback may hold a text of a model."""
+    """Formats a record as text that is safe to show: a traceback may hold a text of a model, a path one of
+    a client.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as text."""

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import DebugOption
+from toolspeak.cli.options import DebugOption, JsonOption
 from toolspeak.errors import UsageError
 
 STORE_VARIABLE = "TOOLSPEAK_STORE"
@@ -37,8 +37,6 @@ RunArgument = Annotated[str, typer.Argument(metavar="RUN", show_default=False, h
 OptionalRunArgument = Annotated[
     str | None, typer.Argument(metavar="[RUN]", show_default=False, help="The id of the run; the last one if left out.")
 ]
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class StatusChoice(StrEnum):

@@ -5,7 +5,7 @@ from typing import Any
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.codec import encode_argument
 from toolspeak.dialects.python_notation import format_call
-from toolspeak.events import CallQuoted, Compacted
+from toolspeak.events import CallQuoted, Compacted, ToolProgress
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
@@ -57,6 +57,19 @@ def format_result(result: ToolResult) -> str:
         return escape_controls(media)
     text = shorten(output_text(result.output), MAX_RESULT_CHARS, MAX_RESULT_LINES)
     return escape_controls(f"{text} ({media})" if media else text)
+
+
+def format_progress(progress: ToolProgress) -> str:
+    """Format how far a call is, to stand behind its name.
+
+    Examples:
+        >>> format_progress(ToolProgress(call_id="a", done=3, total=10, text="page 3"))
+        ' (3 of 10, page 3)'
+        >>> format_progress(ToolProgress(call_id="a", done=0.5))
+        ' (0.5)'
+    """
+    count = f"{progress.done:g}" if progress.total is None else f"{progress.done:g} of {progress.total:g}"
+    return f" ({count}, {progress.text})" if progress.text else f" ({count})"
 
 
 def format_seconds(seconds: float) -> str:

@@ -5,7 +5,7 @@ import re
 import socket
 from collections.abc import Mapping, Sequence
 
-from toolspeak.cli.safe_text import escape_controls
+from toolspeak.cli.debug import SafeFormatter
 from toolspeak.errors import UsageError
 
 ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+")
@@ -39,13 +39,6 @@ def listen(host: str, port: int) -> socket.socket:
     # 40 ms: asyncio sets it only for sockets that name their protocol, and `create_server` names none.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
-
-
-class SafeFormatter(logging.Formatter):
-    """Formats log records so that paths and errors of clients cannot write to the terminal what it obeys."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_controls(super().format(record))
 
 
 def log_to_standard_error() -> None:

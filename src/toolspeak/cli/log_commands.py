@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from toolspeak.cli.completion import complete_conversation, complete_template
+from toolspeak.cli.options import JsonOption
 from toolspeak.errors import UsageError
 
 log_app = typer.Typer(rich_markup_mode=None)
@@ -13,8 +14,6 @@ templates_app = typer.Typer(rich_markup_mode=None)
 CountOption = Annotated[
     int, typer.Option("-n", "--count", metavar="N", min=0, help="Show at most N conversations; 0 for all.")
 ]
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @log_app.callback(invoke_without_command=True)

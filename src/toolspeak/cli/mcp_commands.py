@@ -116,7 +116,7 @@ def login_command(
 ) -> None:
     """Log in to an MCP server over HTTP, so that its tools can be used.
 
-    The address at which you log in is printed. The tokens are kept in your folder, and used by every run.
+    The address at which you log in is printed. The tokens are kept in your config folder, and used by every run.
     """
     with explain_missing("MCP", "mcp"):
         from toolspeak.cli.mcp_login import log_in_to

@@ -103,7 +103,7 @@ def serve_command(
     adapter: AdapterOption = None,
     trust_project: TrustProjectOption = False,
 ) -> None:
-    """Serve models to any OpenAI or Anthropic client.
+    """Serve models to clients of OpenAI's, Anthropic's and Gemini's APIs.
 
     The clients get native tool calls from every model, whatever its dialect. Without --model, the models in the
     settings are served (see toolspeak config).

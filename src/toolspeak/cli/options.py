@@ -175,7 +175,11 @@ ToolBudgetOption = Annotated[
 ]
 
 CodeOption = Annotated[
-    bool, typer.Option("--code", help="Let the model write programs that call the functions, in a sandbox.")
+    bool | None,
+    typer.Option(
+        "--code/--no-code",
+        help="Let the model write programs that call the functions, in a sandbox.",
+    ),
 ]
 
 AdapterOption = Annotated[
@@ -187,6 +191,8 @@ AdapterOption = Annotated[
         show_default=False,
     ),
 ]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 AllowOriginOption = Annotated[
     list[str] | None,

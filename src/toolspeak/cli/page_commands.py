@@ -88,7 +88,7 @@ def page_command(
         bool, typer.Option("--open/--no-open", help="Open the page in the browser, or only print its address.")
     ] = True,
 ) -> None:
-    """Look at runs in the browser: what the model was shown, what it wrote, and why a call was one.
+    """Look at runs in the browser: what the model was shown, what it wrote, and how that was read.
 
     Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
     this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from toolspeak import codec
 from toolspeak._frozen import frozen
-from toolspeak.cli.agent_config import AgentConfig, AgentOptions, resolve_config
+from toolspeak.cli.agent_config import AgentConfig, CommandOptions, resolve_config
 from toolspeak.cli.approval import ApprovalBridge
 from toolspeak.cli.call_timer import CallTimer
 from toolspeak.cli.code_block import extract_code
@@ -32,7 +32,7 @@ from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
 from toolspeak.errors import ModelError, RunPaused
-from toolspeak.events import ArgsDelta, Compacted, Event, Fact, NestedDelta, TextDelta, ThinkingDelta
+from toolspeak.events import Compacted, Event, Fact, NestedDelta, OwnDelta
 from toolspeak.messages import Message, ToolCall
 from toolspeak.models import check_attachments
 from toolspeak.run import Agent, Outcome, Recorder
@@ -76,7 +76,7 @@ class ConversationSoFar(NamedTuple):
 
 def run(
     prompt: str | Message,
-    options: AgentOptions,
+    options: CommandOptions,
     settings: Settings,
     output: RunOutput,
     continued: ContinuedConversation | None = None,
@@ -149,7 +149,7 @@ class _JsonRunner:
 
 def encode_event(event: Event) -> dict[str, object]:
     """Encode an event as JSON data: facts as the codec writes them, so that they can be read back."""
-    if isinstance(event, TextDelta | ThinkingDelta | ArgsDelta):
+    if isinstance(event, OwnDelta):
         return {"v": codec.FORMAT, "kind": event.kind, **asdict(event)}
     if isinstance(event, NestedDelta):
         inner = {"kind": event.event.kind, **asdict(event.event)}

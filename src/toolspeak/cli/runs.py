@@ -4,6 +4,7 @@ import getpass
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 from rich.cells import cell_len, set_cell_size
@@ -16,6 +17,7 @@ from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, format_tim
 from toolspeak.cli.safe_text import escape_line, print_error, write_output
 from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, WaitingCall
 from toolspeak.durable.descriptions import describe_run, read_prompt
+from toolspeak.durable.stores import SQLITE_PREFIX
 from toolspeak.errors import UsageError
 
 DAY_SECONDS = 86_400.0
@@ -32,9 +34,21 @@ class StartOptions:
     chat: str = ""
 
 
+def open_store(url: str) -> Runs:
+    """Return a store that is there already: a command that only reads makes no file of a misspelled path.
+
+    Raises:
+        UsageError: There is no such file, or the address cannot be used.
+    """
+    file = url.removeprefix(SQLITE_PREFIX)
+    if file != url and not Path(file).exists():
+        raise UsageError(f"there is no store {url}; toolspeak worker and toolspeak runs start make one")
+    return Runs(url)
+
+
 def list_runs(store: str, *, statuses: Sequence[str], agent: str, chat: str, count: int, as_json: bool) -> None:
     """Print the newest runs."""
-    with Runs(store) as runs:
+    with open_store(store) as runs:
         wanted = cast("Sequence[RunStatus]", statuses)
         rows = runs.list_sync(statuses=wanted, agent=agent, chat=chat, limit=count)
     if as_json:
@@ -59,20 +73,32 @@ def start_run(store: str, agent: str, prompt: str, options: StartOptions, *, fol
             deadline=options.deadline,
             chat=options.chat,
         )
+        if run.is_new:
+            _warn_of_missing_worker(runs, run.row_sync())
         if follow:
             from toolspeak.cli.runs_transcript import follow_handle
 
-            return follow_handle(run, after=None, as_json=as_json)
+            return follow_handle(runs, run, after=None, as_json=as_json)
         write_output(json.dumps({"id": run.id, "is_new": run.is_new}) + "\n" if as_json else f"{run.id}\n")
     return 0
+
+
+def _warn_of_missing_worker(runs: Runs, run: RunRow) -> None:
+    """Say so if a run that was started just now waits for a worker that nobody has started, or for a misspelt agent."""
+    alive = [worker for worker in runs.workers_sync() if worker.expires > run.created]
+    known = sorted({name for worker in alive for name in json.loads(worker.info)["agents"]})
+    if not alive:
+        print_error("no worker is running; the run waits for one: toolspeak worker APP.py:agents")
+    elif run.agent not in known:
+        print_error(f"no worker has the agent {run.agent!r}, and the run waits for one; they have {', '.join(known)}")
 
 
 def approve_call(
     store: str, run_id: str, call_id: str | None, approved: bool | str, *, by: str, digest: str | None
 ) -> int:
     """Answer whether a call may run, and return the exit code: 1 if another answer came first."""
-    with Runs(store) as runs:
-        run = runs.handle(run_id)
+    with open_store(store) as runs:
+        run = find_handle(runs, run_id)
         waiting = {each.id: each for each in run.waiting_sync()}
         if call_id is None:
             call_id = _find_only_call(run, list(waiting.values()))
@@ -102,8 +128,8 @@ def _find_only_call(run: RunHandle, waiting: Sequence[WaitingCall]) -> str:
 
 def cancel_run(store: str, run_id: str) -> int:
     """End a run early, and return the exit code: 1 if it has ended, or is cancelled already."""
-    with Runs(store) as runs:
-        run = runs.handle(run_id)
+    with open_store(store) as runs:
+        run = find_handle(runs, run_id)
         if run.cancel_sync():
             write_output(f"{run_id} is cancelled\n")
             return 0
@@ -114,7 +140,7 @@ def cancel_run(store: str, run_id: str) -> int:
 
 def prune_runs(store: str, days: float) -> None:
     """Delete runs that ended more than so many days ago."""
-    with Runs(store) as runs:
+    with open_store(store) as runs:
         count = runs.prune_sync(days * DAY_SECONDS)
     write_output(f"{count} run{'' if count == 1 else 's'} deleted\n")
 

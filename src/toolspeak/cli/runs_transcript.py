@@ -2,6 +2,8 @@
 
 import json
 import sys
+import time
+from collections.abc import Mapping
 from typing import TextIO
 
 from rich.text import Text
@@ -12,7 +14,7 @@ from toolspeak.cli.format import format_call_line
 from toolspeak.cli.log import format_time
 from toolspeak.cli.log_transcript import draw_run, encode_timed_facts
 from toolspeak.cli.run import ExitCode
-from toolspeak.cli.runs import find_handle, format_status
+from toolspeak.cli.runs import find_handle, format_status, open_store
 from toolspeak.cli.safe_text import escape_line, write_output
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.durable import RunHandle, RunRow, Runs
@@ -21,25 +23,26 @@ from toolspeak.durable.event_feed import find_run
 from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.records import load_timed_facts
 from toolspeak.events import (
+    ApprovalGiven,
     ApprovalNeeded,
-    ArgsDelta,
+    Delta,
     Event,
-    NestedDelta,
     NestedFact,
     RunEnded,
     RunResumed,
     StopReason,
-    TextDelta,
-    ThinkingDelta,
     join_ids,
 )
 from toolspeak.run import portal
 from toolspeak.store import StoredFact
 
+WAITS_AGAIN = " again, since the tool has changed"
+"""What is added where somebody answered, and is asked once more; see `run/approvals.py`."""
+
 
 def show_run(store: str, run_id: str | None, *, as_json: bool) -> None:
     """Print a run as far as it is, and the calls that wait for an approval."""
-    with Runs(store) as runs:
+    with open_store(store) as runs:
         found = find_handle(runs, run_id).id
 
         def load(session: JournalSession) -> tuple[RunRow, list[StoredFact]]:
@@ -62,19 +65,20 @@ def _draw(run: RunRow, facts: list[StoredFact]) -> None:
     if facts:
         draw_run(console, facts)
     for waiting in find_waiting([each.fact for each in facts]).values():
-        text = f"waits for approval: {format_call_line(waiting.call)} ({escape_line(waiting.id)})"
+        what = f"waits for approval{WAITS_AGAIN if waiting.question > 1 else ''}"
+        text = f"{what}: {format_call_line(waiting.call)} ({escape_line(waiting.id)})"
         console.print(Text(text, "yellow"), soft_wrap=True)
 
 
 def follow_run(store: str, run_id: str | None, *, after: str | None, as_json: bool) -> int:
     """Show a run live until it has ended, and return the exit code for its end."""
-    with Runs(store) as runs:
-        return follow_handle(find_handle(runs, run_id), after=after, as_json=as_json)
+    with open_store(store) as runs:
+        return follow_handle(runs, find_handle(runs, run_id), after=after, as_json=as_json)
 
 
-def follow_handle(run: RunHandle, *, after: str | None, as_json: bool) -> int:
+def follow_handle(runs: Runs, run: RunHandle, *, after: str | None, as_json: bool) -> int:
     """Show a run live until it has ended, and return the exit code for its end."""
-    viewer = _JsonViewer(sys.stdout) if as_json else _TranscriptViewer(run.id)
+    viewer = _JsonViewer(sys.stdout) if as_json else _TranscriptViewer(run.id, _load_times(runs, run.id))
     reason: StopReason | None = None
     try:
         for each in run.events_sync(after):
@@ -94,6 +98,16 @@ def follow_handle(run: RunHandle, *, after: str | None, as_json: bool) -> int:
             return ExitCode.STOPPED
 
 
+def _load_times(runs: Runs, run_id: str) -> dict[str, float]:
+    """Return when the facts of a run so far were stored, by the ids of their events."""
+
+    def load(session: JournalSession) -> dict[str, float]:
+        find_run(session, run_id)
+        return {f"{row.seq}.0": row.at / 1000 for row in session.read_facts(run_id)}
+
+    return portal.call(runs.read(load))
+
+
 class _JsonViewer:
     """Prints events as JSON, one a line, each with the id behind which `--after` goes on."""
 
@@ -111,23 +125,37 @@ class _JsonViewer:
 class _TranscriptViewer:
     """Draws the events of a run: the answer on standard output, all else there too if it is a terminal."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, times: Mapping[str, float]) -> None:
+        """Begin to draw.
+
+        Args:
+            run_id: The run.
+            times: When the facts that are stored already happened; the others happen when they are shown.
+        """
         is_terminal = sys.stdout.isatty()
         self._run_id = run_id
-        self._timer = CallTimer()
+        self._times = times
+        self._now = 0.0
+        self._answered_ids: set[str] = set()
+        self._timer = CallTimer(lambda: self._now)
         console = create_console(sys.stdout if is_terminal else sys.stderr)
         self._transcript = Transcript(console, self._timer, None if is_terminal else sys.stdout)
         self._transcript.write_line(f"run {run_id}", "dim")
 
     def show(self, event_id: str, event: Event) -> None:
-        if not isinstance(event, TextDelta | ThinkingDelta | ArgsDelta | NestedDelta):
+        if not isinstance(event, Delta):
+            self._now = self._times.get(event_id) or time.time()
             self._timer.record(event)
         self._transcript.show(event)
         path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)
         match own:
             case ApprovalNeeded(call=call):
-                command = f"toolspeak runs approve {self._run_id} {join_ids(path, call.id)}"
-                self._transcript.write_line(f"  waits for approval: {escape_line(command)}", "yellow")
+                call_id = join_ids(path, call.id)
+                again = WAITS_AGAIN if call_id in self._answered_ids else ""
+                command = f"toolspeak runs approve {self._run_id} {call_id}"
+                self._transcript.write_line(f"  waits for approval{again}: {escape_line(command)}", "yellow")
+            case ApprovalGiven(call_id=call_id):
+                self._answered_ids.add(join_ids(path, call_id))
             case RunResumed() if not path:
                 self._transcript.write_line("(a worker goes on with the run)", "dim")
             case _:

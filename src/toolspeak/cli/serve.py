@@ -50,7 +50,7 @@ class ServeOptions:
         aliases: Further names for models, each as `NAME=MODEL`.
         origins: The web pages that may send requests, as browsers name them: `https://chat.example`.
         strict: Whether a request is refused if something of it would be left out.
-        tool_budget: The most tokens that the tools of a request may take; None for any number.
+        tool_budget: The most tokens that the tools of a request may take; None for what the settings say.
         show: Whether each exchange is written to standard output, as a line of JSON.
         watch: Whether the last exchanges are kept in memory and served, behind the key.
         otlp: The collector of OpenTelemetry that gets spans of each exchange.
@@ -193,7 +193,7 @@ def find_served_models(options: ServeOptions, settings: Settings, key: str | Non
             dialect=dialect(_choose_dialect(options, name, model, settings)),
             max_repairs=options.mends,
             thinks=options.thinks,
-            tool_budget=options.tool_budget,
+            tool_budget=settings.tool_budget if options.tool_budget is None else options.tool_budget,
         )
         for name, model in found.items()
     ]

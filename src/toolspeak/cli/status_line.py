@@ -24,14 +24,12 @@ class StatusLine:
         self._thread: threading.Thread | None = None
 
     def start(self, label: str) -> None:
-        """Show a label from now on. If the line shows this label already, its seconds keep counting."""
-        label = escape_line(label)
-        if not self._console.is_terminal or self._console.is_dumb_terminal or (self._thread and label == self._label):
+        """Show a label from now on. If the line is shown already, its label changes, and its seconds keep counting."""
+        self._label = escape_line(label)
+        if not self._console.is_terminal or self._console.is_dumb_terminal or self._thread is not None:
             return
-        self.stop()
-        self._label = label
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._draw, args=(label, self._stop), daemon=True)
+        self._thread = threading.Thread(target=self._draw, args=(self._stop,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -41,11 +39,11 @@ class StatusLine:
             self._thread.join()
             self._thread = None
 
-    def _draw(self, label: str, stop: threading.Event) -> None:
+    def _draw(self, stop: threading.Event) -> None:
         started, is_drawn, file = time.monotonic(), False, self._console.file
         delay = START_DELAY_SECONDS
         while not stop.wait(delay):
-            delay = REFRESH_SECONDS
+            delay, label = REFRESH_SECONDS, self._label
             line = f"{label}, {time.monotonic() - started:.0f} s"
             room = self._console.width - 1  # a full line would move the cursor to the next one
             line = line if cell_len(line) <= room else set_cell_size(label, room)

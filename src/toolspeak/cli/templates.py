@@ -13,7 +13,7 @@ from string import Template
 from typing import Any, cast
 
 from toolspeak._frozen import frozen
-from toolspeak.cli.agent_config import AgentOptions
+from toolspeak.cli.agent_config import CommandOptions
 from toolspeak.cli.sampling_options import parse_sampling
 from toolspeak.cli.user_files import list_templates, templates_folder
 from toolspeak.errors import UsageError
@@ -86,7 +86,7 @@ class PromptTemplate:
         """Return the prompt of a filled template, with the user's text in its place."""
         return Template(self.prompt or f"${INPUT}").safe_substitute({**(self.defaults or {}), INPUT: text})
 
-    def apply_to(self, options: AgentOptions) -> AgentOptions:
+    def apply_to(self, options: CommandOptions) -> CommandOptions:
         """Return the options of a command with those of the template where the command has none."""
         return replace(
             options,

@@ -18,28 +18,35 @@ from rich.text import Text
 
 from toolspeak.cli.call_timer import CallTimer
 from toolspeak.cli.console import SafeConsole
-from toolspeak.cli.format import format_call_line, format_compaction, format_quotation, format_result, format_seconds
+from toolspeak.cli.format import (
+    format_call_line,
+    format_compaction,
+    format_progress,
+    format_quotation,
+    format_result,
+    format_seconds,
+)
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
 from toolspeak.cli.nested_lines import format_nested
 from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_prose
 from toolspeak.cli.status_line import StatusLine
 from toolspeak.events import (
     ApprovalGiven,
-    ArgsDelta,
     CallMalformed,
     CallQuoted,
     CallReady,
     CallStarted,
     Compacted,
+    Delta,
     Event,
     HandedOver,
-    NestedDelta,
     NestedFact,
     RunEnded,
     SaidInThought,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
+    ToolProgress,
     ToolStarted,
     TurnEnded,
     TurnRestarted,
@@ -77,7 +84,7 @@ class Transcript:
         self._text: _TextWriter | None = None  # the text that is arriving
         self._open_call: str | None = None  # the call whose name stands on an unfinished line
         self._calls: dict[str, ToolCall] = {}
-        self._running: list[str] = []
+        self._running: dict[str, str] = {}  # how far each call is that runs
         self._last_call: str | None = None  # the call on the last line, if that line is a call
         self._waiting = ""
         self._shown_facts = 0
@@ -86,8 +93,11 @@ class Transcript:
     def show(self, event: Event) -> None:
         """Draw one event."""
         with self._lock:
+            if isinstance(event, ToolProgress):
+                self._draw_progress(event)
+                return
             self._draw(event)
-            self._shown_facts += not isinstance(event, TextDelta | ThinkingDelta | ArgsDelta | NestedDelta)
+            self._shown_facts += not isinstance(event, Delta)
 
     def _draw(self, event: Event) -> None:
         self._status.stop()
@@ -118,7 +128,7 @@ class Transcript:
             case ApprovalGiven(approved=False, call_id=call_id, reason=reason):
                 self._draw_refusal(call_id, reason)
             case ToolStarted(call_id=call_id):
-                self._running.append(call_id)
+                self._running[call_id] = ""
             case ToolFinished():
                 self._draw_result(event)
             case Compacted():
@@ -254,11 +264,16 @@ class Transcript:
             _put(self._console, pieces)
         self._console.print()
 
+    def _draw_progress(self, event: ToolProgress) -> None:
+        """Show how far a call is where the line says that it runs; that line goes on."""
+        if event.call_id in self._running:
+            self._running[event.call_id] = format_progress(event)
+            self._update_status()
+
     def _draw_result(self, event: ToolFinished) -> None:
         result = event.result
         call_id = result.call_id
-        if call_id in self._running:
-            self._running.remove(call_id)
+        self._running.pop(call_id, None)
         self.end_line()
         sign, style = ("→ ", "green") if result.error is None else ("✗ ", "red")
         spans = [Span("  ")]
@@ -297,7 +312,9 @@ class Transcript:
         if self._text is not None or self._open_call is not None:
             return
         if self._running:
-            names = dict.fromkeys(self._calls[each].name for each in self._running if each in self._calls)
+            names = dict.fromkeys(
+                f"{self._calls[each].name}{progress}" for each, progress in self._running.items() if each in self._calls
+            )
             self._status.start(f"running {escape_controls(', '.join(names))}")
         elif self._waiting:
             self._status.start(self._waiting)

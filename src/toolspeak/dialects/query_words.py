@@ -1,7 +1,7 @@
 """What the words of a message tell about the tools that it needs, apart from what they mean.
 
 - Function words of English and plain numbers tell nothing. They are rare in descriptions of tools, so by their rarity
-  alone they would count most.
+  alone they would count most. (Among the tools that other words find, a number may still tell which one is meant.)
 - A value of a recognizable kind, such as a date or a path, tells that some parameter takes such a value. It stands for
   the words by which such parameters are named, in English as nearly all schemas have them.
 """

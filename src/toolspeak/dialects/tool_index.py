@@ -34,6 +34,9 @@ SATURATION, LENGTH_SHARE = 1.2, 0.75
 KIND_WEIGHT = 0.7
 """How much a word for the kind of a value in a message counts, compared with a word of the message."""
 
+NUMBER_WEIGHT = 0.2
+"""How much a number of a message counts, compared with a word, for a tool that has other words of the message."""
+
 RELATED_TOOLS, RELATED_WORDS, RELATED_WEIGHT = 5, 15, 0.5
 """How many of the best tools give words to look for, how many words, and how much these count."""
 
@@ -109,7 +112,7 @@ class ToolIndex:
 
     def score(self, query: str) -> dict[str, float]:
         """Return how well each tool fits a query, by name; tools that share no word with it are left out."""
-        scores = self._add_scores(_list_query_words(query))
+        scores = self._add_number_scores(query, self._add_scores(_list_query_words(query)))
         return {self._names[place]: scores[place] for place in _sort(scores)}
 
     def rank(self, message: str) -> list[str]:
@@ -123,7 +126,7 @@ class ToolIndex:
 
     def _rank_query(self, query: str) -> list[int]:
         kinds = dict.fromkeys(map(_cut_stem, list_kind_words(query)), KIND_WEIGHT)
-        scores = self._add_scores({**kinds, **_list_query_words(query)})
+        scores = self._add_number_scores(query, self._add_scores({**kinds, **_list_query_words(query)}))
         related = self._add_scores(self._find_related_words(scores))
         places = {*scores, *related}
         return _sort({place: scores.get(place, 0.0) + related.get(place, 0.0) for place in places})
@@ -136,6 +139,12 @@ class ToolIndex:
             for place, weight in self._weights.get(word, ()):
                 scores[place] = scores.get(place, 0.0) + rarity * weight
         return scores
+
+    def _add_number_scores(self, query: str, scores: Mapping[int, float]) -> dict[int, float]:
+        """Add what the numbers of a query tell: not what it is about, but which of the tools that are about it."""
+        numbers = dict.fromkeys(filter(str.isdecimal, _split_whole_words(query)), NUMBER_WEIGHT)
+        more = self._add_scores({_cut_stem(number): weight for number, weight in numbers.items()})
+        return {place: score + more.get(place, 0.0) for place, score in scores.items()}
 
     def _find_rarity(self, word: str) -> float:
         count = len(self._weights.get(word, ()))

@@ -14,6 +14,9 @@ from toolspeak.log import LOG
 MAX_WAIT_SECONDS = 0.5
 """How long a run stays unnoticed that becomes ready by time alone."""
 
+MIN_PAUSE_SECONDS = 0.02
+"""How long a worker that found no run waits at least before it looks again: every commit of any process wakes it."""
+
 
 class ClaimDispatcher:
     """Claims queued runs for a worker as long as it has free slots.
@@ -29,6 +32,7 @@ class ClaimDispatcher:
         self._can_isolate = can_isolate
         self._drives: set[asyncio.Task[None]] = set()
         self._is_exclusive = False
+        self._looked_in_vain = False
         self._is_closing = False
 
     def launch(self, worker: Driving) -> AbstractAsyncContextManager[None]:
@@ -70,14 +74,21 @@ class ClaimDispatcher:
             for run in claimed:
                 self._begin(worker, run, changed)
             if not claimed:
-                await wait_for_change(changed, MAX_WAIT_SECONDS)
+                await self._pause(changed)
         await asyncio.sleep(0)  # the runs that were claimed last begin, so that the worker can give them back
 
+    async def _pause(self, changed: asyncio.Event) -> None:
+        if self._looked_in_vain and not self._is_closing:
+            await asyncio.sleep(MIN_PAUSE_SECONDS)
+        await wait_for_change(changed, MAX_WAIT_SECONDS)
+
     async def _claim(self, worker: Driving) -> list[RunRow]:
+        self._looked_in_vain = False
         free = worker.slots - len(self._drives)
         if free < 1 or self._is_exclusive:
             return []
         waiting = await worker.read(lambda session: session.list_undispatched(1))
+        self._looked_in_vain = not waiting
         if not waiting or worker.is_stopping or self._is_closing:
             return []
         wanted = self._choose(worker, free)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from toolspeak import codec
 from toolspeak.durable.journal import JournalSession, RunUnknown
 from toolspeak.durable.records import decode_fact
-from toolspeak.durable.rows import RunRow
+from toolspeak.durable.rows import ID_CHARS, RunRow
 from toolspeak.durable.watcher import Watcher, wait_for_change
 from toolspeak.durable.writer import Writer
 from toolspeak.errors import UsageError
@@ -96,7 +96,10 @@ def find_run(session: JournalSession, run_id: str) -> RunRow:
     """
     run = session.read_run(run_id)
     if run is None:
-        raise RunUnknown(f"there is no run {run_id} in the store; it may have been pruned")
+        cause = (
+            "it may have been pruned" if len(run_id) >= ID_CHARS else "give the whole id, as the list of runs has it"
+        )
+        raise RunUnknown(f"there is no run {run_id} in the store; {cause}")
     return run
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolspeak.durable.approvals import WaitingCall, answer, find_waiting
 from toolspeak.durable.event_feed import RunEvent, find_run, follow_run
+from toolspeak.durable.journal import JournalSession
 from toolspeak.durable.records import fold_facts, load_facts
 from toolspeak.durable.rows import RunRow, RunStatus
 from toolspeak.durable.watcher import wait_for_change
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from toolspeak.durable.runs import Runs
 
 MAX_WAIT_SECONDS = 5.0
+"""How long whoever waits for an outcome goes without looking."""
+
+MIN_WAIT_SECONDS = 0.02
+"""How long they wait at least before they look again: every commit of any run wakes them."""
 
 
 class RunHandle:
@@ -102,8 +107,7 @@ class RunHandle:
             timeout: Seconds after which `TimeoutError` is raised; the run goes on.
         """
         async with asyncio.timeout(timeout):
-            await self._wait_for_end()
-        facts = await self.facts()
+            facts = await self._wait_for_end()
         state = fold_facts(facts)
         value: Any = None
         if state.run is not None and state.run.output is not None:
@@ -112,11 +116,18 @@ class RunHandle:
             value = data if output is None or result is None else Output(output).load(data)
         return build_outcome(state, facts, value)
 
-    async def _wait_for_end(self) -> None:
+    async def _wait_for_end(self) -> tuple[Fact, ...]:
+        """Wait until the run has ended, and return its facts."""
         await self._runs.prepare()
         with self._runs.watcher.subscribe() as changed:
-            while (await self.row()).status != "done":
+            while (facts := await self._runs.read(self._load_ended)) is None:
+                await asyncio.sleep(MIN_WAIT_SECONDS)
                 await wait_for_change(changed, MAX_WAIT_SECONDS)
+        return facts
+
+    def _load_ended(self, session: JournalSession) -> tuple[Fact, ...] | None:
+        run = find_run(session, self.id)
+        return tuple(load_facts(session, run)) if run.status == "done" else None
 
     # For programs that are not async
 

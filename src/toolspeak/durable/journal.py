@@ -193,7 +193,7 @@ class JournalSession(Protocol):
         ...
 
     def is_held(self, hold: Hold) -> bool:
-        """Whether nobody else can have the run before the transaction ends that is under way."""
+        """Whether the worker still holds the run; if so, it does until the present transaction ends."""
         ...
 
     def list_held(self, owner: str) -> list[tuple[str, int]]:

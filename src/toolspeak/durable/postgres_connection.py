@@ -1,8 +1,8 @@
 """A connection to a Postgres database of durable runs: transactions, reconnects, errors in words, a watch for changes.
 
 A connection that was lost is opened again when it is next used. What was lost with it is never repeated here, except
-the beginning of a transaction and a single read, which change nothing. Whether a commit took effect during which it
-was lost, nobody knows.
+the beginning of a transaction and a single read, which change nothing. If a connection is lost during a commit, nobody
+knows whether the commit took effect.
 """
 
 from collections.abc import Generator

@@ -265,7 +265,7 @@ class PostgresRuns(PostgresConnection):
         return rows[0][0]
 
     def is_held(self, hold: Hold) -> bool:
-        """Whether nobody else can have the run before the transaction ends that is under way."""
+        """Whether the worker still holds the run; if so, it does until the present transaction ends."""
         held = "run_id = %s AND epoch = %s AND owner = %s AND next_seq = %s AND status = 'running'"
         return bool(self._read(f"SELECT 1 FROM ts_runs WHERE {held} FOR UPDATE", *hold))
 

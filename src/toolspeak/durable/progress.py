@@ -2,25 +2,39 @@
 
 A message that is still arriving when its worker dies is asked for again, with all that happened during it. So the end
 of a message brings the run further, and a result only if no message is open: neither in its own run nor in a run
-around that one. If the last worker died during a call, the call may be to blame, and the next message may ask for it
-again: then only a result shows that the run gets further.
+around that one.
+
+If a worker died during calls, each of them may be to blame, and the next messages may ask for the same again. So
+nothing brings the run further until each of these calls has a result, or until so many messages have ended since that
+the run has plainly left them behind. A result of another call shows nothing: it may have been beside the guilty one.
 """
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from toolspeak.events import Fact, NestedFact, RunResumed, ToolFinished, ToolStarted, TurnEnded, TurnStarted
 
+MESSAGES_WITHOUT_BLAME = 3
+"""After how many messages calls are no longer to blame that were cut off before these and have no result."""
+
+CallPlace: TypeAlias = tuple[tuple[str, ...], str]
+"""The calls around a call, from the outermost on, and its id."""
+
 
 class RunProgress:
-    """Follows the new facts of a run while one worker drives it.
+    """Follows the facts of a run.
 
     Args:
-        earlier: The facts of the run before.
+        earlier: The facts that other workers wrote before.
     """
 
     def __init__(self, earlier: Iterable[Fact] = ()) -> None:
         self._open_paths: set[tuple[str, ...]] = set()  # of the runs whose message is arriving; () is the outermost
-        self._needs_result = _has_unfinished_call(earlier)
+        self._running: set[CallPlace] = set()
+        self._suspects: set[CallPlace] = set()  # were running when a worker died, and have no result
+        self._messages = 0  # that have ended since then
+        self.add(earlier)
+        self._resume()  # whatever was under way has stopped
 
     def add(self, facts: Iterable[Fact]) -> bool:
         """Follow the next facts, and return whether one of them brings the run further."""
@@ -28,32 +42,39 @@ class RunProgress:
         return any(found)
 
     def _add(self, fact: Fact) -> bool:
-        path, event = _unwrap(fact)
-        if isinstance(event, TurnStarted):
+        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+        if isinstance(event, RunResumed) and not path:
+            self._resume()
+        elif isinstance(event, TurnStarted):
             self._open_paths.add(path)
+        elif isinstance(event, ToolStarted):
+            self._running.add((path, event.call_id))
         elif isinstance(event, TurnEnded):
             self._open_paths.discard(path)
-        if not isinstance(event, TurnEnded | ToolFinished):
-            return False
-        if any(path[:length] in self._open_paths for length in range(len(path) + 1)):
-            return False
-        if isinstance(event, ToolFinished) and event.result.ran:
-            self._needs_result = False
-        return not self._needs_result
-
-
-def _unwrap(fact: Fact) -> tuple[tuple[str, ...], Fact]:
-    return (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
-
-
-def _has_unfinished_call(facts: Iterable[Fact]) -> bool:
-    """Whether the worker that wrote the last facts had started a call without a result."""
-    running: set[tuple[tuple[str, ...], str]] = set()
-    for path, event in map(_unwrap, facts):
-        if isinstance(event, RunResumed) and not path:
-            running.clear()
-        elif isinstance(event, ToolStarted):
-            running.add((path, event.call_id))
+            return self._counts(path) and self._has_left_suspects()
         elif isinstance(event, ToolFinished):
-            running.discard((path, event.result.call_id))
-    return bool(running)
+            call = (path, event.result.call_id)
+            self._running.discard(call)
+            if event.result.ran:
+                self._suspects.discard(call)
+            return self._counts(path) and not self._suspects
+        return False
+
+    def _resume(self) -> None:
+        """Begin as another worker does: no message arrives, and no call is running."""
+        self._open_paths.clear()
+        if self._running:
+            self._suspects |= self._running
+            self._running.clear()
+            self._messages = 0
+
+    def _counts(self, path: tuple[str, ...]) -> bool:
+        """Whether no message is open, in the run of this path or around it."""
+        return not any(path[:length] in self._open_paths for length in range(len(path) + 1))
+
+    def _has_left_suspects(self) -> bool:
+        """Whether no call is to blame any more, now that another message has ended."""
+        self._messages += 1
+        if self._messages >= MESSAGES_WITHOUT_BLAME:
+            self._suspects.clear()
+        return not self._suspects

@@ -7,6 +7,9 @@ from toolspeak._frozen import frozen
 STORED_FORMAT = 1
 """The number of the form in which requests and facts are stored. A worker claims only runs whose form it can read."""
 
+ID_CHARS = 24
+"""Characters of the id of a run."""
+
 RunStatus: TypeAlias = Literal["queued", "running", "paused", "done"]
 """Where a run is.
 

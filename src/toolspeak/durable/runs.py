@@ -10,7 +10,7 @@ from typing import Self, TypeVar, Unpack, cast
 from toolspeak.durable.handle import RunHandle
 from toolspeak.durable.journal import JournalSession, OutcomeUnknown
 from toolspeak.durable.records import digest_request, encode_request
-from toolspeak.durable.rows import Lane, NewRun, RunRow, RunStatus, WorkerRow
+from toolspeak.durable.rows import ID_CHARS, Lane, NewRun, RunRow, RunStatus, WorkerRow
 from toolspeak.durable.stores import open_journal
 from toolspeak.durable.watcher import Watcher
 from toolspeak.durable.writer import Writer
@@ -132,7 +132,9 @@ class Runs:
             raise UsageError("a deadline is a number of seconds from now")
         request = encode_request(prompt, options)
         new = NewRun(
-            run_id=hashlib.sha256(f"key {key}".encode()).hexdigest()[:24] if key else secrets.token_hex(12),
+            run_id=hashlib.sha256(f"key {key}".encode()).hexdigest()[:ID_CHARS]
+            if key
+            else secrets.token_hex(ID_CHARS // 2),
             agent=agent,
             request=request,
             request_digest=digest_request(agent, request, chat),

@@ -183,7 +183,7 @@ class SqliteRuns(SqliteConnection):
         return following
 
     def is_held(self, hold: Hold) -> bool:
-        """Whether nobody else can have the run before the transaction ends that is under way."""
+        """Whether the worker still holds the run; if so, it does until the present transaction ends."""
         held = "run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'"
         return bool(self._read(f"SELECT 1 FROM ts_runs WHERE {held}", *hold))
 

@@ -51,8 +51,10 @@ class Watcher:
     def close(self) -> None:
         """Stop watching."""
         self._closed.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        with self._lock:  # the thread forgets itself when nobody waits any more
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
 
     def _serve(self) -> None:
         while not self._closed.is_set():

@@ -277,8 +277,9 @@ class Worker:
         except asyncio.CancelledError:  # the grace of a worker that stops is over
             await self._give_up(run)
             raise
-        except Exception:
-            LOG.warning("run %s could not be driven, and is tried again", run.run_id, exc_info=True)
+        except Exception as error:
+            trace = None if isinstance(error, StoreUnavailable) else error  # a full disk is no mistake of the program
+            LOG.warning("run %s could not be driven, and is tried again: %s", run.run_id, error, exc_info=trace)
             await self._give_up(run)
         finally:
             self._segments.pop((run.run_id, run.epoch), None)

@@ -1,7 +1,7 @@
 """`Writer`: the thread through which a process uses its journal.
 
-Whatever has come meanwhile, of all runs, is done in one transaction, so that many runs wait for one flush to the disk:
-also what comes while the transaction waits for those of other processes. Its answers are sent to an event loop at once.
+Jobs of all runs that have come meanwhile share one transaction, so that many runs wait for one flush to the disk. Jobs
+that come while the transaction waits for other processes join it. An event loop is woken once for all its answers.
 The thread also says that its worker lives: a blocked event loop does not stop its beats, and a thread that cannot reach
 the database does. A process that is forked begins with a thread and a session of its own.
 """

@@ -70,7 +70,7 @@ def load_bfcl(
         folder: The folder of the data files; that of the package if None.
         checker: Checks calls; that of the package if None.
     """
-    folder = folder or _find_package() / "data"
+    folder = folder or find_package() / "data"
     questions: list[Question] = []
     records: dict[tuple[str, str], BfclRecord] = {}
     for category in categories:
@@ -85,7 +85,7 @@ def load_bfcl(
 
     def judge(question: Question, calls: Sequence[ToolCall]) -> Verdict:
         record = records[question.category, question.id]
-        return judge_record(question, record, calls, checker or load_checker(_find_package()))
+        return judge_record(question, record, calls, checker or load_checker(find_package()))
 
     def expected(question: Question) -> str:
         truth = records[question.category, question.id].truth
@@ -216,7 +216,8 @@ def _load_checker_module(package: Path) -> tuple[Any, Any]:
     return loaded, loaded.Language.PYTHON
 
 
-def _find_package() -> Path:
+def find_package() -> Path:
+    """Return the folder of the package `bfcl-eval`."""
     found = find_spec("bfcl_eval")
     if found is None or found.origin is None:
         raise UsageError(

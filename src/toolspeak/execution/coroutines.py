@@ -4,12 +4,13 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator
 from contextlib import suppress
+from types import CoroutineType
 from typing import Any, NamedTuple, cast
 
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
 from toolspeak.messages import Media
 from toolspeak.tools import output_text, output_value
-from toolspeak.tools.results import MAX_GENERATOR_CHARS, MAX_GENERATOR_ITEMS
+from toolspeak.tools.results import MAX_GENERATOR_CHARS, MAX_GENERATOR_ITEMS, PLAIN_TYPES
 
 MAX_CANCELLATIONS = 100
 """How often a coroutine that ignores its cancellation is cancelled while it is closed."""
@@ -24,7 +25,7 @@ class GuardedCoroutine:
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         self._coroutine = coroutine
-        self._abandoned = False
+        self._abandoned = self._has_returned = False
 
     def abandon(self) -> None:
         """Let the next cancellation close the coroutine."""
@@ -37,6 +38,7 @@ class GuardedCoroutine:
             try:
                 awaited = coroutine.send(None) if thrown is None else coroutine.throw(thrown)
             except StopIteration as stop:
+                self._has_returned = True
                 return Returned(stop.value)
             except BaseException as error:
                 return Raised(error)
@@ -54,6 +56,8 @@ class GuardedCoroutine:
 
     def close(self) -> None:
         """End the coroutine immediately, if it has not ended; it may never have started."""
+        if self._has_returned:
+            return
         with suppress(BaseException):
             for _ in range(MAX_CANCELLATIONS):
                 self._coroutine.throw(asyncio.CancelledError())  # raises, unless the coroutine continues
@@ -73,12 +77,12 @@ class PendingValue(NamedTuple):
 
 def is_pending(value: Any) -> bool:
     """Whether a returned value must still be awaited: an awaitable or an async iterator."""
-    return inspect.isawaitable(value) or isinstance(value, AsyncIterator)
+    return type(value) not in PLAIN_TYPES and (inspect.isawaitable(value) or isinstance(value, AsyncIterator))
 
 
 async def resolve_pending(value: Any) -> Any:
     """Await a pending value: return the result of an awaitable, or the items of an async iterator as a list."""
-    if not isinstance(value, AsyncIterator):
+    if value.__class__ is CoroutineType or not isinstance(value, AsyncIterator):
         return await value
     try:
         return await _collect_items(cast("AsyncIterator[Any]", value))

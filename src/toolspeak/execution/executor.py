@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar, copy_context
-from functools import partial
 from typing import Any, TypeAlias
 
 from toolspeak.errors import InvalidArguments, ReplayMiss, ToolError
@@ -15,6 +14,9 @@ from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.tools.context import ProgressCallback
+from toolspeak.tools.results import PLAIN_TYPES
+from toolspeak.tools.schema_function import find_spec
 from toolspeak.tools.toolbox import explain_unknown_tool
 
 CANCEL_GRACE_SECONDS = 0.2
@@ -27,9 +29,6 @@ ResultCallback: TypeAlias = Callable[[ToolResult], None]
 
 CallListener: TypeAlias = Callable[[str], None]
 """Gets the id of a call, in the context in which its function will run."""
-
-ProgressListener: TypeAlias = Callable[[str, float, float | None, str], None]
-"""Gets the id of a call and what its function reports, in the thread of the function."""
 
 
 class Executor:
@@ -52,7 +51,6 @@ class Executor:
         run_id: str = "",
         timeout: float | None = None,
         pool: ThreadPool = THREAD_POOL,
-        on_progress: ProgressListener | None = None,
     ) -> None:
         """Prepare to run calls.
 
@@ -63,7 +61,6 @@ class Executor:
             run_id: The id of the run, for the `Context`.
             timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
             pool: The threads in which functions run.
-            on_progress: Gets the progress that functions report by their `Context`.
         """
         self.toolbox = toolbox
         self._own_tools = own_tools
@@ -71,7 +68,6 @@ class Executor:
         self._run_id = run_id
         self._timeout = timeout
         self._pool = pool
-        self._on_progress = on_progress
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
@@ -82,6 +78,7 @@ class Executor:
         turn: int,
         done: ResultCallback,
         on_start: CallListener | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> "RunningCall":
         """Start a call. `done` gets its one result in this event loop; if the call cannot start, before this returns.
 
@@ -91,17 +88,17 @@ class Executor:
             turn: The number of the turn.
             done: Called once with the result.
             on_start: Called first, in the context in which the function will run.
+            on_progress: Gets what the function reports by its `Context`.
 
         Raises:
             ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
         """
-        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe(call))
+        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe)
         if on_start is not None:
             running.context.run(on_start, call.id)
         try:
             tool = self._find_tool(call.name)
-            listen = None if self._on_progress is None else partial(self._on_progress, call.id)
-            context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=listen)
+            context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))
@@ -124,7 +121,7 @@ class Executor:
 
     def _describe(self, call: ToolCall) -> str:
         """Describe a call for the log. A tool that takes a `Context` may have failed for want of deps."""
-        lacks_deps = self._deps is None and call.name in self.toolbox and self.toolbox[call.name].takes_context
+        lacks_deps = self._deps is None and call.name in self.toolbox and _may_need_deps(self.toolbox[call.name])
         run = f" of run {self._run_id}" if self._run_id else ""
         return f"call {call.id}{run}{', which has no deps' if lacks_deps else ''}"
 
@@ -134,6 +131,11 @@ class Executor:
                 return self._own_tools[name]
             raise _UnknownTool(explain_unknown_tool(name, self.toolbox.names))
         return self.toolbox[name]
+
+
+def _may_need_deps(tool: Tool[..., Any]) -> bool:
+    """Whether a tool takes a `Context`, and not only to report its progress, as that of an MCP server does."""
+    return tool.takes_context and find_spec(tool.function) is None
 
 
 class _UnknownTool(Exception):
@@ -154,14 +156,14 @@ class RunningCall:
         pool: ThreadPool,
         tasks: set[asyncio.Task[None]],
         exceptions: dict[str, BaseException],
-        description: str,
+        describe: Callable[[ToolCall], str],
     ) -> None:
         self._call = call
         self._done: ResultCallback | None = done
         self._pool = pool
         self._tasks = tasks
         self._exceptions = exceptions
-        self._description = description
+        self._describe = describe
         self._loop = asyncio.get_running_loop()
         self.context = copy_context()
         self.context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
@@ -220,10 +222,14 @@ class RunningCall:
 
         async def run() -> None:
             outcome = await guarded
-            if isinstance(outcome, Returned) and isinstance(outcome.value, Iterator) and self._done is not None:
-                self.run_in_thread(lambda: outcome.value)  # reading the items of an iterator may block
-            elif isinstance(outcome, Raised):
+            if isinstance(outcome, Raised):
                 self._fail(outcome)
+            elif (
+                type(outcome.value) not in PLAIN_TYPES
+                and isinstance(outcome.value, Iterator)
+                and self._done is not None
+            ):
+                self.run_in_thread(lambda: outcome.value)  # reading the items of an iterator may block
             else:
                 self.finish(make_result(self._call.id, outcome))
 
@@ -253,7 +259,7 @@ class RunningCall:
         is_cancelled = isinstance(raised.error, asyncio.CancelledError)
         if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
             self._exceptions[self._call.id] = raised.error
-            LOG.warning("tool %s failed (%s)", self._call.name, self._description, exc_info=raised.error)
+            LOG.warning("tool %s failed (%s)", self._call.name, self._describe(self._call), exc_info=raised.error)
         self.finish(make_result(self._call.id, raised))
 
     def finish(self, result: ToolResult) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from toolspeak.errors import ToolError
 from toolspeak.messages import Media, ToolResult
 from toolspeak.tools import output_value
+from toolspeak.tools.results import PLAIN_TYPES
 
 MAX_ERROR_CHARS = 4_000
 """How many characters of an error's text a model is shown."""
@@ -54,6 +55,8 @@ def format_error(error: BaseException) -> str:
 
 def _split_media(value: Any) -> tuple[Any, tuple[Media, ...]]:
     """Split a returned value into its data and its media, such as images."""
+    if type(value) in PLAIN_TYPES:
+        return value, ()
     if isinstance(value, Media):
         return None, (value,)
     if isinstance(value, list | tuple):

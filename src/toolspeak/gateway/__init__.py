@@ -1,4 +1,4 @@
-"""The gateway: an HTTP server through which any OpenAI or Anthropic client gets native tool calls from any model.
+"""The gateway: an HTTP server that gives any OpenAI, Anthropic or Gemini client native tool calls from any model.
 
 A request goes through these modules, in this order:
 
@@ -19,7 +19,9 @@ A request goes through these modules, in this order:
   (the check of every keyword).
 - `responses.py`: sends the answer, as long as the client is connected.
 - `exchange_report.py`: all that happened in an exchange, for people who watch; `exchange_history.py`: the last ones.
-- `errors.py`: what a client is told of an exception; `token_count.py`: the tokens of a request.
+- `errors.py`: what a client is told of an exception; `token_count.py`: the tokens of a request; `context_check.py`:
+  whether it fits into the context of the model.
+- `figures.py`: what is counted for `/metrics`.
 """
 
 from toolspeak.gateway.app import app

@@ -20,6 +20,9 @@ MAX_BODY_NESTING = 64
 BODY_TIMEOUT_SECONDS = 30.0
 """Time within which a body must arrive."""
 
+MAX_DISCARDED_BYTES, DISCARD_TIMEOUT_SECONDS = 50_000_000, 2.0
+"""How much is read of a body that is too large, and how long, before it is answered."""
+
 MAX_BODY_VALUES = 500_000
 """The most JSON values in a body."""
 
@@ -184,9 +187,25 @@ async def read_bytes(request: Request) -> bytes:
         ) from None
 
 
+async def _discard_body(request: Request) -> None:
+    """Take the rest of a body that is refused: if the connection ends while a client sends, the answer may be lost."""
+    if "expect" in request.headers:  # the client waits for the answer before it sends the body
+        return
+    left, is_complete = MAX_DISCARDED_BYTES, False
+    try:
+        async with asyncio.timeout(DISCARD_TIMEOUT_SECONDS):
+            while left > 0 and not is_complete:
+                message = await request.receive()
+                left -= len(message.get("body", b""))
+                is_complete = not message.get("more_body", False)
+    except TimeoutError:
+        pass
+
+
 async def _receive_bytes(request: Request) -> bytes:
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:
+        await _discard_body(request)
         raise RequestRefused("body_too_large", TOO_LARGE, close=True)
     chunks: list[bytes] = []
     size = 0
@@ -196,11 +215,13 @@ async def _receive_bytes(request: Request) -> bytes:
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         chunk: bytes = message.get("body", b"")
+        is_complete = not message.get("more_body", False)
         size += len(chunk)
         if size > MAX_BODY_BYTES:
+            if not is_complete:
+                await _discard_body(request)
             raise RequestRefused("body_too_large", TOO_LARGE, close=True)
         chunks.append(chunk)
-        is_complete = not message.get("more_body", False)
     return b"".join(chunks)
 
 

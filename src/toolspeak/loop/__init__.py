@@ -9,7 +9,7 @@ actions, and a run can be resumed from its facts.
 
 from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream
 from toolspeak.loop.decide import decide
-from toolspeak.loop.reduce import reduce
+from toolspeak.loop.reduce import fold, reduce
 from toolspeak.loop.references import BrokenReference, find_references, resolve_references
 from toolspeak.loop.state import CallKey, CallState, State, Turn, initial_state
 
@@ -28,6 +28,7 @@ __all__ = [
     "Turn",
     "decide",
     "find_references",
+    "fold",
     "initial_state",
     "reduce",
     "resolve_references",

@@ -56,8 +56,19 @@ def show_history(history: Sequence[Message], compacted: Compacted | None, *, has
     if not compacted.dropped:
         return (*system, *rest)
     prompt = () if compacted.prompt is None else messages[compacted.prompt].parts
-    note = words.introduce_summary(compacted.summary, compacted.rounds, has_recall=has_recall)
+    note = words.introduce_summary(compacted.summary, compacted.rounds)
+    if has_recall:
+        system = _explain_recall(system)
     return (*system, *_prepend(_join_paragraphs((Text(text=note),), prompt), rest))
+
+
+def _explain_recall(system: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Say how to recall in the last system message: many models take only one, and its beginning stays as it was."""
+    note = Text(text=words.HOW_TO_RECALL)
+    if not system:
+        return (Message(role="system", parts=(note,)),)
+    *others, last = system
+    return (*others, replace(last, parts=_join_paragraphs(last.parts, (note,))))
 
 
 def _number_messages(messages: Iterable[Message]) -> Iterator[_NumberedMessage]:
@@ -148,7 +159,8 @@ def plan_compaction(
 
     Results are shortened first, from the oldest on. If that is not enough, rounds are dropped as well, again from the
     oldest on. The newest round is never dropped, and its results are shortened only if nothing else makes the request
-    fit.
+    fit. The round before it stays even where the request then takes more than the target: a small model that sees no
+    call of a tool makes none.
 
     Args:
         history: The whole conversation.
@@ -193,7 +205,8 @@ def plan_compaction(
     attempts = (
         (shorten, sizes.target),
         ([(whole, cut) for cut in drop if cut <= whole], sizes.target),
-        ([(newest, cut) for cut in drop], sizes.target),
+        ([(newest, cut) for cut in drop if cut < newest], sizes.target),
+        ([(newest, cut) for cut in drop[-2:-1]], (sizes.target + sizes.limit) // 2),
         ([(newest, newest)], sizes.limit),
         ([(len(messages), cut) for cut in drop], sizes.target),
         ([(len(messages), newest)], sizes.limit),

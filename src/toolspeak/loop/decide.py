@@ -12,7 +12,7 @@ without anybody to ask makes the driver raise `RunPaused`. Which calls can start
 from toolspeak.events import ENDED_WELL, RunStarted, StopReason
 from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream
 from toolspeak.loop.startable import find_startable, find_unapproved
-from toolspeak.loop.state import State, Turn
+from toolspeak.loop.state import State, Turn, has_open_call
 
 MAX_UNMET_DEMANDS = 2
 """How often the model is asked again for a call that it must make."""
@@ -41,7 +41,7 @@ def decide(state: State) -> tuple[Action, ...]:
         return (CancelTools(call_ids=turn.abandoned_ids), *_go_on_without_abandoned(state, run))
     if turn.is_open:
         return _start_early(state, run)
-    if not state.model_is_next and any(each.result is None for each in turn.calls.values()):
+    if not state.model_is_next and has_open_call(turn):
         return _run_calls(state, run)
     if (finish := _find_end(state, run)) is not None:
         return (finish,)
@@ -73,14 +73,14 @@ def _start_early(state: State, run: RunStarted) -> tuple[Action, ...]:
     if not run.parallel and in_text:
         return (StopStream(),)
     candidates = calls.values() if run.parallel else [next(iter(calls.values()))]
-    early = tuple(find_startable(state, run.limits, candidates))
-    return (RunTools(calls=early),) if early else ()
+    early = find_startable(state, run.limits, candidates)
+    return (RunTools(calls=tuple(early)),) if early else ()
 
 
 def _run_calls(state: State, run: RunStarted) -> tuple[Action, ...]:
     """When the message has ended: run the calls that can start; when they are done, ask for the approvals."""
-    if startable := tuple(find_startable(state, run.limits, state.turn.calls.values())):
-        return (RunTools(calls=startable),)
+    if startable := find_startable(state, run.limits, state.turn.calls.values()):
+        return (RunTools(calls=tuple(startable)),)
     if state.turn.running_ids:
         return ()
     unapproved = tuple(find_unapproved(state))

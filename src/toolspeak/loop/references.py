@@ -1,6 +1,7 @@
 """Arguments that refer to the results of earlier calls."""
 
 from collections.abc import Iterator, Mapping
+from types import NoneType
 from typing import Any, cast
 
 from toolspeak.messages import Concat, Json, Ref, ToolResult
@@ -12,8 +13,14 @@ class BrokenReference(Exception):
     """A reference to a value that does not exist; the message of the error is for the model."""
 
 
-def find_references(arguments: Any) -> tuple[str, ...]:
+PLAIN_TYPES = frozenset({str, int, float, bool, NoneType})
+"""Types of arguments that hold no reference."""
+
+
+def find_references(arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return the ids of the calls that `arguments` refer to, each once."""
+    if PLAIN_TYPES.issuperset(map(type, arguments.values())):
+        return ()
     return tuple(dict.fromkeys(_iter_references(arguments)))
 
 

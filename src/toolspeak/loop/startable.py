@@ -13,45 +13,48 @@ from toolspeak.limits import Limits
 from toolspeak.loop.references import BrokenReference, resolve_references
 from toolspeak.loop.state import CallState, State
 from toolspeak.messages import ToolCall
+from toolspeak.spec import ToolSpec
 
 
-def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> Iterator[ToolCall]:
-    """Yield those of `calls` that can start now, as many as may run at the same time."""
-    free = _count_free(state, limits)
-    alone = not state.turn.running_ids
+def find_startable(state: State, limits: Limits, calls: Iterable[CallState]) -> list[ToolCall]:
+    """Return those of `calls` that can start now, as many as may run at the same time."""
+    running = len(state.turn.running_ids)
+    free = max(limits.concurrent, 1) - running
+    if limits.calls is not None:
+        free = min(free, limits.calls - state.started_calls)
+    alone, is_open = not running, state.turn.is_open
+    startable: list[ToolCall] = []
     for each in calls:
         if each.result is not None:
             continue
         spec = state.specs.get(each.key.tool)
         sequential = spec is not None and spec.sequential
         if free <= 0 or (sequential and not alone):
-            return
-        if each.call is not None and each.stage != "running" and _can_start(state, each):
-            yield each.call
+            break
+        is_early = is_open and (spec is None or spec.effect != "read")
+        if each.stage != "running" and not is_early and each.call is not None and _can_start(state, each, spec):
+            startable.append(each.call)
             free, alone = free - 1, False
         if sequential:
-            return
+            break
+    return startable
 
 
 def find_unapproved(state: State) -> Iterator[ToolCall]:
     """Yield the calls that wait for an approval, with their references resolved."""
     for each in state.turn.calls.values():
-        if not _needs_approval(state, each) or each.stage != "waiting" or _waits_for_results(state, each):
+        spec = state.specs.get(each.key.tool)
+        needs_approval = each.is_quoted or (spec is not None and spec.approve)
+        if not needs_approval or each.stage != "waiting" or _waits_for_results(state, each):
             continue
         call = _resolve(state, each)
         if call is not None:
             yield call
 
 
-def _count_free(state: State, limits: Limits) -> int:
-    free = max(limits.concurrent, 1) - len(state.turn.running_ids)
-    return free if limits.calls is None else min(free, limits.calls - state.started_calls)
-
-
-def _can_start(state: State, entry: CallState) -> bool:
-    spec = state.specs.get(entry.key.tool)
-    needs_approval = _needs_approval(state, entry)
-    if state.turn.is_open and (spec is None or spec.effect != "read" or spec.sequential or needs_approval):
+def _can_start(state: State, entry: CallState, spec: ToolSpec | None) -> bool:
+    needs_approval = entry.is_quoted or (spec is not None and spec.approve)
+    if state.turn.is_open and (needs_approval or (spec is not None and spec.sequential)):
         return False
     if _waits_for_results(state, entry) or _answers_too_early(state, entry):
         return False
@@ -59,14 +62,9 @@ def _can_start(state: State, entry: CallState) -> bool:
     return not needs_approval or entry.stage == "approved" or _resolve(state, entry) is None
 
 
-def _needs_approval(state: State, entry: CallState) -> bool:
-    spec = state.specs.get(entry.key.tool)
-    return entry.is_quoted or (spec is not None and spec.approve)
-
-
 def _waits_for_results(state: State, entry: CallState) -> bool:
-    calls = state.turn.calls
-    return any(call_id in calls and calls[call_id].result is None for call_id in entry.depends_on)
+    calls, needed = state.turn.calls, entry.depends_on
+    return bool(needed) and any(call_id in calls and calls[call_id].result is None for call_id in needed)
 
 
 def _answers_too_early(state: State, entry: CallState) -> bool:

@@ -1,8 +1,14 @@
-"""The state of a run: everything that `decide` may look at, folded from the facts."""
+"""The state of a run: everything that `decide` may look at, folded from the facts.
+
+`fold` changes a state and its turn in place. All that they hold is replaced and never changed, but for two dicts: the
+calls of a turn, and the counts of repetitions. So a copy of a state is a copy of its fields and of these dicts.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Literal, NamedTuple, TypeAlias
 
 from toolspeak.events import (
     AUTO,
@@ -54,8 +60,19 @@ class CallState(NamedTuple):
     shown_text: str = ""
     is_quoted: bool = False
 
+    def move_to(self, stage: Stage) -> "CallState":
+        """Return the call when it has come to another stage."""
+        return CallState(
+            self.id, self.key, self.call, self.depends_on, stage, self.result, self.shown_text, self.is_quoted
+        )
 
-class Turn(NamedTuple):
+    def end(self, result: ToolResult, shown_text: str) -> "CallState":
+        """Return the call with its result."""
+        return CallState(self.id, self.key, self.call, self.depends_on, "done", result, shown_text, self.is_quoted)
+
+
+@dataclass(slots=True)
+class Turn:
     """The latest message of the model, and its calls.
 
     Attributes:
@@ -73,7 +90,7 @@ class Turn(NamedTuple):
     number: int = 0
     is_open: bool = False
     history_start: int = 0
-    calls: Mapping[str, CallState] = {}
+    calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     running_ids: tuple[str, ...] = ()
     abandoned_ids: tuple[str, ...] = ()
     finish: FinishReason = "stop"
@@ -81,7 +98,8 @@ class Turn(NamedTuple):
     in_text: bool | None = None
 
 
-class State(NamedTuple):
+@dataclass(slots=True)
+class State:
     """A run so far.
 
     Attributes:
@@ -111,19 +129,19 @@ class State(NamedTuple):
     specs: Mapping[str, ToolSpec]
     run: RunStarted | None = None
     history: tuple[Message, ...] = ()
-    turn: Turn = Turn()
+    turn: Turn = field(default_factory=Turn)
     model_is_next: bool = False
     demand: ToolChoice = AUTO
     unmet_demands: int = 0
     empty_messages: int = 0
     failed_turns: int = 0
-    repeat_counts: Mapping[tuple[CallKey, str], int] = {}
+    repeat_counts: dict[tuple[CallKey, str], int] = field(default_factory=dict[tuple[CallKey, str], int])
     repeat_count: int = 0
     started_calls: int = 0
     finished_calls: tuple[CallState, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = Usage()  # noqa: RUF009 (it does not change)
     cost: float | None = 0.0
-    reusable_results: Mapping[CallKey, ToolResult] = {}
+    reusable_results: Mapping[CallKey, ToolResult] = field(default_factory=dict[CallKey, ToolResult])
     interruption: Interrupted | None = None
     ended: RunEnded | None = None
     successor: HandedOver | None = None
@@ -150,27 +168,33 @@ class State(NamedTuple):
         """The results of this turn by the id of their call; other calls of the turn may refer to them."""
         return {each.id: each.result for each in self.turn.calls.values() if each.result is not None}
 
-
-Record = TypeVar("Record", CallState, Turn, State)
-
-FIELD_INDEXES = {kind: {name: index for index, name in enumerate(kind._fields)} for kind in (CallState, Turn, State)}
-
-
-def replace(record: Record, **changes: Any) -> Record:
-    """Return a copy of `record` with some fields changed: what `_replace` does, in half the time."""
-    kind = type(record)
-    indexes, values = FIELD_INDEXES[kind], list(record)
-    for name, value in changes.items():
-        values[indexes[name]] = value
-    return tuple.__new__(kind, values)  # pyright: ignore[reportUnknownMemberType] (any values)
+    def copy(self) -> "State":
+        """Return a copy, which changes no more with this state."""
+        copied = State(*_get_state_fields(self))
+        copied.turn = turn = Turn(*_get_turn_fields(self.turn))
+        turn.calls, copied.repeat_counts = turn.calls.copy(), self.repeat_counts.copy()
+        return copied
 
 
-def replace_limits(state: State, limits: Limits) -> State:
-    """Return the state of a run that is resumed with other limits. If it ended at a limit, `decide` looks again."""
-    state = state if state.run is None else replace(state, run=dataclasses.replace(state.run, limits=limits))
-    if state.ended is None or state.ended.reason not in ("limit", "loop") or state.interruption is not None:
-        return state
-    return replace(state, ended=None, model_is_next=True, turn=replace(state.turn, exceeds_call_limit=False))
+_get_turn_fields = attrgetter(*(each.name for each in dataclasses.fields(Turn)))
+_get_state_fields = attrgetter(*(each.name for each in dataclasses.fields(State)))
+
+
+def replace_limits(state: State, limits: Limits) -> None:
+    """Set the limits of a run that is resumed with other ones. If it ended at a limit, `decide` looks again."""
+    if state.run is not None:
+        state.run = dataclasses.replace(state.run, limits=limits)
+    if state.ended is not None and state.ended.reason in ("limit", "loop") and state.interruption is None:
+        state.ended, state.model_is_next = None, True
+        state.turn.exceeds_call_limit = False
+
+
+def has_open_call(turn: Turn) -> bool:
+    """Whether a call of a turn has no result."""
+    for each in turn.calls.values():  # noqa: SIM110 (asked after every fact: a generator would cost more)
+        if each.result is None:
+            return True
+    return False
 
 
 def initial_state(specs: Iterable[ToolSpec]) -> State:

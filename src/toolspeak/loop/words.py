@@ -77,9 +77,11 @@ def truncate(text: str, limit: int) -> str:
 # Long conversations
 
 HOW_TO_RECALL = (
+    "The first rounds of this conversation are no longer shown, only a summary of them. "
     'recall("round_1") returns a round word for word, recall("result_1") a result, and recall("some words") finds the '
-    "rounds that contain these words. Call recall before you answer a question about something that is not shown."
+    "rounds that contain these words. For everything else, use the other tools."
 )
+"""Stands in the system message. Beside the summary, small models take it for a request to call `recall` at once."""
 
 
 def shorten_result(head: str, total: int, handle: str) -> str:
@@ -88,11 +90,10 @@ def shorten_result(head: str, total: int, handle: str) -> str:
     return f"{head}\n… (shortened: {len(head):,} of {total:,} characters are shown{cure})"
 
 
-def introduce_summary(summary: str, rounds: int, *, has_recall: bool) -> str:
+def introduce_summary(summary: str, rounds: int) -> str:
     """Return the text that stands in place of the first rounds of a conversation."""
     which = "round_1 is" if rounds == 1 else f"round_1 to round_{rounds} are"
-    cure = f"\n[{HOW_TO_RECALL}]" if has_recall else ""
-    return f"[{which} no longer shown. Summary:]\n{summary}\n[End of the summary.]{cure}"
+    return f"[{which} no longer shown. Summary:]\n{summary}\n[End of the summary.]"
 
 
 def read_dropped_rounds(text: str) -> int:

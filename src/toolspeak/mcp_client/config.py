@@ -7,7 +7,7 @@ read when the server starts; the configuration, and what is derived from it, hol
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -328,10 +328,26 @@ def _name_command(command: tuple[str, ...]) -> str:
     if re.sub(r"[\d.]+$", "", program) in _RUNNERS:
         plain = [word for word in command[1:] if not word.startswith("-") and word not in _RUNNER_COMMANDS]
         named = plain[0] if plain else program
+    elif program == "toolspeak" and command[1:3] == ("mcp", "serve"):
+        named = _find_served_target(command[3:]) or program
     name = re.sub(r"(?<=.)@[^/]*$", "", named).rstrip("/").rpartition("/")[2]
     name = re.sub(r"\.(?:py|js|mjs|cjs|ts)$", "", name)
     short = re.sub(r"^(?:mcp[-_])?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?$", "", name)
     return short or name or "server"
+
+
+def _find_served_target(words: Sequence[str]) -> str:
+    """Return what the server of `toolspeak mcp serve` is named after: its `--name`, or else its first target."""
+    target, word_iterator = "", iter(words)
+    for word in word_iterator:
+        option, equals, value = word.partition("=")
+        if option.startswith("-"):
+            value = value if equals else next(word_iterator, "")  # all of its options have values
+            if option == "--name":
+                return value
+        elif not target:
+            target = word.partition(":")[0]
+    return target
 
 
 def _name_address(url: str) -> str:

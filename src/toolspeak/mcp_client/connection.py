@@ -8,6 +8,7 @@ import asyncio
 import atexit
 import json
 import logging
+import math
 import os
 import threading
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from toolspeak.errors import ServerFailed, ToolspeakError
 from toolspeak.mcp_client.config import ServerConfig
 from toolspeak.mcp_client.failure import ServerFailure, find_reason
 from toolspeak.mcp_client.loop_thread import acquire_loop, release_loop
+from toolspeak.tools.context import ProgressCallback
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -86,13 +88,18 @@ class Connection:
         self._task = asyncio.current_task()
         error: BaseException | None = None
         now = asyncio.get_running_loop().time
+        try:
+            built = _build_client(self.config.expand(), self.failure)  # imports the SDK, in no time of the server's
+        except BaseException as raised:
+            self.started.set_exception(self._explain_failed_start(raised))
+            return
         # A server may refuse to end. Whoever waits for it has an answer all the same.
         ending = asyncio.timeout(self.config.start_timeout + END_TIMEOUT_SECONDS)
         try:
             async with ending, AsyncExitStack() as stack:
                 try:
                     async with asyncio.timeout(self.config.start_timeout):
-                        client = await stack.enter_async_context(_build_client(self.config.expand(), self.failure))
+                        client = await stack.enter_async_context(built)
                         definitions = await _list_tools(client, self.config.name)
                     ending.reschedule(None)
                     self._client = client
@@ -123,24 +130,39 @@ class Connection:
         release_loop(self._thread)
         self._ended.set()
 
-    def call(self, tool: str, arguments: dict[str, Any]) -> "Future[CallToolResult]":
-        """Send a call. Cancelling the future cancels the call, and tells the server so."""
-        return self._thread.submit(self._call(tool, arguments))
+    def call(
+        self, tool: str, arguments: dict[str, Any], report: ProgressCallback | None = None
+    ) -> "Future[CallToolResult]":
+        """Send a call. Cancelling the future cancels the call, and tells the server so.
 
-    async def _call(self, tool: str, arguments: dict[str, Any]) -> "CallToolResult":
+        Args:
+            tool: The name that the server gives the tool.
+            arguments: The arguments.
+            report: Gets what the server reports of the call, in the thread of the connection.
+        """
+        return self._thread.submit(self._call(tool, arguments, report))
+
+    async def _call(self, tool: str, arguments: dict[str, Any], report: ProgressCallback | None) -> "CallToolResult":
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
-        client, report = self._client, self.config.on_progress
+        client, listener = self._client, self.config.on_progress
         if client is None:
             raise ServerFailed(self._explain_end())
 
-        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
-            if report is not None:
-                report(tool, progress, total, message)
+        furthest = -math.inf
 
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            nonlocal furthest
+            if listener is not None:
+                listener(tool, progress, total, message)
+            if report is not None and progress > furthest:  # the SDK does not keep the order of reports
+                furthest = progress
+                report(progress, total, message or "")
+
+        wants_progress = listener is not None or report is not None
         try:
-            return await client.call_tool(tool, arguments, progress_callback=None if report is None else on_progress)
+            return await client.call_tool(tool, arguments, progress_callback=on_progress if wants_progress else None)
         except MCPError as error:
             if error.code == CONNECTION_CLOSED or error.message == FORGOTTEN_SESSION:
                 self._is_broken = True

@@ -20,7 +20,8 @@ from toolspeak.mcp_client.connection import Connection, Definition
 from toolspeak.mcp_client.pinning import find_changes, select_pinned
 from toolspeak.mcp_client.results import read_result
 from toolspeak.spec import ToolSpec
-from toolspeak.tools import Tool
+from toolspeak.tools import Context, Tool
+from toolspeak.tools.context import ProgressCallback
 from toolspeak.tools.schema_function import describe_function
 
 DefinitionsCheck: TypeAlias = Callable[[ServerConfig, Sequence[Definition]], None]
@@ -96,16 +97,19 @@ class McpServer:
         remote_name = str(definition["name"])
         has_schema = definition.get("outputSchema") is not None
 
-        async def call_server(**arguments: Any) -> Any:
-            return await self._call(remote_name, arguments, has_schema)
+        async def call_server(context: Context[Any] | None = None, /, **arguments: Any) -> Any:
+            report = None if context is None else context.on_progress
+            return await self._call(remote_name, arguments, has_schema, report)
 
         call_server.__name__ = call_server.__qualname__ = remote_name
         call_server.__module__ = f"mcp:{self.config.name}"
         return Tool(describe_function(call_server, spec))
 
-    async def _call(self, tool: str, arguments: dict[str, Any], has_schema: bool) -> Any:
+    async def _call(
+        self, tool: str, arguments: dict[str, Any], has_schema: bool, report: ProgressCallback | None
+    ) -> Any:
         connection = await self._find_connection()
-        result = await asyncio.wrap_future(connection.call(tool, arguments))
+        result = await asyncio.wrap_future(connection.call(tool, arguments, report))
         self._restarts_left = 1
         return read_result(result, has_schema=has_schema)
 

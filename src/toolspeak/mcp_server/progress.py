@@ -27,7 +27,7 @@ class ProgressSender:
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
 
-    def report(self, call_id: str, done: float, total: float | None, text: str) -> None:
+    def report(self, done: float, total: float | None, text: str) -> None:
         """Take a report, in any thread."""
         self._latest = (done, total, text)
         if not self._is_announced:

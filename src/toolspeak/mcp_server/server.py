@@ -136,7 +136,7 @@ class ToolServer:
         """Run a call. If the client cancels it, its function is cancelled."""
         progress = ProgressSender(context.session.report_progress)
         # An executor for each call: one keeps what functions raised, and a server has no end.
-        executor = Executor(self.toolbox, deps=self._deps, timeout=self._timeout, on_progress=progress.report)
+        executor = Executor(self.toolbox, deps=self._deps, timeout=self._timeout)
         ended: asyncio.Future[ToolResult] = asyncio.get_running_loop().create_future()
 
         def end(result: ToolResult) -> None:
@@ -144,7 +144,7 @@ class ToolServer:
                 ended.set_result(result)
 
         call = ToolCall(id=str(context.request_id), name=served.tool.name, arguments=arguments)
-        running = executor.start(call, {}, 1, end)
+        running = executor.start(call, {}, 1, end, on_progress=progress.report)
         try:
             result = await ended
             await progress.finish()

@@ -77,8 +77,10 @@ class AnswerReader:
             return []
         body = b"".join(self._chunks)
         text = "" if self.started else body.decode("utf-8-sig", "replace").strip()
+        if not self._streamed and not self._framing.is_stream(text):
+            return self._read_whole_answer(text)
         try:
-            unread = self._reader.feed(body) if not self._streamed and self._framing.is_stream(text) else []
+            unread = [] if self._streamed else self._reader.feed(body)
         except ProviderError as error:
             return self._refuse(error)
         pieces = self._decode([*unread, *self._reader.close()])

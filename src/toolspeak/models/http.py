@@ -3,11 +3,9 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from toolspeak.errors import ModelError, RateLimited
 from toolspeak.events import Usage
 from toolspeak.messages import Media
 from toolspeak.models.abilities import ask_abilities, get_abilities
@@ -20,16 +18,16 @@ from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.models.token_shield import PieceRestorer, break_in_messages
 from toolspeak.pieces import Piece
 from toolspeak.reading.control_tokens import may_hold_tokens
-from toolspeak.wire.api import CLIENT_WIRES
+from toolspeak.wire.api import CLIENT_WIRES, AnswerDecoder
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_count, as_object
 from toolspeak.wire.media import explain_text_only
 
+if TYPE_CHECKING:
+    from toolspeak.models.answer_stream import AnswerStream
+
 CostFunction: TypeAlias = Callable[[Usage], float | None]
 """A function that returns what tokens cost, in US dollars; None if it does not know."""
-
-TRAILER_TIMEOUT_SECONDS = 2.0
-"""How long to wait, after the end of an answer, for its token counts and for the end of the response."""
 
 
 class HttpModel:
@@ -164,12 +162,15 @@ class HttpModel:
         deadline = _deadline(self.endpoint)
         while True:
             try:
-                async with (
-                    transport.post(self.endpoint, path, body, deadline, self._sender) as response,
-                    aclosing(self._read_answer(response, request, deadline, is_broken=is_broken)) as answer,
-                ):
-                    async for pieces in answer:
+                response = await transport.post(self.endpoint, path, body, deadline, self._sender)
+                decoder = self._wire.Decoder(self._vendor, request.shown.tools)
+                answer = self._open_answer(response, request, decoder, deadline, is_broken=is_broken)
+                try:
+                    while pieces := await answer.next_pieces():
                         yield pieces
+                finally:
+                    self.skipped += decoder.skipped
+                    answer.close()
                 if get_abilities(self.endpoint, self.model):  # the context may be known, now that the model is loaded
                     await ask_abilities(self.endpoint, self.model, has_answered=True)
                 return
@@ -206,53 +207,22 @@ class HttpModel:
                 text = json.dumps({**body, field: messages})
         return self._wire.request_path(chat_request), text.encode(), is_broken
 
-    async def _read_answer(
-        self, response: HttpResponse, request: Request, deadline: float | None, *, is_broken: bool
-    ) -> AsyncGenerator[Sequence[Piece]]:
-        """Yield the pieces of an answer. Raises `ModelError`, or `RequestFailed` if nothing of it has arrived."""
-        from toolspeak.models import transport
+    def _open_answer(
+        self,
+        response: HttpResponse,
+        request: Request,
+        decoder: AnswerDecoder,
+        deadline: float | None,
+        *,
+        is_broken: bool,
+    ) -> "AnswerStream":
+        from toolspeak.models.answer_stream import AnswerStream
 
-        tools = request.shown.tools
-        decoder = self._wire.Decoder(self._vendor, tools)
-        read_response = partial(self._wire.read_response, vendor=self._vendor, tools=tools)
-        restorer = PieceRestorer() if is_broken else None
         framing = self._wire.FRAMING
         is_streamed = response.content_type == framing.content_type
+        read_response = partial(self._wire.read_response, vendor=self._vendor, tools=request.shown.tools)
         reader = AnswerReader(decoder, read_response, streamed=is_streamed, framing=framing)
-        loop = asyncio.get_running_loop()
-        timers = [] if deadline is None else [loop.call_at(deadline, response.close)]
-        broken: BaseException | None = None
-        read = response.content.readany
-        try:
-            while reader.failure is None and (chunk := await read()):
-                has_ended = reader.ended
-                if pieces := reader.feed(chunk):
-                    yield pieces if restorer is None else restorer.feed(pieces)
-                if reader.ended and not has_ended:
-                    timers.append(loop.call_later(TRAILER_TIMEOUT_SECONDS, response.close))
-        except transport.CONNECTION_ERRORS as error:
-            broken = error
-        finally:
-            self.skipped += decoder.skipped
-            for timer in timers:
-                timer.cancel()
-        pieces = reader.close()
-        if restorer is not None:
-            pieces = [*restorer.feed(pieces), *restorer.close()]
-        if pieces:
-            yield pieces
-        if reader.failure is not None:
-            raise self._reported_error(reader.failure, started=reader.started)
-        if not reader.ended:
-            late = deadline is not None and loop.time() >= deadline
-            raise transport.build_interruption(self.endpoint, broken, started=reader.started, late=late) from broken
-
-    def _reported_error(self, error: ModelError, *, started: bool) -> Exception:
-        """Return the exception for an error in the answer, without the original as its cause: that may hold the key."""
-        from toolspeak.models import transport
-
-        named = error.with_message(f"{self.endpoint.label}: {self.endpoint.redact(str(error))}")
-        return transport.RequestFailed(named) if isinstance(error, RateLimited) and not started else named
+        return AnswerStream(self.endpoint, response, reader, deadline, PieceRestorer() if is_broken else None)
 
 
 def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:

@@ -28,6 +28,9 @@ CLIENT_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (nothing list
 CLIENT_HEADERS = ("x-stainless-", "accept", "content-type", "user-agent", "anthropic-version")
 """Prefixes of the headers that a client object sends about itself or the API. They are not taken over."""
 
+REQUEST_PATHS = ("/chat/completions", "/responses", "/messages", "/api/chat")
+"""What requests add to the base address. An address that is copied from a manual may end in it."""
+
 KEY_HEADERS = {"authorization", "x-api-key"}
 
 
@@ -202,8 +205,18 @@ def _split_address(address: str, given: str) -> SplitResult:
                 "the address holds a password or a query; give the key with connect(…, key=…) or in the environment"
             )
         if is_valid:
+            _check_path(parts.path)
             return parts
     raise UsageError(f"{given!r} is not an address; write https://HOST/v1")
+
+
+def _check_path(path: str) -> None:
+    """Raise `UsageError` if a path is that of requests, behind the base address."""
+    ending = next((each for each in REQUEST_PATHS if path.rstrip("/").endswith(each)), None)
+    if ending is not None:
+        raise UsageError(
+            f"the address ends in {ending}, which each request adds by itself; leave it out: https://HOST/v1"
+        )
 
 
 def _at_address(name: str, environ: Mapping[str, str], retry: RetryPolicy | None) -> HttpModel:

@@ -5,6 +5,7 @@ at the first use. The address of an endpoint says whose price list holds: behind
 price is unknown. The known servers cost nothing as long as they run on this machine.
 """
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -51,6 +52,7 @@ def _import_prices() -> Any:
     return genai_prices
 
 
+@cache
 def _is_on_this_machine(base_url: str) -> bool:
     try:
         return urlsplit(base_url).hostname in LOOPBACK_HOSTS

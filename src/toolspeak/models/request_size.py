@@ -24,6 +24,9 @@ MIN_BYTES_PER_TOKEN, MAX_BYTES_PER_TOKEN = 1.0, 8.0
 """Bytes of a token that are plausible for a request. Fewer are counted as the least, since an image takes many tokens.
 More mean that the endpoint did not count the whole request."""
 
+MIN_LONG_TOKENS = 400
+"""Tokens from which on a request is long: what its template adds is then a small part of it."""
+
 CALL_BYTES = 32
 """Bytes of a call or a result beside its content: its id and its frame."""
 
@@ -36,10 +39,20 @@ class TokenRates:
 
     def __init__(self) -> None:
         self._bytes_per_token: dict[str, float] = {}
+        self._least: dict[str, float] = {}
 
     def bytes_per_token(self, model: str) -> float:
         """Return the bytes of a token in requests to a model."""
         return self._bytes_per_token.get(model, DEFAULT_BYTES_PER_TOKEN)
+
+    def density_share(self, model: str) -> float:
+        """Return the bytes of a token in the densest long request to a model, as a share of those in the last one.
+
+        So dense may be what is left of a conversation after a compaction: long results, which are taken away first,
+        have more bytes per token than calls and ids.
+        """
+        rate = self.bytes_per_token(model)
+        return min(rate, self._least.get(model, rate)) / rate
 
     def is_known(self, model: str) -> bool:
         """Whether the endpoint of a model has counted the tokens of a request."""
@@ -50,8 +63,11 @@ class TokenRates:
         if not request_bytes or not usage.input_tokens or usage.estimated:
             return
         rate = request_bytes / usage.input_tokens
-        if rate <= MAX_BYTES_PER_TOKEN:
-            self._bytes_per_token[model] = max(rate, MIN_BYTES_PER_TOKEN)
+        if rate > MAX_BYTES_PER_TOKEN:
+            return
+        self._bytes_per_token[model] = max(rate, MIN_BYTES_PER_TOKEN)
+        if usage.input_tokens >= MIN_LONG_TOKENS:
+            self._least[model] = min(self._bytes_per_token[model], self._least.get(model, MAX_BYTES_PER_TOKEN))
 
 
 def count_request_bytes(shown: Shown) -> int:

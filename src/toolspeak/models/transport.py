@@ -11,7 +11,7 @@ import random
 import time
 import urllib.request
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import cast
@@ -148,11 +148,10 @@ class RetrySchedule:
         return min(own if asked is None else asked, policy.max_wait)
 
 
-@asynccontextmanager
 async def post(
     endpoint: Endpoint, path: str, body: bytes, deadline: float | None = None, sender: Sender | None = None
-) -> AsyncGenerator[HttpResponse]:
-    """Send a request and yield its response, once headers with a good status have arrived. Raises `RequestFailed`.
+) -> HttpResponse:
+    """Send a request and return its response, once headers with a good status have arrived; `release` it afterwards.
 
     Args:
         endpoint: The endpoint.
@@ -160,6 +159,9 @@ async def post(
         body: What is posted.
         deadline: The time of the event loop until which the response must begin.
         sender: What sends the request; by default it is sent over the network.
+
+    Raises:
+        RequestFailed: There is no response, or it has an error status.
     """
     try:
         async with asyncio.timeout_at(deadline):
@@ -169,10 +171,7 @@ async def post(
     except TimeoutError as error:
         message = f"{endpoint.label} {_describe_timeout(endpoint)}"
         raise RequestFailed(EndpointTimeout(message), can_retry=False) from error
-    try:
-        yield response
-    finally:
-        _release(response)
+    return response
 
 
 async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpResponse:
@@ -251,7 +250,8 @@ def _log_request(method: str, address: str, started: float, status: int | str) -
         LOG.debug("%s %s: %s after %.3f s", method, address, status, time.perf_counter() - started)
 
 
-def _release(response: HttpResponse) -> None:
+def release(response: HttpResponse) -> None:
+    """Keep the connection of a response for a further request, or close it if the response was not read to its end."""
     if response.content.at_eof():
         response.release()
     else:  # the rest is not waited for; closing the connection makes the endpoint stop
@@ -320,7 +320,7 @@ async def _build_status_failure(endpoint: Endpoint, response: HttpResponse) -> R
         body = endpoint.redact(await _read_body(response))
         cause = endpoint.redact(read_error_body(status, body))
     finally:
-        _release(response)
+        release(response)
     if status in (401, 403) and endpoint.key_variable:
         hint += f"; is {endpoint.key_variable} right?" if endpoint.key else f"; {endpoint.key_variable} is not set"
     is_overflow = status in OVERFLOW_STATUSES and is_context_overflow(body)

@@ -1,4 +1,4 @@
-"""The page: a local web page that shows runs, and why a call was one.
+"""The page: a local web page that shows runs: what the model was shown, what it wrote, and how that was read.
 
     a source of runs ──► RunDocument ──► rows ──► the browser draws those in sight
      (`sources/`)       facts, deltas     │

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolspeak.events import (
     ArgsDelta,
     CallReady,
+    Delta,
     Event,
     Fact,
     HandedOver,
@@ -20,8 +21,7 @@ from toolspeak.events import (
     NestedFact,
     RunResumed,
     RunStarted,
-    TextDelta,
-    ThinkingDelta,
+    ToolProgress,
     TurnEnded,
     TurnRestarted,
 )
@@ -73,7 +73,7 @@ class RunDocument:
 
     def add(self, event: Event, at: float | None = None) -> None:
         """Add the next event. `at` is its time in seconds since the first fact."""
-        if isinstance(event, NestedDelta | TextDelta | ThinkingDelta | ArgsDelta):
+        if isinstance(event, Delta):
             self._add_delta(event)
         else:
             self._add_fact(event, at)
@@ -92,11 +92,13 @@ class RunDocument:
             changed = [row.encode() for row in rows]
             self._tell({"type": "rows", "facts": len(self.facts), "rows": changed, "summary": self.fold.summary})
 
-    def _add_delta(self, delta: NestedDelta | TextDelta | ThinkingDelta | ArgsDelta) -> None:
+    def _add_delta(self, delta: Delta) -> None:
         path: Path = ()
         event = delta
         if isinstance(event, NestedDelta):
             path, event = event.path, event.event
+        if isinstance(event, ToolProgress):  # what a call is doing is not part of its row
+            return
         row = self.fold.find_draft_row(path, event.call_id if isinstance(event, ArgsDelta) else None)
         if row is None:
             return
@@ -112,7 +114,7 @@ class RunDocument:
         self._reading = asyncio.create_task(rest)
 
     def finish(self, failure: str = "") -> None:
-        """Say that nothing more arrives, or why."""
+        """Say that nothing more arrives; `failure` says why, if the run could not be read to its end."""
         self.is_live, self.failure = False, failure
         self._tell({"type": "end", "failure": failure})
 

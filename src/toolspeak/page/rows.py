@@ -315,7 +315,7 @@ class _RunRows:
         return self._fold.append("note", self._path, parent, fields)
 
     def _drop_turn(self) -> None:
-        """Mark the open turn as void: another model is asked for the same message."""
+        """Mark the open turn as void: the same message is asked for again."""
         if self.turn is not None:
             self._drop_calls()
             self._fold.touch(self.turn, void=True)

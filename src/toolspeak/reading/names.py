@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 NAMESPACES = frozenset(
     "functions function tools tool api apis default_api namespace client mcp self this agent assistant toolbox "
@@ -25,6 +26,12 @@ CALL_PREFIX_OR_NUMBER = re.compile(r"^(?:call:|functions\.)|(?::\d+)$")
 
 MAX_NAMESPACE_CHARS = 256
 """Characters that a written name may have more than the longest name of a tool."""
+
+
+@lru_cache(maxsize=64)
+def index_names(names: tuple[str, ...]) -> "Names":
+    """Return the names of these tools. They are the same in every message of an agent, and dear to make."""
+    return Names(names)
 
 
 class Names:

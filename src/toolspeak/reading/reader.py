@@ -21,7 +21,7 @@ from toolspeak.reading.bare_calls import INDENT, BareCallReader
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.fenced_calls import FencedCallReader
-from toolspeak.reading.names import Names
+from toolspeak.reading.names import index_names
 from toolspeak.reading.prose import MAX_LABEL_CHARS, ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading, Source
@@ -88,7 +88,7 @@ class Reader:
         self._source = Source()
         if trace is not None:
             trace.attach(self._source)
-        self._emitter = EventEmitter(by_name, Names(by_name), strict=strict, prefix=prefix, trace=trace)
+        self._emitter = EventEmitter(by_name, index_names(tuple(by_name)), strict=strict, prefix=prefix, trace=trace)
         calls = CallReader(self._source, self._emitter)
         self._prose = ProseEmitter(self._source, self._emitter)
         self._fences = FencedCallReader(self._prose, calls)

@@ -63,6 +63,8 @@ class AgentModels:
 
     def pair(self, first: Dialect, sampling: Sampling) -> tuple[AnsweringModel, ...]:
         """Return the models as a run asks them, the first one in the dialect that was chosen for it."""
+        if len(self.models) == 1:
+            return (AnsweringModel(self.models[0], first, sampling),)
         plain = replace(sampling, extra=None)  # fields that only one endpoint knows are for the first model alone
         others = zip(self.models[1:], self.dialects[1:], strict=True)
         return (

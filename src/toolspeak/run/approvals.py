@@ -8,7 +8,8 @@ from typing import TypeAlias
 from toolspeak.codec import encode_argument
 from toolspeak.errors import RunPaused
 from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact
-from toolspeak.loop.state import State, Turn, replace
+from toolspeak.log import LOG
+from toolspeak.loop.state import State, Turn
 from toolspeak.messages import ToolCall
 from toolspeak.run.callbacks import call_function
 from toolspeak.tools import Toolbox
@@ -71,18 +72,22 @@ def build_questions(calls: Sequence[ToolCall], toolbox: Toolbox | None) -> list[
     return [ApprovalNeeded(call=call, digest="" if toolbox is None else _digest(call, toolbox)) for call in calls]
 
 
-def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) -> State:
-    """Return the state of a resumed run in which only approvals count that were given for the tools as they are now.
+def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) -> None:
+    """Withdraw, in the state of a resumed run, the approvals that were given for tools that have changed since.
 
-    A call whose tool has changed since waits again, so that `decide` asks somebody about it again.
+    The call of such a tool waits again, so that `decide` asks somebody about it again.
     """
     asked = {fact.call.id: fact for fact in facts if isinstance(fact, ApprovalNeeded)}
     changed = {
-        each.id: replace(each, stage="waiting")
+        each.id: each.move_to("waiting")
         for each in state.turn.calls.values()
         if each.stage == "approved" and (fact := asked.get(each.id)) and fact.digest != _digest(fact.call, toolbox)
     }
-    return replace(state, turn=replace(state.turn, calls={**state.turn.calls, **changed})) if changed else state
+    run_id = "" if state.run is None else state.run.run_id
+    for call_id in changed:
+        name = asked[call_id].call.name
+        LOG.warning("run %s: somebody is asked again, since %s has changed after its call was allowed", run_id, name)
+    state.turn.calls |= changed
 
 
 def _digest(call: ToolCall, toolbox: Toolbox) -> str:

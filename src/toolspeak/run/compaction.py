@@ -13,7 +13,6 @@ from toolspeak.events import Compacted, Usage
 from toolspeak.log import LOG
 from toolspeak.loop import AskModel, State, reduce
 from toolspeak.loop.compaction import Sizes, find_prompt, plan_compaction
-from toolspeak.loop.state import replace as replace_fields
 from toolspeak.models import find_model_cost
 from toolspeak.models.context import find_model_context
 from toolspeak.models.request_size import TokenRates, count_request_bytes, cut_bytes
@@ -84,7 +83,7 @@ class Compactor:
         size = measure(state)
         if size <= limit:
             return None
-        sizes = Sizes(limit=limit, target=limit // 2)
+        sizes = Sizes(limit=limit, target=int(limit / 2 * self._rates.density_share(answering.model.name)))
         planned = plan_compaction(state.history, state.compacted, find_prompt(state.run), sizes, measure_compacted)
         if planned is not None:
             LOG.info("about %d tokens would be sent, and %d may be: compacting the conversation", size, limit)
@@ -155,5 +154,7 @@ def _find_answer_room(context: int, max_tokens: int | None) -> int:
 
 def _drop_messages(state: State) -> State:
     """Return the state with nothing but the system prompt in its conversation."""
-    system = tuple(message for message in state.history if message.role == "system")
-    return replace_fields(state, history=system, compacted=None)
+    dropped = state.copy()
+    dropped.history = tuple(message for message in state.history if message.role == "system")
+    dropped.compacted = None
+    return dropped

@@ -68,6 +68,8 @@ async def wait_within(
     `otherwise` if the work was given up.
     """
     end, asked = _find_end(limits, durability), None if durability is None else durability.interruption
+    if end is None and asked is None:
+        return await work, None
     timeout = asyncio.timeout(None if end is None else end.seconds)
 
     def give_up(_: object) -> None:

@@ -26,6 +26,7 @@ from toolspeak.events import (
     NestedDelta,
     NestedFact,
     RunEnded,
+    ToolProgress,
     ToolStarted,
     TurnEnded,
     TurnRestarted,
@@ -33,7 +34,7 @@ from toolspeak.events import (
 )
 from toolspeak.execution import Executor
 from toolspeak.execution.outcome import format_error
-from toolspeak.log import LOG
+from toolspeak.log import LOG, log_end
 from toolspeak.loop import (
     Action,
     AskApproval,
@@ -44,8 +45,8 @@ from toolspeak.loop import (
     State,
     StopStream,
     decide,
+    fold,
     initial_state,
-    reduce,
 )
 from toolspeak.messages import ToolCall
 from toolspeak.models import Request, find_model_cost
@@ -113,10 +114,9 @@ class Driver:
             durability: Commits each new fact before the run acts on it, if the run is durable.
             trace: The spans of the run, if it is traced.
         """
-        state = initial_state(specs)
+        self.state: State = initial_state(specs)
         for fact in facts:
-            state = reduce(state, fact)
-        self.state: State = state
+            fold(self.state, fact)
         self.facts: list[Fact] = list(facts)
         self.error: BaseException | None = None
         self.error_is_fault = False
@@ -128,7 +128,7 @@ class Driver:
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
         self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
-        self._request_count = 0
+        self._request_count = self._change_count = 0
         self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._tasks = RunTasks()
         self._receiving: asyncio.Task[None] | None = None
@@ -153,7 +153,7 @@ class Driver:
             if self.state.interruption is None:  # else the agents to which the run was handed over may be unknown
                 self._follow_speaker()
                 if self._durability is not None:
-                    self.state = withdraw_approvals(self.state, self.facts, self.toolbox)
+                    withdraw_approvals(self.state, self.facts, self.toolbox)
             self._act()
             while True:
                 if self._durability is not None:
@@ -198,7 +198,8 @@ class Driver:
             self._record(fact)
         self.facts.append(fact)
         self._pass_on(fact)
-        self.state = reduce(self.state, fact)
+        if fold(self.state, fact):
+            self._change_count += 1
         if isinstance(fact, Compacted):
             self._compactor.is_busy = False
             self._quotations.clear()  # they know the tools, to which `recall` was added
@@ -268,23 +269,24 @@ class Driver:
         """Return the end of a message with its cost. The model that wrote it works, so the run stays with it."""
         self._models.note_answer()
         self._compactor.note_usage(self._models.current, ended.usage)
-        return replace(ended, cost=find_model_cost(self._models.current.model, ended.usage))
+        cost = find_model_cost(self._models.current.model, ended.usage)
+        return ended if cost == ended.cost else replace(ended, cost=cost)
 
     def _apply(self, fact: Fact) -> None:
         """Fold a fact, and act if it changed the state."""
-        before = self.state
+        before = self._change_count
         self._fold(fact)
-        if self.state is not before:
+        if self._change_count != before:
             self._act()
 
     # Actions
 
     def _act(self) -> None:
         """Perform what `decide` returns, until that no longer changes the state."""
-        before = None
-        while self.state is not before:
-            before = self.state
-            for action in decide(before):
+        before = -1
+        while self._change_count != before:
+            before = self._change_count
+            for action in decide(self.state):
                 if not (self._is_parking and isinstance(action, AskModel | RunTools)):
                     self._perform(action)
 
@@ -304,8 +306,7 @@ class Driver:
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
-                log, why = (LOG.warning, f"error: {detail}") if reason == "error" else (LOG.info, reason)
-                log("%s: the run has ended (%s)", self._place(self.state.turn.number), why)
+                log_end(reason, detail, self._place(self.state.turn.number))
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
@@ -318,9 +319,8 @@ class Driver:
         shown = render_request(self.state, dialect, action)
         self._reader = build_reader(self.state, dialect, action, self._quotations, self._discarded_ids)
         self._stream_stopped = False
-        self._request_count += 1
+        self._request_count = number = self._request_count + 1
         request = Request(shown=shown, dialect=dialect.name, stream=self.streams, sampling=sampling)
-        number = self._request_count
 
         def launch() -> None:
             self._receiving = self._tasks.start(receive_message(model, request, number, self._inbox.put))
@@ -416,10 +416,10 @@ class Driver:
         self._calls.replace_executor(successor._calls.executor)
         self.exceptions = self._calls.executor.exceptions
 
-    # Inner runs: agents that calls of this run ask
+    # What calls of this run tell; inner runs are those of agents that they ask
 
-    def take_nested(self, event: NestedDelta | NestedFact) -> None:
-        """Make an event of an inner run one of this run. A fact is recorded before the inner run acts on it."""
+    def take_event(self, event: NestedDelta | NestedFact | ToolProgress) -> None:
+        """Make an event of a call one of this run. A fact is recorded before the inner run of the call acts on it."""
         if self.state.ended is not None or self._unanswered.calls:
             return
         if isinstance(event, NestedFact):

@@ -1,17 +1,16 @@
 """`Inbox`: the queue in which everything that happens outside a driver arrives, in order, and what arrives in it."""
 
 import asyncio
-from collections import deque
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from toolspeak._frozen import frozen
-from toolspeak.events import ArgsDelta, NestedDelta, TextDelta, ThinkingDelta, TurnRestarted
+from toolspeak.events import ArgsDelta, NestedDelta, TextDelta, ThinkingDelta, ToolProgress, TurnRestarted
 from toolspeak.pieces import Piece
 
 T = TypeVar("T")
 
-DELTAS = (TextDelta, ThinkingDelta, ArgsDelta, NestedDelta)
+DELTAS = (TextDelta, ThinkingDelta, ArgsDelta, ToolProgress, NestedDelta)
 """Events that are passed on and are no facts."""
 
 
@@ -42,7 +41,7 @@ class Inbox(Generic[T]):
     """A queue for one reader, who takes all items at once."""
 
     def __init__(self) -> None:
-        self._items: deque[T] = deque()
+        self._items: list[T] = []
         self._waiter: asyncio.Future[None] | None = None
         self._woken = False
 
@@ -60,8 +59,7 @@ class Inbox(Generic[T]):
     def take_now(self) -> list[T]:
         """Remove and return all items, or an empty list."""
         self._woken = False
-        items = list(self._items)
-        self._items.clear()
+        items, self._items = self._items, []
         return items
 
     async def take(self) -> list[T]:

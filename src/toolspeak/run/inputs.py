@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Union, cast, get_args
 
 from toolspeak.dialects import Dialect, dialect
@@ -82,7 +83,8 @@ def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
         choice = ToolChoice(mode="named", names=tuple(dict.fromkeys(choice)))
     for name in choice.names:
         if name not in toolbox:
-            raise UsageError(f"tool_choice: {explain_unknown_tool(name, toolbox.names)}")
+            cure = "tool_choice is 'auto', 'none', 'required', or names of tools"
+            raise UsageError(f"tool_choice: {explain_unknown_tool(name, toolbox.names)}; {cure}")
     if choice.mode == "required" and not len(toolbox):
         raise UsageError("tool_choice='required', but there are no tools; give some with tools=[…]")
     return AUTO if choice.mode == "named" and not choice.names else choice
@@ -99,6 +101,10 @@ def find_dialect(name: str | Dialect, model: Model) -> Dialect:
     return match_dialect(found, model)
 
 
+LIMIT_NAMES = ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context")
+
+_get_limits = attrgetter(*LIMIT_NAMES)
+
 WHOLE_LIMITS = ("calls", "context")
 """Limits by which lists and texts are cut, so that they must be whole numbers."""
 
@@ -107,9 +113,10 @@ def check_limits(limits: Any) -> Limits:
     """Return the limits if each of them is a number from 0 or None."""
     if not isinstance(limits, Limits):
         raise UsageError(f"limits are Limits(turns=…, calls=…, …), not {limits!r}")
-    for name in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "depth", "context"):
-        value = getattr(limits, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
+    for name, value in zip(LIMIT_NAMES, _get_limits(limits), strict=True):
+        if value is None or (type(value) is int and value >= 0):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise UsageError(f"Limits({name}={value!r}): a limit is a number from 0, or None for no limit")
         if name in WHOLE_LIMITS and isinstance(value, float):
             raise UsageError(f"Limits({name}={value!r}): this limit is a whole number, or None for no limit")
@@ -309,6 +316,11 @@ def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted |
 
 def find_start(facts: Sequence[Fact], has_output: bool) -> RunStarted:
     """Return the fact that a saved run begins with, if the run can be resumed with or without an output type."""
+    given = cast("object", facts)
+    if isinstance(given, str | bytes):
+        raise UsageError("a run is resumed from its facts, not from text; load them first: codec.load_facts(text)")
+    if not isinstance(given, Sequence):
+        raise UsageError(f"a run is resumed from its facts, such as outcome.facts, not from {type(given).__name__}")
     started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
     if started is None:
         raise UsageError("these facts hold no beginning of a run; give all of them, from RunStarted on")
@@ -329,6 +341,8 @@ def build_approvals(facts: Sequence[Fact], approvals: Mapping[str, bool | str]) 
         elif isinstance(event, ApprovalGiven):
             waiting.pop(join_ids(path, event.call_id), None)
     answers: list[Fact] = []
+    if not isinstance(cast("object", approvals), Mapping):
+        raise UsageError(f"approvals is a dict of answers by the ids of calls, not {_describe(approvals)}")
     for call_id, answer in approvals.items():
         if call_id not in waiting:
             raise UsageError(f"no call {call_id!r} waits for an approval; waiting: {', '.join(waiting) or 'none'}")

@@ -10,6 +10,7 @@ from toolspeak.execution import Executor, RunningCall
 from toolspeak.loop import words
 from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.run.barrier import CommitBarrier
+from toolspeak.run.call_progress import CallProgress
 
 if TYPE_CHECKING:
     from toolspeak.run.driver import Driver
@@ -39,7 +40,14 @@ class RunningCalls:
     def _start(self, call: ToolCall, results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
         outside = CALLING_RUN.set(driver)
         trace = driver.trace
-        running = self.executor.start(call, results, turn, self._finish, None if trace is None else trace.enter_call)
+        progress = CallProgress(call.id, driver.take_event)
+
+        def finish(result: ToolResult) -> None:
+            progress.finish()
+            self._finish(result)
+
+        on_start = None if trace is None else trace.enter_call
+        running = self.executor.start(call, results, turn, finish, on_start, progress.report)
         CALLING_RUN.reset(outside)
         if not running.ended:
             self._running[call.id] = running

@@ -62,9 +62,9 @@ class OuterCall(NamedTuple):
         path = (self.call_id, *event.path) if isinstance(event, NestedDelta | NestedFact) else (self.call_id,)
         own = event.event if isinstance(event, NestedDelta | NestedFact) else event
         if isinstance(own, DELTAS):
-            self.driver.take_nested(NestedDelta(path=path, event=own))
+            self.driver.take_event(NestedDelta(path=path, event=own))
         else:
-            self.driver.take_nested(NestedFact(path=path, event=own))
+            self.driver.take_event(NestedFact(path=path, event=own))
 
     @property
     def durability(self) -> Durability | None:

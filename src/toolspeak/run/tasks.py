@@ -16,14 +16,13 @@ class RunTasks:
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a task in the running event loop."""
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        # Tasks that are done are dropped here, and not by a callback of each, which is another round of the event loop.
+        self._tasks = {task, *(each for each in self._tasks if not each.done())}
         return task
 
     async def stop(self, others: Iterable[asyncio.Task[Any]]) -> None:
         """Cancel all tasks, and wait a while until they and the others, which are cancelled already, have ended."""
         for task in self._tasks:
             task.cancel()
-        # A task that is done leaves the set only in the next round of the event loop.
         if left := [task for task in (*self._tasks, *others) if not task.done()]:
             await asyncio.wait(left, timeout=2 * CANCEL_GRACE_SECONDS)

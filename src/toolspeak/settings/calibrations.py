@@ -8,10 +8,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
 
 from toolspeak.errors import UsageError
-from toolspeak.settings.files import write_atomically
+from toolspeak.settings.files import read_object, write_atomically
 from toolspeak.settings.folders import config_folder
 
 
@@ -31,10 +30,10 @@ def save_calibrated_dialect(
 def load_calibrated_dialect(endpoint: str, model: str, *, environ: Mapping[str, str] | None = None) -> str | None:
     """Return the dialect saved for a model at an endpoint, or None if no readable file names one."""
     try:
-        saved = json.loads(_file_path(endpoint, model, environ).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, UsageError):
+        path = _file_path(endpoint, model, environ)
+    except UsageError:  # there is no config folder
         return None
-    dialect = cast("dict[str, Any]", saved).get("dialect") if isinstance(saved, dict) else None
+    dialect = (read_object(path) or {}).get("dialect")
     return dialect if isinstance(dialect, str) and dialect else None
 
 

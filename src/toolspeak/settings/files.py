@@ -1,8 +1,10 @@
-"""Writing files whole."""
+"""Small files of the user: written whole, and read as JSON objects."""
 
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any, cast
 
 from toolspeak.errors import UsageError
 
@@ -25,3 +27,12 @@ def write_atomically(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None if there is no such file, or it holds something else."""
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", saved) if isinstance(saved, dict) else None

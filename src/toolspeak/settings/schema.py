@@ -129,6 +129,8 @@ SETTINGS: Mapping[str, SettingType] = {
     "model": TEXT,
     "dialect": TEXT,
     "tools": TARGETS,
+    "tool_budget": COUNT_OR_NONE,
+    "code": SWITCH,
     "approve": _one_of("never", "ask", "always"),
     "log": SWITCH,
     "limits.turns": COUNT_OR_NONE,

@@ -1,16 +1,16 @@
 """The logins of the user at MCP servers: tokens and what else the client needs to get new ones.
 
 Each server has one file in the user's config folder, which only the user can read and which is replaced as a whole.
-What is in it is the matter of whoever saves it (`mcp_client/login.py`); the name and the address of the server are
-there, too, so that a person can find it.
+`mcp_client/login.py` decides what is in it; the name and the address of the server are always there, so that a person
+can find it.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-from toolspeak.settings.files import write_atomically
+from toolspeak.settings.files import read_object, write_atomically
 from toolspeak.settings.folders import config_folder
 
 LoginData: TypeAlias = Mapping[str, Any]
@@ -49,11 +49,5 @@ def login_file(identity: str, environ: Mapping[str, str] | None = None) -> Path:
 
 
 def _read(file: Path) -> LoginData | None:
-    try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(saved, dict):
-        return None
-    login = cast("dict[str, Any]", saved)
+    login = read_object(file) or {}
     return login if isinstance(login.get("name"), str) and isinstance(login.get("url"), str) else None

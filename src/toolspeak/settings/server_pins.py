@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from toolspeak._frozen import frozen
-from toolspeak.settings.files import write_atomically
+from toolspeak.settings.files import read_object, write_atomically
 from toolspeak.settings.folders import config_folder
 
 PinnedTools: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -85,11 +85,7 @@ def _pin_file(identity: str, environ: Mapping[str, str] | None) -> Path:
 
 
 def _read(file: Path) -> ServerPin | None:
-    try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    content = cast("dict[str, Any]", saved) if isinstance(saved, dict) else {}
+    content = read_object(file) or {}
     name, place, tools, changed = (content.get(key) for key in ("name", "place", "tools", "changed"))
     if not isinstance(name, str) or not isinstance(place, str) or not isinstance(tools, dict):
         return None

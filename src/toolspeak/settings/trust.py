@@ -8,11 +8,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
 
 from toolspeak._frozen import frozen
 from toolspeak.errors import UsageError
-from toolspeak.settings.files import write_atomically
+from toolspeak.settings.files import read_object, write_atomically
 from toolspeak.settings.folders import config_folder
 from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile
 
@@ -107,13 +106,7 @@ def _decision_file(path: Path, environ: Mapping[str, str] | None) -> Path:
 
 
 def _read(file: Path) -> TrustDecision | None:
-    try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(saved, dict):
-        return None
-    content = cast("dict[str, Any]", saved)
+    content = read_object(file) or {}
     path, fingerprint, trusted = content.get("path"), content.get("fingerprint"), content.get("trusted")
     if not isinstance(path, str) or not isinstance(fingerprint, str) or not isinstance(trusted, bool):
         return None

@@ -106,6 +106,8 @@ class Settings:
         model: The model to use when none is named.
         dialect: The dialect for every model; None for the best one of each model.
         tools: The targets in which tools are discovered when none is named.
+        tool_budget: The most tokens of tools in a request, of the command line and of the gateway; None for any number.
+        code: Whether models of the command line write programs that call the tools.
         approve: Whether calls that need approval are refused, shown to the user, or approved.
         log: Whether the command line keeps conversations in the log.
         limits: The limits of a run.
@@ -118,6 +120,8 @@ class Settings:
     model: str = "local"
     dialect: str | None = None
     tools: tuple[str, ...] = ()
+    tool_budget: int | None = None
+    code: bool = False
     approve: ApprovalPolicy = "ask"
     log: bool = True
     limits: Limits = Limits()
@@ -148,6 +152,8 @@ class Settings:
         yield "model", hide_password(self.model)
         yield "dialect", self.dialect
         yield "tools", list(self.tools)
+        yield "tool_budget", self.tool_budget
+        yield "code", self.code
         yield "approve", self.approve
         yield "log", self.log
         for limit in ("turns", "calls", "tokens", "seconds", "repeats", "concurrent", "cost", "context"):

@@ -1,7 +1,7 @@
 """An exchange of the gateway as spans: a pure function of its report (`gateway/exchange_report.py` has its keys).
 
 POST {route}            the exchange, from the request of the client on
-chat {model}        each message that the model was asked for
+    chat {model}        each message that the model was asked for
 """
 
 import json

@@ -39,7 +39,8 @@ class SpanSender:
         """Prepare to send spans. Nothing is sent yet.
 
         Args:
-            url: The address of a collector, such as `http://127.0.0.1:4318`. The path of OTLP is added if it lacks.
+            url: The address of a collector, such as `http://127.0.0.1:4318`. The path of OTLP is added if it is
+                missing.
             environment: The environment variables, for headers and the name of the service.
 
         Raises:

@@ -120,7 +120,7 @@ class RunSpans:
         self._started: RunStarted | None = None
         self._tools: dict[str, ToolSpec] = {}
         self._ready: dict[str, CallReady] = {}
-        self._news: list[dict[str, Any]] = []  # messages that the model has not been shown
+        self._unshown: list[dict[str, Any]] = []  # messages that the model has not been shown
         self._span: TraceSpan | None = None
         self._turn: TraceSpan | None = None
         self._model = ""
@@ -133,7 +133,9 @@ class RunSpans:
             case RunStarted():
                 self._started, self._model = fact, fact.model
                 self._tools = {tool.name: tool for tool in fact.tools}
-                self._news = [content.encode_message(each) for each in fact.messages] if self._maker.has_content else []
+                self._unshown = (
+                    [content.encode_message(each) for each in fact.messages] if self._maker.has_content else []
+                )
                 self._start_run({})
             case RunResumed():
                 self._start_run({names.RESUMED: True})
@@ -269,8 +271,8 @@ class RunSpans:
         dialect = fact.dialect or (started.dialect if started is not None else "")
         more: dict[str, AttributeValue] = {names.TURN: fact.turn, names.DIALECT: dialect}
         if self._maker.has_content:
-            more[names.INPUT_MESSAGES] = content.format_json(self._news)
-            self._news = []
+            more[names.INPUT_MESSAGES] = content.format_json(self._unshown)
+            self._unshown = []
         self._turn = self._start_chat(names.split_model_name(self._model), more)
 
     def _finish_turn(self, fact: TurnEnded) -> None:
@@ -333,7 +335,7 @@ class RunSpans:
 
     def _finish_call(self, result: ToolResult) -> None:
         if self._maker.has_content:
-            self._news.append(content.encode_response(result))
+            self._unshown.append(content.encode_response(result))
         span = self.calls.pop(result.call_id, None)
         if span is None:
             return

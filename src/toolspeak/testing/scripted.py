@@ -7,7 +7,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -82,9 +82,27 @@ def calls(
     lingers: float = 0.0,
     usage: Usage | None = None,
 ) -> ScriptedReply:
-    """Make a message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`."""
+    """Make a message that calls tools: `calls(("get_weather", {"city": "Oslo"}))`.
+
+    Raises:
+        UsageError: A call is not a pair of a name and arguments.
+    """
+    for each in cast("tuple[object, ...]", named):
+        if not _is_named_call(each):
+            raise UsageError(
+                "a call is a pair of a name and a dict of arguments, so write "
+                f'calls(("get_weather", {{"city": "Oslo"}}), …), not {each!r} among the calls'
+            )
     tool_calls = tuple(ToolCall(id="", name=name, arguments=dict(arguments)) for name, arguments in named)
     return ScriptedReply(text=text, calls=tool_calls, finish=finish, pauses=tuple(pauses), lingers=lingers, usage=usage)
+
+
+def _is_named_call(given: object) -> bool:
+    match given:
+        case (str(), Mapping()):
+            return True
+        case _:
+            return False
 
 
 def gives(value: Any) -> ScriptedReply:
@@ -168,7 +186,9 @@ class ScriptedModel:
         self.requests.append(request)
         answered = sum(message.role == "assistant" for message in request.shown.messages)
         if answered >= len(self._script):
-            raise UsageError(f"the script has {len(self._script)} lines, and a further one was asked for")
+            raise UsageError(
+                f"the script has {len(self._script)} lines, and a further one was asked for{_hint(request)}"
+            )
         line = self._script[answered]
         reply = _make_reply(line, request)
         sizes = None if self._seed is None else random.Random(f"{self._seed}, {answered}")  # noqa: S311 (no secret)
@@ -280,3 +300,10 @@ def _write_calls(reply: ScriptedReply, dialect: TextDialect) -> list[str]:
         return [head + dialect.format_calls(tool_calls)]
     first, *others = (dialect.format_calls([call]) + "\n" for call in tool_calls)
     return [head + first, *others]
+
+
+def _hint(request: Request) -> str:
+    """Return what may be wrong with a script that is too short."""
+    shown = request.shown
+    is_typed = any(spec.name == NAME for spec in shown.tools) or NAME in shown.messages[-1].text
+    return "; a run with output=… ends with its typed answer, such as gives(…)" if is_typed else ""

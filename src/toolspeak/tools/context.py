@@ -49,7 +49,7 @@ class Context(Generic[Deps]):
     on_progress: ProgressCallback | None = field(default=None, repr=False, compare=False)
 
     def report_progress(self, done: float, total: float | None = None, text: str = "") -> ProgressPause:
-        """Report how far the call is, to whoever follows it: the client of an MCP server, for example.
+        """Report how far the call is, to whoever follows the run (the event `ToolProgress`), or to an MCP client.
 
         A plain function calls it and goes on. A coroutine may await it, which lets other tasks work. Either way
         nothing waits for the receiver, and a receiver that is slow gets the latest report only.

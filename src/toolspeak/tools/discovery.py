@@ -218,12 +218,20 @@ def _collect_tools(modules: list[ModuleType]) -> Toolbox:
         for name, item in list(vars(module).items()):
             if id(item) in tools or not (_is_tool(item) or inspect.isfunction(item)):
                 continue
+            if _is_helper(item, homes):
+                continue
             made = _make_tool(name, item, homes, module.__name__)
             if isinstance(made, Skipped):
                 skipped.append(made)
             else:
                 tools[id(item)] = made
     return Toolbox(tools.values(), skipped=skipped)
+
+
+def _is_helper(item: Any, homes: set[str]) -> bool:
+    """Whether an item is a function of toolspeak, such as `tool`, in a module that uses it: nobody misses that."""
+    package = __name__.partition(".")[0]
+    return inspect.isfunction(item) and item.__module__ not in homes and item.__module__.partition(".")[0] == package
 
 
 def _is_tool(item: Any) -> TypeGuard[Tool[..., Any]]:

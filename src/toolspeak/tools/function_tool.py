@@ -103,7 +103,8 @@ class Tool(Generic[P, R]):
         timeout = _choose(timeout, base.timeout if base else None)
         max_output = _choose(max_output, base.max_output if base else None)
         if not callable(function):
-            raise UsageError(f"a tool is made from a function, not from {type(function).__name__}")
+            cure = "; give its as_tool(NAME)" if hasattr(function, "as_tool") else ""
+            raise UsageError(f"a tool is made from a function, not from {type(function).__name__}{cure}")
         if effect not in ("read", "idempotent", "once"):
             raise UsageError(f"effect is 'read', 'idempotent' or 'once', not {effect!r}")
         if timeout is not None and not timeout > 0:
@@ -172,7 +173,7 @@ class Tool(Generic[P, R]):
         """Validate the JSON arguments of a call and arrange them for the function."""
         values = self.validate(arguments)
         if isinstance(self._checker, SchemaChecker):
-            return Bound((), values)
+            return Bound((context,) if self.takes_context else (), values)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter in self._signature.parameters:

@@ -1,7 +1,8 @@
 """Functions whose parameters are given by a JSON schema, such as the tools of an MCP server.
 
 The schema is kept as it is: no Python type stands between the schema and the model, so nothing of it is lost. Such a
-function is called with the arguments as keywords, under the names that the schema gives them.
+function is called with the arguments as keywords, under the names that the schema gives them. If it has a positional
+parameter, that is the `Context` of the run.
 """
 
 import inspect
@@ -37,16 +38,21 @@ def find_spec(function: Callable[..., Any]) -> ToolSpec | None:
 def build_signature(function: Callable[..., Any], name: str) -> Signature:
     """Return the signature of a function that has a description: its parameters are in the schema."""
     if not TOOL_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot be the name of a tool (letters, digits, _ . -, at most 64)")
+        raise UsageError(f"{name!r} cannot be the name of a tool (ASCII letters, digits, _ . -, at most 64)")
     return Signature(
         name=name,
         docstring=None,
         parameters=(),
-        context=None,
+        context=0 if _takes_position(function) else None,
         deps_type=None,
         returns=NO_DEFAULT,
         is_async=inspect.iscoroutinefunction(function),
     )
+
+
+def _takes_position(function: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(function).parameters.values()
+    return any(parameter.kind is parameter.POSITIONAL_ONLY for parameter in parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def read_signature(function: Callable[..., Any], name: str | None = None) -> Sig
         raise UsageError(f"{label} is a class; write a function that makes one and give that")
     if not TOOL_NAME.fullmatch(label):
         cure = "give it one with tool(function, name=…)"
-        raise UsageError(f"{label!r} cannot be the name of a tool (letters, digits, _ . -, at most 64); {cure}")
+        raise UsageError(f"{label!r} cannot be the name of a tool (ASCII letters, digits, _ . -, at most 64); {cure}")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):

@@ -1,6 +1,7 @@
 """`Toolbox`: tools in order, by name."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 from toolspeak._frozen import frozen
@@ -47,11 +48,11 @@ class Toolbox:
                 )
             self._tools[new.name] = new
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(self._tools)
 
-    @property
+    @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self)
 

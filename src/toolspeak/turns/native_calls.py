@@ -10,7 +10,7 @@ from toolspeak.coercion import coerce_arguments
 from toolspeak.events import ENDED_WELL, ArgsDelta, CallMalformed, CallReady, CallStarted, Event, FinishReason
 from toolspeak.messages import ToolCall
 from toolspeak.pieces import ApiCall, CallPiece
-from toolspeak.reading.names import Names
+from toolspeak.reading.names import index_names
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.values import MAX_VALUE_NESTING
 from toolspeak.spec import ToolSpec
@@ -69,12 +69,17 @@ class NativeCalls:
         call.api_id, call.name = call.api_id or whole.id, whole.name or call.name
         events = self._start(call)
         if call.last_event is None:
+            is_whole = not call.chars and call.tool is not None  # nearly always JSON: its end need not be looked for
             if rest := whole.arguments[call.chars :]:
-                call.add(rest)
+                call.hold(rest)
+                if not is_whole:
+                    call.find_end(rest)
                 events.append(ArgsDelta(call_id=call.id, text=rest))
             # Missing arguments are an empty object, but not if the message was cut before they came.
             may_read = finish in ENDED_WELL or bool(call.text.strip()) or call.tool is None
             event = self._read_json(call) if may_read else None
+            if event is None and may_read and is_whole and call.find_end(rest):
+                event = self._read_json(call)
             call.last_event = event or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
             events.append(call.last_event)
         return events
@@ -100,7 +105,7 @@ class NativeCalls:
         if call.id:
             return []
         call.id = self._choose_id(call.api_id)
-        call.tool = call.name if call.name in self._specs else Names(self._specs).resolve(call.name)
+        call.tool = call.name if call.name in self._specs else index_names(tuple(self._specs)).resolve(call.name)
         return [CallStarted(call_id=call.id, name=call.tool or call.name)]
 
     def _choose_id(self, api_id: str) -> str:
@@ -201,8 +206,16 @@ class _CallBuffer:
 
     def add(self, text: str) -> bool:
         """Add more of the arguments; whether this text completes them."""
+        self.hold(text)
+        return self.find_end(text)
+
+    def hold(self, text: str) -> None:
+        """Add more of the arguments, without looking for their end."""
         self._pieces.append(text)
         self.chars += len(text)
+
+    def find_end(self, text: str) -> bool:
+        """Look for the end of the arguments in the text that was added last; whether they end in it."""
         if self._end is not None:
             return False
         place = 1 if self._escaped else 0

@@ -151,6 +151,9 @@ class TurnReader:
         if self._dialect.in_text:
             self._content.add(events)
             return self._mark_quoted(events)
+        if len(events) == 1 and isinstance(events[0], TextDelta):
+            self._content.add(events)
+            return events
         prose: list[Event] = []
         for event in events:
             if isinstance(event, TextDelta | ThinkingDelta):

@@ -30,12 +30,12 @@ def _parse_padded(text: str) -> dict[str, Any] | None:
 
 def as_object(value: Any) -> dict[str, Any]:
     """Return `value` if it is an object, else an empty object."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] (JSON; a cast is a call)
 
 
 def as_list(value: Any) -> list[Any]:
     """Return `value` if it is a list, else an empty list."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] (see as_object)
 
 
 def as_text(value: Any) -> str:

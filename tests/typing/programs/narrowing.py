@@ -11,6 +11,7 @@ from toolspeak.events import (
     TextDelta,
     ThinkingDelta,
     ToolFinished,
+    ToolProgress,
 )
 from toolspeak.messages import Part
 from toolspeak.testing import ScriptedModel, calls, says
@@ -63,6 +64,9 @@ def read_delta(delta: Delta) -> str:
     if delta.kind == "nested_delta":
         assert_type(delta, NestedDelta)
         return read_delta(delta.event)
+    if delta.kind == "tool_progress":
+        assert_type(delta, ToolProgress)
+        return delta.text
     assert_type(delta, ArgsDelta)
     return delta.call_id
 

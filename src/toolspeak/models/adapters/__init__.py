@@ -36,7 +36,7 @@ class Adapter:
 
 QWEN_CODER_CALLS = Adapter(
     path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
-    sha256="3096b74118cc05300a7128338609e1f775daf1f6f7aff235dc470241aadb1d8b",
+    sha256="e3bd1a6e69923bc33d766f7c05f8827ee76113e27980ff126016b41d7fd75ccd",
 )
 """The adapter for `QWEN_CODER`."""
 

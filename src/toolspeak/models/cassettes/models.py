@@ -7,7 +7,7 @@ from pathlib import Path
 from toolspeak.errors import ReplayMiss, UsageError
 from toolspeak.models.cassettes.exchange import RecordedModel
 from toolspeak.models.cassettes.senders import RecordingSender, ReplayingSender
-from toolspeak.models.cassettes.tape import EntryWriter, TapePlayer
+from toolspeak.models.cassettes.tape import ExchangeWriter, TapePlayer
 from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.embedded import EmbeddedModel, make_endpoint
 from toolspeak.models.endpoint import Endpoint
@@ -23,7 +23,7 @@ NO_SECRETS: frozenset[str] = frozenset()
 class RecordingModel(HttpModel):
     """A model behind an HTTP endpoint whose exchanges are recorded."""
 
-    def __init__(self, model: HttpModel, writer: EntryWriter, secrets: frozenset[str]) -> None:
+    def __init__(self, model: HttpModel, writer: ExchangeWriter, secrets: frozenset[str]) -> None:
         sender = RecordingSender(writer, secrets)
         super().__init__(model.endpoint, model.model, model.own_dialect_choice, sender=sender, cost=model.own_cost)
         self._writer = writer
@@ -37,7 +37,7 @@ class RecordingModel(HttpModel):
 class RecordingEmbeddedModel(EmbeddedModel):
     """An embedded model whose exchanges with its server are recorded."""
 
-    def __init__(self, model: EmbeddedModel, writer: EntryWriter, secrets: frozenset[str]) -> None:
+    def __init__(self, model: EmbeddedModel, writer: ExchangeWriter, secrets: frozenset[str]) -> None:
         super().__init__(
             model.weights,
             name=model.name,
@@ -86,7 +86,7 @@ class ReplayedEmbeddedModel(EmbeddedModel):
         return make_endpoint("http://127.0.0.1/v1", None)
 
 
-def record_model(model: Model, writer: EntryWriter, *, secrets: frozenset[str] = NO_SECRETS) -> Model:
+def record_model(model: Model, writer: ExchangeWriter, *, secrets: frozenset[str] = NO_SECRETS) -> Model:
     """Return the model, with its exchanges recorded.
 
     Args:

@@ -10,7 +10,7 @@ from toolspeak import errors
 from toolspeak.errors import EndpointDown, ModelError
 from toolspeak.models.cassettes.exchange import Exchange, RecordedFailure
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
-from toolspeak.models.cassettes.tape import EntryWriter, TapePlayer
+from toolspeak.models.cassettes.tape import ExchangeWriter, TapePlayer
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.sender import HttpResponse
 from toolspeak.models.transport import CONNECTION_ERRORS, RequestFailed, send_request
@@ -27,7 +27,7 @@ FAILURES: Mapping[str, type[ModelError]] = {
 class RecordingSender:
     """Sends requests over the network, and records them with their responses."""
 
-    def __init__(self, writer: EntryWriter, secrets: frozenset[str] = frozenset()) -> None:
+    def __init__(self, writer: ExchangeWriter, secrets: frozenset[str] = frozenset()) -> None:
         """Prepare the sender.
 
         Args:
@@ -57,13 +57,13 @@ class _RecordingResponse:
     """A response of the network that is recorded while it is read."""
 
     def __init__(
-        self, response: HttpResponse, request: dict[str, Any], start: float, redactor: Redactor, writer: EntryWriter
+        self, response: HttpResponse, request: dict[str, Any], start: float, redactor: Redactor, writer: ExchangeWriter
     ) -> None:
         self._response = response
         self._request = request
         self._start = start
         self._redactor = redactor
-        self._writer: EntryWriter | None = writer
+        self._writer: ExchangeWriter | None = writer
         self._head_seconds = self._find_seconds()
         self._chunks: list[tuple[float, bytes]] = []
         self._ending = "closed"
@@ -95,6 +95,7 @@ class _RecordingResponse:
             self._chunks.append((self._find_seconds(), chunk))
         else:
             self._ending = "end"
+            self._write()  # before the answer is used: if it cannot be recorded, the run fails
         return chunk
 
     def at_eof(self) -> bool:

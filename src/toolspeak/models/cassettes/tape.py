@@ -1,7 +1,8 @@
 """The file of a cassette: `TapeWriter` appends to it, `TapePlayer` finds in it the answer to a request.
 
 A file is JSON Lines. A line is appended with one write when its exchange has ended, so that a crash leaves all lines
-before it whole. Requests may overlap; the time at which each was sent gives their order.
+before it whole; what a full disk cuts is taken back. Requests may overlap; the time at which each was sent gives their
+order.
 """
 
 import os
@@ -21,14 +22,14 @@ FILE_MODE = 0o600
 """Only the user may read a recording: it holds conversations."""
 
 _file_lock = threading.Lock()
-"""Held while a file is replaced or made, since several writers may have the same path."""
+"""Held while a file is replaced or written, since several writers may have the same path."""
 
 
 class CassetteNotWritten(UsageError):
     """The file of a recording cannot be written; the message names the file and the cause."""
 
 
-class EntryWriter(Protocol):
+class ExchangeWriter(Protocol):
     """What records exchanges: a file, or a folder of files."""
 
     def add_model(self, model: RecordedModel) -> None:
@@ -90,13 +91,7 @@ class TapeWriter:
                 if not self._is_open:
                     self._prepare_file()
                     self._is_open = True
-                descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
-            try:
-                rest = lines.encode()
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
-            finally:
-                os.close(descriptor)
+                _append(self.path, lines.encode())
         except OSError as error:
             raise CassetteNotWritten(f"the cassette {self.path} cannot be written: {error.strerror or error}") from None
 
@@ -107,6 +102,23 @@ class TapeWriter:
                 self.path.unlink(missing_ok=True)
         elif self.path.exists():
             os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)  # a crash may have cut the last line
+
+
+def _append(path: Path, data: bytes) -> None:
+    """Append to a file all of the data or, if that fails, nothing: a part of a line would spoil the ones after it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            while data:
+                data = data[os.write(descriptor, data) :]
+        except OSError:
+            os.ftruncate(descriptor, size)
+            if not size:
+                path.unlink()  # an empty file would be taken for a recording
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _identify(path: Path) -> tuple[int, ...] | None:

@@ -72,7 +72,7 @@ class RunSource(Protocol):
 
 @runtime_checkable
 class RunControl(Protocol):
-    """A source whose runs go on elsewhere, and can be told whether a call may run, and to end."""
+    """A source whose runs can be controlled: somebody approves their calls, or ends them."""
 
     async def approve(self, run_id: str, call_id: str, approved: bool | str, digest: str | None) -> bool:
         """Answer whether a call may run, and return whether this answer counts: the first one does."""

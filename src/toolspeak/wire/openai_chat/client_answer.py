@@ -23,6 +23,12 @@ from toolspeak.wire.piece_buffer import PieceBuffer
 _TEXT_EXTRA_FIELDS = ("annotations", "extra_content")
 """Fields of a message that are kept as the `extra` of its text."""
 
+_PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
+"""The token counts that every server sends."""
+
+_COMMON_FIELDS = frozenset({"role", "content", "refusal", "tool_calls"})
+"""Fields of a message that nearly every server sends, and most servers no others."""
+
 
 class Decoder:
     """Reads one streamed answer. `tools` are not needed: the arguments of every call are JSON.
@@ -83,14 +89,14 @@ class Decoder:
 
     def read_body(self, body: dict[str, Any]) -> None:
         """Read the body of a whole answer."""
-        choices = [dict(as_object(choice)) for choice in as_list(body.get("choices"))[:1]]
-        for choice in choices:
-            message = as_object(choice.get("message"))
-            calls = map(as_object, as_list(message.get("tool_calls")))
+        choices = as_list(body.get("choices"))
+        message = as_object(as_object(choices[0]).get("message")) if choices else {}
+        if calls := as_list(message.get("tool_calls")):
             # In a whole answer the position in the list is the index.
-            numbered = [{**call, "index": index} for index, call in enumerate(calls)]
-            choice["message"] = {**message, "tool_calls": numbered}
-        self._read_chunk({**body, "choices": choices})
+            numbered = [{**as_object(call), "index": index} for index, call in enumerate(calls)]
+            choice = {**as_object(choices[0]), "message": {**message, "tool_calls": numbered}}
+            body = {**body, "choices": [choice]}
+        self._read_chunk(body)
         if not choices:
             raise ProviderError("the answer is not a chat completion: it has no choices")
         self.ended = True
@@ -100,7 +106,8 @@ class Decoder:
         """Read a chunk, and return its text if there was nothing else to read in it; else an empty text."""
         if error := chunk.get("error"):
             raise build_error(error)
-        if usage := as_object(chunk.get("usage")):
+        usage = chunk.get("usage")
+        if usage and (usage := as_object(usage)):
             self._usage = _read_usage(usage, as_object(chunk.get("timings")))
         choices = as_list(chunk.get("choices"))
         if not choices:
@@ -114,14 +121,13 @@ class Decoder:
             self._add_text(content)
         elif content:
             self._read_blocks(content)
-        if len(delta) > 1 or not content:
-            self._read_other_fields(delta)
-        if reason := as_text(choice.get("finish_reason")):
+        has_other = (len(delta) > 1 or not content) and self._read_other_fields(delta)
+        reason = choice.get("finish_reason")
+        if reason and (reason := as_text(reason)):
             self.ended, self.reason = True, reason
             self._stop_text = as_text(choice.get("stop_reason"))  # vLLM and SGLang; for a token it is a number
             self._calls.end()
-        has_more = reason or usage or any(delta[field] for field in delta if field not in ("role", "content"))
-        return "" if has_more else as_text(content)
+        return content if type(content) is str and not (reason or usage or has_other) else ""
 
     def _add_text(self, text: str) -> None:
         if text:
@@ -135,8 +141,28 @@ class Decoder:
             for thought in map(as_object, as_list(block.get("thinking"))):
                 self._add_thinking(REASONING_FIELDS[0], as_text(thought.get("text")))
 
-    def _read_other_fields(self, delta: dict[str, Any]) -> None:
-        """Read everything but the text. Most chunks have only text."""
+    def _read_other_fields(self, delta: dict[str, Any]) -> bool:
+        """Read everything but the text, and return whether there was anything. Most chunks have only text."""
+        refusal, calls = delta.get("refusal"), delta.get("tool_calls")
+        is_common = delta.keys() <= _COMMON_FIELDS
+        if not is_common:
+            self._read_reasoning(delta)
+        if refusal and (text := as_text(refusal)):
+            self._refusal.append(text)
+            self._out.add_text(text)
+        if calls:
+            for call in as_list(calls):
+                self._calls.read(as_object(call))
+        if is_common:
+            return bool(refusal or calls)
+        if legacy := delta.get("function_call"):
+            self._calls.read({"index": 0, "function": legacy})
+        for field in _TEXT_EXTRA_FIELDS:
+            if value := delta.get(field):
+                self._add_text_extra(field, value)
+        return any(delta[field] for field in delta if field not in ("role", "content"))
+
+    def _read_reasoning(self, delta: dict[str, Any]) -> None:
         details = as_list(delta.get(REASONING_DETAILS))
         for field in REASONING_FIELDS:
             if thought := as_text(delta.get(field)):
@@ -147,16 +173,6 @@ class Decoder:
                 self._add_thinking("", as_text(detail.get("text")) or as_text(detail.get("summary")))
         for detail in map(as_object, details):
             self._add_detail(detail)
-        if refusal := as_text(delta.get("refusal")):
-            self._refusal.append(refusal)
-            self._out.add_text(refusal)
-        for call in as_list(delta.get("tool_calls")):
-            self._calls.read(as_object(call))
-        if legacy := delta.get("function_call"):
-            self._calls.read({"index": 0, "function": legacy})
-        for field in _TEXT_EXTRA_FIELDS:
-            if value := delta.get(field):
-                self._add_text_extra(field, value)
 
     def _add_thinking(self, field: str, text: str) -> None:
         if text:
@@ -215,11 +231,14 @@ def read_response(body: Any, vendor: str = VENDOR, tools: Iterable[ToolSpec] = (
 
 def _read_usage(usage: dict[str, Any], timings: dict[str, Any]) -> Usage:
     """Read the token counts. In `timings` servers of llama.cpp say what their cache had."""
+    input_tokens, output_tokens = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
+    if not timings and usage.keys() <= _PLAIN_COUNTS:
+        return Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     details = as_object(usage.get("prompt_tokens_details"))
     output_details = as_object(usage.get("completion_tokens_details"))
     return Usage(
-        input_tokens=as_count(usage.get("prompt_tokens")),
-        output_tokens=as_count(usage.get("completion_tokens")),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
         cached_tokens=as_count(details.get("cached_tokens"))
         or as_count(usage.get("prompt_cache_hit_tokens"))
         or as_count(timings.get("cache_n")),

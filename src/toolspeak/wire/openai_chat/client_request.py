@@ -157,8 +157,9 @@ def _messages(messages: Iterable[Message], quirks: Quirks, vendor: str) -> list[
 
 def _content(parts: Iterable[Part], vendor: str) -> str | list[dict[str, Any]]:
     shown = [part for part in parts if isinstance(part, Text | Media)]
-    if not any(isinstance(part, Media) for part in shown):
-        return "".join(part.text for part in shown if isinstance(part, Text))
+    texts = [part.text for part in shown if isinstance(part, Text)]
+    if len(texts) == len(shown):
+        return "".join(texts)
     return [
         _media(part, vendor) if isinstance(part, Media) else _text(part.text)
         for part in shown

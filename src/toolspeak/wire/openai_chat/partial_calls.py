@@ -52,8 +52,9 @@ class PartialCalls:
 
     def read(self, piece: dict[str, Any]) -> None:
         """Read one piece of a call, and emit it."""
-        function = as_object(piece.get("function"))
-        call_id, name = as_text(piece.get("id")), as_text(function.get("name"))
+        given, function = piece.get("id"), as_object(piece.get("function"))
+        call_id = as_text(given) if given else ""
+        name = as_text(function["name"]) if "name" in function else ""
         call = self._find_call(piece.get("index"), call_id, name)
         call.id = call.id or call_id
         if name != call.name:

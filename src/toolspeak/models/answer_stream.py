@@ -1,0 +1,101 @@
+"""`AnswerStream`: the answer to one request over HTTP while it arrives. It is imported with the first request."""
+
+import asyncio
+from collections.abc import Sequence
+
+from toolspeak.errors import ModelError, RateLimited
+from toolspeak.models import transport
+from toolspeak.models.answer_reader import AnswerReader
+from toolspeak.models.endpoint import Endpoint
+from toolspeak.models.sender import HttpResponse
+from toolspeak.models.token_shield import PieceRestorer
+from toolspeak.pieces import Piece
+
+TRAILER_TIMEOUT_SECONDS = 2.0
+"""How long to wait, after the end of an answer, for its token counts and for the end of the response."""
+
+
+class AnswerStream:
+    """Reads a response to its end. No async generator: it would cost more than all that is done here."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        response: HttpResponse,
+        reader: AnswerReader,
+        deadline: float | None,
+        restorer: PieceRestorer | None,
+    ) -> None:
+        """Begin to read.
+
+        Args:
+            endpoint: The endpoint that answers.
+            response: Its response, which `close` releases.
+            reader: Reads the bytes of the response.
+            deadline: The time of the event loop at which the connection is closed.
+            restorer: Restores control tokens that were broken in the request; None if there were none.
+        """
+        self._endpoint = endpoint
+        self._response = response
+        self._read = response.content.readany
+        self._reader = reader
+        self._deadline = deadline
+        self._restorer = restorer
+        self._loop = asyncio.get_running_loop()
+        self._timers = [] if deadline is None else [self._loop.call_at(deadline, response.close)]
+        self._has_ended = False
+        self._broken: BaseException | None = None
+
+    async def next_pieces(self) -> Sequence[Piece]:
+        """Return the next pieces when they have arrived, and none at the end.
+
+        Raises:
+            ModelError: The endpoint reported an error, or the answer was cut.
+            RequestFailed: The same, and nothing of the answer has arrived.
+        """
+        reader, restorer = self._reader, self._restorer
+        try:
+            while not self._has_ended and reader.failure is None and (chunk := await self._read()):
+                was_complete = reader.ended
+                pieces = reader.feed(chunk)
+                if reader.ended and not was_complete:
+                    self._timers.append(self._loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close))
+                if pieces and (restorer is None or (pieces := restorer.feed(pieces))):
+                    return pieces
+        except transport.CONNECTION_ERRORS as error:
+            self._broken = error
+        if not self._has_ended and (pieces := self._end()):
+            return pieces
+        self._raise_failure()
+        return ()
+
+    def _end(self) -> Sequence[Piece]:
+        self._has_ended = True
+        self._cancel_timers()
+        pieces, restorer = self._reader.close(), self._restorer
+        return pieces if restorer is None else [*restorer.feed(pieces), *restorer.close()]
+
+    def _raise_failure(self) -> None:
+        reader, broken = self._reader, self._broken
+        if reader.failure is not None:
+            raise self._build_error(reader.failure)
+        if not reader.ended:
+            late = self._deadline is not None and self._loop.time() >= self._deadline
+            raise transport.build_interruption(self._endpoint, broken, started=reader.started, late=late) from broken
+
+    def _build_error(self, error: ModelError) -> Exception:
+        """Return the exception for an error in the answer, without the original as its cause: that may hold the key."""
+        endpoint = self._endpoint
+        named = error.with_message(f"{endpoint.label}: {endpoint.redact(str(error))}")
+        is_retried = isinstance(error, RateLimited) and not self._reader.started
+        return transport.RequestFailed(named) if is_retried else named
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+
+    def close(self) -> None:
+        """Give the connection back, or close it if the answer has not ended."""
+        self._cancel_timers()
+        transport.release(self._response)

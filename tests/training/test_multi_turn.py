@@ -1,0 +1,86 @@
+"""Conversations of several turns: led by the loop, run on BFCL's classes, judged by its checker. Needs bfcl-eval."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("bfcl_eval", reason="the package bfcl-eval, which has the conversations, is not installed")
+pytest.importorskip("mpmath", reason="the classes of bfcl-eval need mpmath, which is not installed")
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
+
+import bfcl_turns
+import multi_turn
+
+
+class ScriptedPlayer:
+    """Answers with what a function says for a conversation."""
+
+    def __init__(self, conversations: list[Any], say: Callable[[Any], str]) -> None:
+        self._conversations = conversations
+        self._say = say
+        self._asked: list[int] = []
+
+    def read(self, prompts: dict[int, str]) -> list[int]:
+        self._asked = list(prompts)
+        return []
+
+    def write(self) -> dict[int, tuple[str, bool]]:
+        return {place: (self._say(self._conversations[place]), False) for place in self._asked}
+
+
+def say_right_calls(conversation: Any) -> str:
+    """One right call in each message, and words when all were made."""
+    said = len(conversation.answers[-1])
+    calls = conversation.script.truth[len(conversation.steps) - 1]
+    return f"```python\n{calls[said]}\n```" if said < len(calls) else "That is done."
+
+
+def play(say: Callable[[Any], str], limit: int) -> list[Any]:
+    conversations = multi_turn.make_conversations("tuned", ("python", "typescript"), limit)
+    ended = list(multi_turn.play_all(conversations, ScriptedPlayer(conversations, say)))
+    assert len(ended) == len(conversations) == 2 * limit
+    return ended
+
+
+def test_the_halves_have_no_conversation_in_common_and_are_a_hundred_each():
+    halves = [{script.id for script in bfcl_turns.load_scripts(half)} for half in ("tuned", "reported")]
+    assert [len(half) for half in halves] == [100, 100]
+    assert not halves[0] & halves[1]
+
+
+def test_right_calls_one_by_one_are_right_in_every_turn():
+    for each in play(say_right_calls, 10):
+        mark = bfcl_turns.judge(each.script, each.steps)
+        assert mark.whole, (each.id, mark)
+        assert set(each.ends) == {"answered"}
+
+
+def test_words_alone_are_wrong_in_every_turn_that_asks_for_something():
+    for each in play(lambda _: "I cannot do that.", 5):
+        mark = bfcl_turns.judge(each.script, each.steps)
+        assert not mark.whole
+        assert mark.turns == tuple(not calls for calls in each.script.truth)
+
+
+def test_a_model_that_never_ends_its_turn_ends_the_conversation_and_is_wrong():
+    def say(conversation: Any) -> str:
+        name = conversation.script.tools[0].name
+        return (
+            f"```python\n{name}(number={len(conversation.answers[-1])})\n{name}(x={len(conversation.answers[-1])})\n```"
+        )
+
+    for each in play(say, 3):
+        assert each.ends[-1] in ("limit", "loop")
+        assert all(len(answers) <= multi_turn.MAX_STEPS for answers in each.answers)
+        assert not bfcl_turns.judge(each.script, each.steps).whole
+
+
+def test_conversations_that_are_given_up_are_marked():
+    conversations = multi_turn.make_conversations("tuned", ("python",), 3)
+    player = ScriptedPlayer(conversations, say_right_calls)
+    ended = list(multi_turn.play_all(conversations, player, is_late=lambda: True))
+    assert [each.ends for each in ended] == [["cancelled"]] * 3

@@ -1,0 +1,113 @@
+"""Asks llama.cpp on this machine what a GPU was asked, and compares: `python training/beside_gpu.py ANSWERS.jsonl.gz`.
+
+`ANSWERS` are the answers of `run.py` with an adapter (or, with `--adapter none`, without one). A hundred of its
+questions in `python` are drawn with the seed of the settings: twelve of each category of `bfcl`, from the sample that
+is always answered, and four each about ten sets of tools of `field`. Both answers to a question are judged by
+toolspeak's own judge. The same weights are used in 16 bits there and as they are here, so single answers differ;
+`MAX_DIFFERENT` of a hundred may be judged differently. Answers of this machine are kept in a file, and those that are
+there are not asked for again.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import time
+import tomllib
+from contextlib import aclosing
+from pathlib import Path
+
+from make_pairs import BFCL_SAMPLE, SETTINGS
+
+from toolspeak.evaluation.answers import RecordedAnswer
+from toolspeak.evaluation.files import ResultsFile, read_answers
+from toolspeak.evaluation.suites import load_suite
+from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered
+from toolspeak.evaluation.trials import Trial, make_trials
+from toolspeak.models.adapters import Adapter
+from toolspeak.models.embedded import EmbeddedModel
+
+DIALECT = "python"
+BFCL_PER_CATEGORY = 12
+FIELD_SETS = 10
+FIELD_PER_SET = 4
+MAX_DIFFERENT = 3
+
+
+def draw_trials(seed: int) -> list[Trial]:
+    """Draw a hundred questions. Those that share their tools stand together, so that the tools are read once."""
+    bfcl = load_suite("bfcl")
+    sample = make_trials(bfcl, [DIALECT], limit=BFCL_SAMPLE, seed=seed)
+    rng = random.Random(seed)
+    chosen: set[str] = set()
+    for category in bfcl.categories:
+        of_category = [each.id for each in sample if each.question.category == category]
+        chosen.update(rng.sample(of_category, BFCL_PER_CATEGORY))
+    trials = make_trials(load_suite("field"), [DIALECT])
+    by_tools: dict[tuple[str, ...], list[str]] = {}
+    for each in trials:
+        by_tools.setdefault(tuple(spec.name for spec in each.question.tools), []).append(each.id)
+    for ids in rng.sample([ids for ids in by_tools.values() if len(ids) >= FIELD_PER_SET], FIELD_SETS):
+        chosen.update(rng.sample(ids, FIELD_PER_SET))
+    return [each for each in (*sample, *trials) if each.id in chosen]
+
+
+async def ask(trials: list[Trial], model: EmbeddedModel, path: Path) -> None:
+    """Ask the model the questions that are not answered in the file."""
+    waiting = find_unanswered(trials, read_answers(path) if path.exists() else [])
+    began = time.time()
+    with ResultsFile(path) as file:
+        async with aclosing(TrialRunner(model).run(waiting)) as answers:
+            number = 0
+            async for trial, answer in answers:
+                number += 1
+                file.add(trial.judge(answer))
+                print(f"{number} of {len(waiting)}, {time.time() - began:.0f} s: {trial.id}", flush=True)
+
+
+def compare(trials: list[Trial], here: Path, there: Path) -> int:
+    """Print how the answers of both machines are judged; return how many are judged differently."""
+    ours = {answer.id: answer for answer in read_answers(here)}
+    theirs = {answer.id: answer for answer in read_answers(there)}
+    both = [trial for trial in trials if trial.id in ours and trial.id in theirs]
+    other_prompts = [trial.id for trial in both if theirs[trial.id].prompt_hash not in ("", trial.prompt_hash())]
+    right_here, right_there, same = 0, 0, 0
+    different: list[str] = []
+    for trial in both:
+        verdicts = [trial.judge(answers[trial.id]).verdict for answers in (ours, theirs)]
+        right_here += verdicts[0].right
+        right_there += verdicts[1].right
+        same += _text(ours[trial.id]) == _text(theirs[trial.id])
+        if verdicts[0].right is not verdicts[1].right:
+            better = "here" if verdicts[0].right else "there"
+            different.append(f"{trial.id}: right {better} only; {verdicts[0].why or verdicts[1].why}")
+    print(f"{len(both)} questions were answered on both machines; {len(trials) - len(both)} are missing")
+    if other_prompts:
+        print(f"{len(other_prompts)} had another prompt there: {', '.join(other_prompts[:3])} …")
+    print(f"right here: {right_here}; right there: {right_there}; {same} answers are the same letter by letter")
+    print(f"judged differently: {len(different)} (at most {MAX_DIFFERENT} of {len(trials)})")
+    print("\n".join(different))
+    return len(different)
+
+
+def _text(answer: RecordedAnswer) -> str:
+    return answer.text.strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("answers", type=Path, help="the answers of the GPU")
+    parser.add_argument("--adapter", required=True, help="the GGUF file of the adapter, or none")
+    parser.add_argument("--weights", type=Path, required=True, help="the GGUF file of the model")
+    parser.add_argument(
+        "--kept", type=Path, default=Path("training/out/beside-gpu.jsonl"), help="the answers of llama.cpp"
+    )
+    options = parser.parse_args()
+    trials = draw_trials(tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["seed"])
+    adapter = None if options.adapter == "none" else Adapter(path=Path(options.adapter).resolve())
+    asyncio.run(ask(trials, EmbeddedModel(options.weights, dialect=DIALECT, adapter=adapter), options.kept))
+    sys.exit(compare(trials, options.kept, options.answers) > MAX_DIFFERENT)
+
+
+if __name__ == "__main__":
+    main()

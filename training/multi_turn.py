@@ -1,0 +1,274 @@
+"""Conversations of several turns, with calls that are run: `python training/multi_turn.py play MODEL.gguf FOLDER`.
+
+The model answers all conversations of `bfcl_turns.py` at the same time. Each is led by toolspeak's own loop: its
+dialects render the prompt, its readers read the calls, its rules say what a model is told about a call that failed and
+when a run ends. A turn of the user is a run. If the model still calls after `MAX_STEPS` messages, the conversation ends
+there and counts as wrong, as in BFCL.
+
+`FOLDER/multi-turn-NAME.jsonl.gz` then has a line for each conversation, for each run NAME of `settings.toml` that was
+asked for: `base`, or one whose adapter `FOLDER/NAME.gguf` is there. `python training/multi_turn.py score FILES` judges
+them. The first command needs a GPU, and neither needs anything of toolspeak's dependencies.
+"""
+
+import argparse
+import gzip
+import json
+import math
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Protocol
+
+from bfcl_turns import Half, Script, World, judge, load_scripts
+
+from toolspeak.dialects import dialect
+from toolspeak.evaluation.answers import RecordedAnswer
+from toolspeak.evaluation.conversation import read_answer
+from toolspeak.evaluation.templates import render_qwen
+from toolspeak.events import Delta, RunEnded, RunStarted, StopReason, ToolFinished, ToolStarted, TurnStarted
+from toolspeak.limits import Limits
+from toolspeak.loop import AskModel, Finish, RunTools, decide, initial_state, reduce
+from toolspeak.messages import user
+
+MAX_STEPS = 12
+"""The most messages of the model in one turn of the user."""
+
+DIALECTS = ("python", "typescript")
+
+SETTINGS = Path(__file__).with_name("settings.toml")
+
+
+class Conversation:
+    """A conversation in one dialect, led by toolspeak's loop.
+
+    Attributes:
+        script: What the user says, and the tools.
+        dialect: The name of the dialect.
+        prompt: The prompt that is to be answered next; None when the conversation has ended.
+        steps: The calls that were run so far, by turn of the user and message of the model.
+        answers: The texts of the model, by turn of the user.
+        ends: Why the run of each turn ended.
+    """
+
+    def __init__(self, script: Script, dialect_name: str) -> None:
+        self.script = script
+        self.dialect = dialect_name
+        self.prompt: str | None = None
+        self.steps: list[list[list[str]]] = []
+        self.answers: list[list[str]] = []
+        self.ends: list[StopReason] = []
+        self._world = World(script, dialect_name)
+        self._state = initial_state(script.tools)
+        self._begin_turn()
+
+    @property
+    def id(self) -> str:
+        return f"{self.dialect}/{self.script.id}"
+
+    def take(self, text: str, *, is_cut: bool = False) -> None:
+        """Take an answer, and go on until the model is to be asked again."""
+        answer = RecordedAnswer(id=self.id, text=text, finish="length" if is_cut else "stop")
+        events = read_answer(self._state, self.dialect, answer)
+        self._state = reduce(self._state, TurnStarted(turn=self._state.turn.number + 1))
+        for event in events:
+            if not isinstance(event, Delta):
+                self._state = reduce(self._state, event)
+        self.answers[-1].append(text)
+        self.steps[-1].append([])
+        self._go_on()
+
+    def give_up(self, reason: StopReason) -> None:
+        """End the conversation: its prompt is too long, or the time is up."""
+        self.ends.append(reason)
+        self.prompt = None
+
+    def to_row(self) -> dict[str, Any]:
+        return {"id": self.id, "steps": self.steps, "ends": self.ends, "answers": self.answers}
+
+    def _begin_turn(self) -> None:
+        request = self.script.requests[len(self.steps)]
+        started = RunStarted(
+            run_id="",
+            model="",
+            dialect=self.dialect,
+            messages=(*self._state.history, user(request)),
+            limits=Limits(turns=MAX_STEPS),
+            in_text=dialect(self.dialect).in_text,
+        )
+        self._state = reduce(initial_state(self.script.tools), started)
+        self.steps.append([])
+        self.answers.append([])
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Do what the loop wants until it wants an answer of the model, or the conversation has ended."""
+        while True:
+            [action] = decide(self._state)
+            if isinstance(action, AskModel):
+                shown = dialect(self.dialect).render(
+                    self.script.tools, self._state.shown_history, choice=action.choice, parallel=action.parallel
+                )
+                self.prompt = render_qwen(shown)
+                return
+            if isinstance(action, RunTools):
+                self._run(action)
+            elif isinstance(action, Finish):
+                self._end_turn(action)
+                return
+            else:
+                raise TypeError(f"{self.id}: {action} is not expected here")
+
+    def _run(self, action: RunTools) -> None:
+        for call in action.calls:
+            self._state = reduce(self._state, ToolStarted(call_id=call.id))
+            result, code = self._world.run(call, self._state.results)
+            if code is not None:
+                self.steps[-1][-1].append(code)
+            self._state = reduce(self._state, ToolFinished(result=result))
+
+    def _end_turn(self, action: Finish) -> None:
+        self._state = reduce(self._state, RunEnded(reason=action.reason, detail=action.detail))
+        self.ends.append(action.reason)
+        if action.reason != "limit" and len(self.steps) < len(self.script.requests):
+            self._begin_turn()
+        else:
+            self.prompt = None
+
+
+class Player(Protocol):
+    """Answers prompts of several conversations at the same time."""
+
+    def read(self, prompts: dict[int, str]) -> list[int]:
+        """Read the next prompts of these conversations; return those whose prompt is too long."""
+        ...
+
+    def write(self) -> dict[int, tuple[str, bool]]:
+        """Write on until some answers have ended; return them, and whether they were cut."""
+        ...
+
+
+def play_all(
+    conversations: Sequence[Conversation], player: Player, is_late: Callable[[], bool] = lambda: False
+) -> Iterator[Conversation]:
+    """Play conversations to their end, or until it is late; yield each when it has ended."""
+    asked = {place: each.prompt for place, each in enumerate(conversations) if each.prompt is not None}
+    going_on = set(asked)
+    while going_on:
+        if is_late():
+            for place in going_on:
+                conversations[place].give_up("cancelled")
+                yield conversations[place]
+            return
+        for place in player.read(asked) if asked else ():
+            conversations[place].give_up("limit")
+            going_on.remove(place)
+            yield conversations[place]
+        asked = {}
+        for place, (text, is_cut) in (player.write() if going_on else {}).items():
+            conversations[place].take(text, is_cut=is_cut)
+            if (prompt := conversations[place].prompt) is None:
+                going_on.remove(place)
+                yield conversations[place]
+            else:
+                asked[place] = prompt
+
+
+def make_conversations(half: Half, dialects: Iterable[str], limit: int | None) -> list[Conversation]:
+    scripts = load_scripts(half)[:limit]
+    return [Conversation(script, name) for script in scripts for name in dialects]
+
+
+def play_runs(options: argparse.Namespace, report: Callable[[str], None]) -> None:
+    """Play the conversations with each of the adapters, and without one."""
+    from held_rows import HeldRows
+    from lora import Adapter, read_gguf
+    from weights import load_model
+
+    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    tokenizer, model = load_model(options.gguf)
+    for name in options.runs.split(","):
+        chosen = {**settings["defaults"], **settings["runs"].get(name, {})}
+        adapter = None
+        if chosen["rank"]:
+            adapter = Adapter(model, chosen["layers"], rank=chosen["rank"], alpha=chosen["alpha"], seed=0)
+            read_gguf(options.folder / f"{name}.gguf", adapter)
+        conversations = make_conversations(options.half, options.dialects.split(","), options.limit)
+        began = time.time()
+        with adapter.merged() if adapter else nullcontext():
+            rows = HeldRows(
+                model, tokenizer, len(conversations), width=options.width, max_tokens=settings["answers"]["max_tokens"]
+            )
+            with gzip.open(options.folder / f"multi-turn-{name}.jsonl.gz", "wt", encoding="utf-8") as file:
+                ended = play_all(conversations, rows, lambda: time.time() - began > options.seconds)  # noqa: B023
+                for number, each in enumerate(ended, 1):
+                    file.write(json.dumps(each.to_row(), ensure_ascii=False) + "\n")
+                    if number % 20 == 0:
+                        file.flush()
+                        report(f"{name}: {number} of {len(conversations)} conversations, {time.time() - began:.0f} s")
+            del rows
+        report(f"{name}: done in {time.time() - began:.0f} s")
+        if adapter:
+            adapter.remove()
+
+
+def print_scores(paths: Sequence[Path], half: Half) -> None:
+    """Print a table: the conversations and the turns that are right, in percent, for each file and dialect.
+
+    A conversation that was given up in one of the files, because the time was up, is counted in none of them.
+    """
+    scripts = {script.id: script for script in load_scripts(half)}
+    files = {path: list(read_rows(path)) for path in paths}
+    unfinished = {row["id"].partition("/")[2] for rows in files.values() for row in rows if "cancelled" in row["ends"]}
+    print(f"left out, since the time was up: {len(unfinished)} of {len(scripts)} conversations\n")
+    print("| run | dialect | conversations | right | turns | right | the first turn | ended at the limit |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for path, found in files.items():
+        by_dialect: dict[str, list[tuple[Script, dict[str, Any]]]] = {}
+        for row in found:
+            name, _, script_id = row["id"].partition("/")
+            if script_id not in unfinished:
+                by_dialect.setdefault(name, []).append((scripts[script_id], row))
+        for name, rows in by_dialect.items():
+            marks = [judge(script, row["steps"]) for script, row in rows]
+            limited = sum("limit" in row["ends"] for _, row in rows)
+            turns = [mark for each in marks for mark in each.turns]
+            whole, first = [each.whole for each in marks], [each.turns[0] for each in marks]
+            cells = [len(marks), _format_share(whole), len(turns), _format_share(turns), _format_share(first), limited]
+            run = path.name.removeprefix("multi-turn-").removesuffix(".jsonl.gz")
+            print(f"| {run} | {name} | {' | '.join(map(str, cells))} |")
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def _format_share(marks: Sequence[bool]) -> str:
+    return f"{100 * sum(marks) / len(marks):.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--half", choices=("tuned", "reported"), default="reported")
+    commands = parser.add_subparsers(dest="command", required=True)
+    play = commands.add_parser("play", help="have the model answer the conversations")
+    play.add_argument("gguf", type=Path, help="the weights of the model")
+    play.add_argument("folder", type=Path, help="where the adapters are, and the conversations are written")
+    play.add_argument("--runs", default="base,mixed", help="runs of settings.toml, with commas")
+    play.add_argument("--dialects", default=",".join(DIALECTS))
+    play.add_argument("--limit", type=int, help="only so many conversations, the first of the half")
+    play.add_argument("--width", type=int, default=8_192, help="the most tokens of a conversation")
+    play.add_argument("--seconds", type=float, default=math.inf, help="give up what has not ended by then, in each run")
+    score = commands.add_parser("score", help="judge conversations")
+    score.add_argument("files", type=Path, nargs="+")
+    options = parser.parse_args()
+    if options.command == "play":
+        play_runs(options, lambda line: print(line, flush=True))
+    else:
+        print_scores(options.files, options.half)
+
+
+if __name__ == "__main__":
+    main()
