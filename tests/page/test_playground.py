@@ -147,6 +147,8 @@ def test_a_run_is_kept_as_a_file_of_facts_and_listed(lab: Lab) -> None:
         {"prompt": "Go.", "setup": {"model": "caller", "dialect": "latin"}},
         {"prompt": "Go.", "setup": {"model": "caller", "limits": {"turns": 0}}},
         {"prompt": "Go.", "setup": {"model": "caller", "limits": {"cost": 1.0}}},
+        {"prompt": "Go.", "setup": {"model": "caller", "limits": {"turns": float("inf")}}},
+        {"prompt": "Go.", "setup": {"model": "caller", "limits": {"seconds": float("inf")}}},
         {"prompt": " ", "setup": {"model": "caller"}},
         {"prompt": 1, "setup": {"model": "caller"}},
         {"prompt": "Go."},
