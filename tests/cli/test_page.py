@@ -54,6 +54,7 @@ def test_the_command_prints_an_address_that_opens_the_page_once_and_ends_with_ct
         (["--url", "http://127.0.0.1:9"], "--url needs the key of the gateway"),
         (["--url", "nonsense", "--key-env", "KEY"], "write the address of a gateway"),
         (["--store", "nonsense"], "nonsense"),
+        (["--store", "sqlite:///misspelt.db"], "there is no store sqlite:///misspelt.db"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_words(tmp_path: Path, arguments: list[str], words: str) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from toolspeak.page.sources.record_files import RecordFiles
 
-from .hosting import HostedPage, hosted_page
+from .hosting import HostedPage, hosted_page, open_contexts
 from .recorded import record_run
 
 expect.set_options(timeout=20_000)  # for a busy machine
@@ -53,9 +53,12 @@ def tab(chromium: Browser) -> Iterator[BrowserTab]:
     """A tab of a fresh browser profile; it fails the test if a script failed or a policy was violated."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(15_000)
+    open_contexts.add(context)
     opened = BrowserTab(context.new_page())
     yield opened
-    context.close()
+    if context in open_contexts:
+        open_contexts.remove(context)
+        context.close()
     assert opened.complaints == []
 
 

@@ -17,6 +17,10 @@ from toolspeak.page.library import RunLibrary
 from toolspeak.page.server import build_page_server, serve_page
 from toolspeak.page.sources.source import RunSource
 
+open_contexts: set[BrowserContext] = set()
+"""Browser profiles that are closed before a page is stopped: its tabs ask for the list of runs every few seconds, and
+complain if nobody answers."""
+
 
 @dataclass
 class Answer:
@@ -86,5 +90,7 @@ def hosted_page(*sources: RunSource, further_routes: Sequence[Any] = ()) -> Gene
         try:
             yield HostedPage(port, access, app.state.policy_reports)
         finally:
+            while open_contexts:
+                open_contexts.pop().close()
             server.should_exit = True
             thread.join(20)

@@ -6,17 +6,20 @@ from typing import Any
 from toolspeak.events import (
     ArgsDelta,
     CallStarted,
+    Fact,
     NestedDelta,
     RunEnded,
     RunResumed,
     RunStarted,
     TextDelta,
     TurnEnded,
+    TurnRestarted,
     TurnStarted,
 )
-from toolspeak.messages import assistant, user
+from toolspeak.messages import Call, Message, ToolCall, assistant, user
 from toolspeak.page.document import MAX_QUEUED_CHANGES, RunDocument
 from toolspeak.page.live import stream_changes
+from toolspeak.page.saved_run import write_test
 
 from .loops import run_in_loop
 
@@ -95,3 +98,24 @@ def test_whoever_does_not_read_is_cut_off_and_can_connect_again() -> None:
         assert len(outline["drafts"][0]["text"]) == MAX_QUEUED_CHANGES + 10
 
     run_in_loop(watch())
+
+
+def test_a_saved_test_has_the_answers_of_all_turns_beside_a_turn_that_began_anew() -> None:
+    document = RunDocument()
+    call = Call(call=ToolCall(id="1", name="look", arguments={}))
+    answer = Message(role="assistant", parts=(call,))
+    facts: list[Fact] = [
+        STARTED,
+        TurnStarted(turn=1, model="m"),
+        TurnEnded(message=answer, finish="stop"),
+        TurnStarted(turn=2, model="m"),
+        TurnRestarted(turn=2, failed="m", reason="down", model="n"),
+        TurnStarted(turn=2, model="n"),
+        TurnEnded(message=assistant("Done."), finish="stop"),
+        RunEnded(reason="answered"),
+    ]
+    for time, fact in enumerate(facts):
+        document.add(fact, float(time))
+    written = write_test(document)
+    assert "calls(('look', {}))" in written
+    assert "says('Done.')" in written

@@ -147,6 +147,8 @@ def test_a_run_is_kept_as_a_file_of_facts_and_listed(lab: Lab) -> None:
         {"prompt": "Go.", "setup": {"model": "caller", "dialect": "latin"}},
         {"prompt": "Go.", "setup": {"model": "caller", "limits": {"turns": 0}}},
         {"prompt": "Go.", "setup": {"model": "caller", "limits": {"cost": 1.0}}},
+        {"prompt": "Go.", "setup": {"model": "caller", "limits": {"turns": float("inf")}}},
+        {"prompt": "Go.", "setup": {"model": "caller", "limits": {"seconds": float("inf")}}},
         {"prompt": " ", "setup": {"model": "caller"}},
         {"prompt": 1, "setup": {"model": "caller"}},
         {"prompt": "Go."},
@@ -411,7 +413,7 @@ def test_a_run_goes_on_in_the_page_from_its_third_fact_and_from_an_edited_result
     text = page.get_by_role("dialog").get_by_role("textbox")
     text.fill("{")
     page.get_by_role("button", name="Go on", exact=True).click()
-    expect(page.get_by_role("dialog")).to_contain_text("the result is JSON, and this is not")
+    expect(page.get_by_role("dialog")).to_contain_text("The result is JSON, and this is not")
     text.fill('{"city": "Paris", "days": [{"high": 100, "sky": "snow"}]}')
     page.get_by_label("Model", exact=True).select_option("caller")
     page.get_by_role("button", name="Go on", exact=True).click()

@@ -226,6 +226,28 @@ def test_a_run_of_two_thousand_turns_stays_within_three_hundred_nodes(tab: Brows
     assert max(counts) <= MAX_NODES
 
 
+def test_a_long_list_beside_a_long_run_stays_within_three_hundred_nodes(tab: BrowserTab, tmp_path: Path) -> None:
+    whole = record_run(tmp_path / "0.jsonl").read_text()
+    for number in range(1, 40):
+        (tmp_path / f"{number}.jsonl").write_text(whole)
+    write_long_run(tmp_path / "long.jsonl", turns=200, size=200_000)
+    page = tab.page
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    with hosted_page(RecordFiles(tmp_path)) as hosted:
+        page.goto(hosted.opening_url)
+        page.get_by_role("button", name="Read all pages.").click()
+        expect(page.locator(".row-turn").first).to_be_visible()
+        page.locator(".timeline").evaluate("element => { element.scrollTop = element.scrollHeight / 2 }")
+        expect(page.locator(".row-turn").first).to_contain_text("Next page.")
+        assert page.locator(".entry").count() > 10
+        assert page.evaluate(COUNT_NODES) <= MAX_NODES
+        page.set_viewport_size({"width": 380, "height": 740})
+        expect(page.locator(".entry")).to_have_count(0)  # the run stands in the place of the list
+        page.get_by_role("link", name="All runs").click()
+        expect(page.locator(".entry").nth(8)).to_be_visible()
+        assert page.locator(".entry").count() < 20
+
+
 def test_an_address_leads_to_a_fact_far_behind(tab: BrowserTab, tmp_path: Path) -> None:
     with hosted_page(RecordFiles(write_long_run(tmp_path / "long.jsonl", turns=200, size=5_000_000))) as hosted:
         hosted.give_cookie(tab.page.context)

@@ -85,8 +85,10 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
 
         sources.append(RecordFiles(options.target))
     if options.store is not None:
+        from toolspeak.cli.stores import require_store
         from toolspeak.page.sources.durable_store import DurableStore
 
+        require_store(options.store)
         sources.append(DurableStore(options.store))
     if options.url is not None:
         from toolspeak.page.sources.gateway_exchanges import GatewayExchanges

@@ -4,7 +4,6 @@ import getpass
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import cast
 
 from rich.cells import cell_len, set_cell_size
@@ -15,9 +14,9 @@ from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.format import format_call_line
 from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, format_time
 from toolspeak.cli.safe_text import escape_line, print_error, write_output
+from toolspeak.cli.stores import require_store
 from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, WaitingCall
 from toolspeak.durable.descriptions import describe_run, read_prompt
-from toolspeak.durable.stores import SQLITE_PREFIX
 from toolspeak.errors import UsageError
 
 DAY_SECONDS = 86_400.0
@@ -35,14 +34,12 @@ class StartOptions:
 
 
 def open_store(url: str) -> Runs:
-    """Return a store that is there already: a command that only reads makes no file of a misspelled path.
+    """Return a store that is there already.
 
     Raises:
         UsageError: There is no such file, or the address cannot be used.
     """
-    file = url.removeprefix(SQLITE_PREFIX)
-    if file != url and not Path(file).exists():
-        raise UsageError(f"there is no store {url}; toolspeak worker and toolspeak runs start make one")
+    require_store(url)
     return Runs(url)
 
 

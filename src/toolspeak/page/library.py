@@ -74,13 +74,6 @@ class RunLibrary:
             if task.done() and key not in self._followers:
                 del self._open[key]
 
-    async def add(self, key: RunKey, document: RunDocument) -> None:
-        """Put a run into the library that was not read from a source, such as one that is going on here."""
-        finished: asyncio.Future[RunDocument] = asyncio.get_running_loop().create_future()
-        finished.set_result(document)
-        self._open[key] = asyncio.ensure_future(_wait(finished))
-        self._drop_old()
-
     def start_following(self, key: RunKey, document: RunDocument) -> None:
         """Follow a run that is still going on, unless that is done already."""
         if document.is_live and key not in self._followers:
@@ -116,7 +109,3 @@ class RunLibrary:
             await asyncio.wait(tasks)
         for source in self.sources.values():
             await source.close()
-
-
-async def _wait(document: asyncio.Future[RunDocument]) -> RunDocument:
-    return await document

@@ -7,6 +7,7 @@ POST /api/runs/{source}/{id}/go-on              starts a run that goes on from a
 """
 
 import asyncio
+import math
 from dataclasses import fields
 from typing import Any, cast
 
@@ -139,7 +140,7 @@ def _read_limits(value: Any) -> Limits:
         if name not in SETUP_LIMITS:
             raise UsageError(f"there is no limit {name!r}; choose {', '.join(SETUP_LIMITS)}")
         is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
-        if limit is not None and not (is_number and limit > 0):
+        if limit is not None and not (is_number and 0 < limit < math.inf):
             raise UsageError(f"the limit {name!r} is a number above 0, or null for none")
     whole = {name: int(limit) for name, limit in given.items() if limit is not None and name not in ("seconds", "cost")}
     return Limits(**{**given, **whole})

@@ -15,7 +15,7 @@ from typing import Any
 
 from toolspeak import codec
 from toolspeak.errors import UsageError
-from toolspeak.events import CallReady, RunStarted, TurnEnded, TurnRestarted
+from toolspeak.events import CallReady, RunStarted, TurnEnded, TurnRestarted, TurnStarted
 from toolspeak.loop import initial_state, reduce
 from toolspeak.loop.references import find_references
 from toolspeak.messages import Call, Message
@@ -127,13 +127,19 @@ def _find_start(document: RunDocument) -> RunStarted:
 
 def _list_answers(document: RunDocument) -> list[Message]:
     """Return the messages of the model that count: one that another model was asked for does not."""
-    answers: list[Message] = []
+    answers: dict[int, Message] = {}  # by the numbers of their turns
+    turn = 0
     for timed in document.facts:
-        if isinstance(timed.fact, TurnEnded):
-            answers.append(timed.fact.message)
-        elif isinstance(timed.fact, TurnRestarted) and answers:
-            answers.pop()
-    return answers
+        match timed.fact:
+            case TurnStarted(turn=number):
+                turn = number
+            case TurnEnded(message=message):
+                answers[turn] = message
+            case TurnRestarted(turn=number):
+                answers.pop(number, None)
+            case _:
+                pass
+    return list(answers.values())
 
 
 def _write_line(message: Message) -> str:

@@ -63,8 +63,7 @@ export function drawRow(model, row, isUnfolded) {
     meta ? h("span", { class: "row-meta", title: describeTokens(row) }, meta) : null,
   );
   button.style.setProperty("--level", String(model.level(row.i)));
-  const bar = drawBar(model, row);
-  if (bar) button.append(bar);
+  if (model.hasTimes) placeBar(model, row, button);
   return button;
 }
 
@@ -163,18 +162,17 @@ function badges(row, isRunOver) {
 }
 
 /**
- * Draw when a turn or a call ran, as one bar in the whole time of the run, which the timeline knows as `--duration`: a
- * run may go on, and rows that are drawn already keep their scale with it.
+ * Say when a turn or a call ran. The style sheet draws it as one bar in the whole time of the run, which the timeline
+ * knows as `--duration`: a run may go on, and rows that are drawn already keep their scale with it.
  * @param {RunModel} model
  * @param {Row} row
+ * @param {HTMLElement} element
  */
-function drawBar(model, row) {
-  if (!model.hasTimes) return null;
-  const bar = h("span", { class: `bar bar-${row.kind}`, "aria-hidden": "true" });
+function placeBar(model, row, element) {
+  element.classList.add("has-bar");
   const start = row.start ?? row.ready ?? row.at;
-  if (typeof start !== "number") return bar;
+  if (typeof start !== "number") return;
   const isOpen = row.end == null && (row.kind === "turn" || row.kind === "call") && !isOver(model);
-  bar.style.setProperty("--start", String(start));
-  bar.style.setProperty("--seconds", isOpen ? `calc(var(--duration) - ${start})` : String((row.end ?? start) - start));
-  return bar;
+  element.style.setProperty("--start", String(start));
+  element.style.setProperty("--seconds", isOpen ? `calc(var(--duration) - ${start})` : String((row.end ?? start) - start));
 }

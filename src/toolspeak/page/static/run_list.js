@@ -79,13 +79,13 @@ export class RunList {
       h(
         "button",
         {
-          class: "entry",
+          class: `entry entry-${toneOf(entry)}`,
           type: "button",
+          title: describeStatus(entry),
           "aria-current": isCurrent ? "true" : undefined,
           onclick: () => this._onOpen({ source: source.name, id: entry.id }),
         },
         h("span", { class: "entry-title" }, entry.title || "(no prompt)"),
-        h("span", { class: `dot dot-${dotOf(entry)}`, title: describeStatus(entry) }),
         h("span", { class: "entry-facts" }, facts.filter(Boolean).join(" · ")),
         h("span", { class: "entry-time" }, entry.updated === null ? "" : formatTime(entry.updated)),
       ),
@@ -94,7 +94,7 @@ export class RunList {
 }
 
 /** @param {Entry} entry */
-function dotOf(entry) {
+function toneOf(entry) {
   if (entry.status === "done") return entry.reason === "answered" ? "good" : "bad";
   return entry.status;
 }

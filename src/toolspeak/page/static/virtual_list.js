@@ -133,7 +133,7 @@ export class VirtualList {
   }
 
   _resize() {
-    if (this.element.clientWidth !== this._width) {
+    if (this.element.clientWidth !== this._width && !this._isHidden) {
       this._width = this.element.clientWidth;
       this._heights.clear(); // texts break elsewhere now; what is drawn is measured at once
       for (const [key, element] of this._drawn) this._note(key, element.offsetHeight);
@@ -158,6 +158,7 @@ export class VirtualList {
 
   /** @param {ResizeObserverEntry[]} entries */
   _measure(entries) {
+    if (this._isHidden) return;
     let changed = false;
     let above = 0;
     for (const { target } of entries) {
@@ -206,7 +207,16 @@ export class VirtualList {
     return low;
   }
 
+  /** Whether something else stands in its place, as on a narrow screen: then its items have no height. */
+  get _isHidden() {
+    return this.element.clientHeight === 0;
+  }
+
   _show() {
+    if (this._isHidden) {
+      for (const key of [...this._drawn.keys()]) this._drop(key);
+      return;
+    }
     const { scrollTop, clientHeight } = this.element;
     const first = this._placeAt(scrollTop - MARGIN_PIXELS);
     const last = Math.min(this._placeAt(scrollTop + clientHeight + MARGIN_PIXELS), this._keys.length - 1);
