@@ -27,7 +27,8 @@ def asked(runner: TrialRunner, chosen: Sequence[Trial]) -> list[RecordedAnswer]:
 
 
 def test_the_likeliest_answer_is_asked_for_and_kept_as_it_came():
-    [trial] = make_trials(QUICK, ["native"])[:1]
+    # One whose tool has a name that an API takes as it is.
+    trial = next(each for each in make_trials(QUICK, ["native"]) if "." not in right_calls(each.question)[0].name)
     model = answering(QUICK)
     answered = asyncio.run(run_trial(model, trial))
     [call] = right_calls(trial.question)

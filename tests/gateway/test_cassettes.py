@@ -4,6 +4,7 @@ import json
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,8 @@ def test_a_miss_is_told_in_the_api_of_the_client(behind: Server, tmp_path: Path)
 def test_a_recording_that_cannot_be_written_is_no_fault_of_the_client(
     behind: Server, tmp_path: Path, stream: bool, caplog: pytest.LogCaptureFixture
 ):
-    behind.plays(plays([says("Hello.")]))
+    slow = replace(says("Hello there, how are you?"), lingers=0.3)  # words are sent before the recording fails
+    behind.plays(plays([slow if stream else says("Hello.")]))
     app = recording(model_at(behind), tmp_path / "gone", "native")
     (tmp_path / "gone").rmdir()
     (tmp_path / "gone").write_text("")
