@@ -91,18 +91,17 @@ async def run_endpoint():
 
 def serve_measured(application):
     """Serve an app, and at `/cpu` the CPU seconds that its process has used."""
-    import socket
-
     from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
+    from toolspeak.cli.http_server import listen
     from toolspeak.gateway.server import build_server, run_server
 
     async def cpu(request):
         return PlainTextResponse(str(time.process_time()))
 
     application.routes.append(Route("/cpu", cpu))
-    with socket.create_server(("127.0.0.1", 0), backlog=1000) as listening:
+    with listen("127.0.0.1", 0) as listening:
         print(listening.getsockname()[1], flush=True)
         run_server(build_server(application, host="127.0.0.1", port=0), listening)
 
