@@ -45,6 +45,7 @@ def test_the_capital_of_france_needs_no_call():
     assert "Paris" in outcome.text
 
 
+@pytest.mark.long
 def test_maths_is_done_by_python_in_the_sandbox():
     outcome = Agent("local", tools=[run_python]).run(load("math_by_python").QUESTION)
     printed = "\n".join(str(made.output) for made in outcome.calls)
@@ -85,7 +86,7 @@ def test_the_command_of_the_readme_calls_the_function_for_both_cities(tmp_path):
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("typescript_stream", ["getWeather", "sunny"]),
+        pytest.param("typescript_stream", ["getWeather", "sunny"], marks=pytest.mark.long),
         ("weather_json", ["get_weather"]),
         ("chain", ["68.0", "transform: "]),
         pytest.param("research", ["3700000", "3300000", "2750000", "(answered)"], marks=pytest.mark.long),
