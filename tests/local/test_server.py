@@ -88,11 +88,16 @@ def test_a_longer_conversation_is_not_read_anew(server: LocalServer) -> None:
     assert later["usage"]["prompt_tokens_details"]["cached_tokens"] >= first["usage"]["prompt_tokens"]
 
 
-def test_a_conversation_that_comes_back_is_not_read_anew(server: LocalServer) -> None:
+def test_a_conversation_that_comes_back_is_not_read_anew() -> None:
+    assert WEIGHTS is not None
+    server = start_server(WEIGHTS, context=2048)  # which place is overwritten depends on all conversations before
     long = "You like short answers. " * 40
-    asked(server, long + "Say hello.")
-    asked(server, "Something else entirely: name a colour.")
-    again = asked(server, long + "Say hello.")
+    try:
+        asked(server, long + "Say hello.")
+        asked(server, "Something else entirely: name a colour.")
+        again = asked(server, long + "Say hello.")
+    finally:
+        server.stop()
     assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 150
 
 
