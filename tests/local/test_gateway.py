@@ -101,6 +101,7 @@ def check(choice: Any) -> None:
     assert choice.finish_reason == "tool_calls"
 
 
+@pytest.mark.long
 def test_the_endpoint_itself_gives_no_calls(model: EmbeddedModel) -> None:
     running = model.load()
     bare = asked(running.base_url, "local", key=running.key)
