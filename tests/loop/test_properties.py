@@ -150,6 +150,13 @@ class World:
 
     # What may happen
 
+    def happens_at_random(self, count: int) -> None:
+        """So many things that may happen, or fewer if the run ends before."""
+        for _ in range(count):
+            if self.state.ended is not None:
+                break
+            self.happens(calmly=False)
+
     def happens(self, *, calmly: bool) -> None:
         """One thing that may happen now; calmly: one that brings the run nearer to its end."""
         choices = []
@@ -241,10 +248,7 @@ def sendable(state: State) -> None:
 @given(st.data())
 def test_whatever_happens(data: st.DataObject):
     world = World(data)
-    for _ in range(data.draw(st.integers(0, 30))):
-        if world.state.ended is not None:
-            break
-        world.happens(calmly=False)
+    world.happens_at_random(data.draw(st.integers(0, 30)))
     for _ in range(200):
         if world.state.ended is not None:
             break
@@ -264,10 +268,7 @@ def test_whatever_happens(data: st.DataObject):
 @given(st.data())
 def test_a_state_that_is_folded_in_place_is_the_one_that_reduce_returns(data: st.DataObject):
     world = World(data)
-    for _ in range(data.draw(st.integers(0, 30))):
-        if world.state.ended is not None:
-            break
-        world.happens(calmly=False)
+    world.happens_at_random(data.draw(st.integers(0, 30)))
     state, folded = initial_state(SPECS), initial_state(SPECS)
     for fact in world.facts:
         before = repr(state)

@@ -66,7 +66,7 @@ def reduce(state: State, fact: Fact) -> State:
 
 
 def fold(state: State, fact: Fact) -> bool:
-    """Change a state by one more fact; return False if facts of this kind change nothing, as the name of a call alone.
+    """Change a state by one more fact. Return False if facts of this kind change nothing.
 
     Whoever owns the state uses this instead of `reduce`: nothing is copied.
     """

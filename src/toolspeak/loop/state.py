@@ -169,7 +169,7 @@ class State:
         return {each.id: each.result for each in self.turn.calls.values() if each.result is not None}
 
     def copy(self) -> "State":
-        """Return a copy, which changes no more with this state."""
+        """Return a copy. Later changes of this state do not change it."""
         copied = State(*_get_state_fields(self))
         copied.turn = turn = Turn(*_get_turn_fields(self.turn))
         turn.calls, copied.repeat_counts = turn.calls.copy(), self.repeat_counts.copy()

@@ -30,7 +30,7 @@ MAX_NAMESPACE_CHARS = 256
 
 @lru_cache(maxsize=64)
 def index_names(names: tuple[str, ...]) -> "Names":
-    """Return the names of these tools. They are the same in every message of an agent, and dear to make."""
+    """Return the names of these tools. They are the same in every message of an agent, and costly to make."""
     return Names(names)
 
 
