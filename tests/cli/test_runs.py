@@ -208,6 +208,18 @@ def test_the_commands_do_the_same_in_postgres(check: Callable[[Shop], None], pos
     check(postgres_shop)
 
 
+def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    with Runs(shop.store) as runs:
+        ids = [runs.start_sync("echo", "Hi.").id for _ in range(17)]  # two of them begin with the same digit
+    shared = next(each[0] for place, each in enumerate(ids) if each[0] in {other[0] for other in ids[:place]})
+    several = shop.run("runs", "cancel", shared)
+    assert several.returncode == 2
+    assert f"runs have ids that begin with {shared}: " in several.stderr
+    assert shop.run("runs", "cancel", ids[3][:12]).stdout == f"{ids[3]} is cancelled\n"
+    assert shop.run("runs", "show", "").returncode == 2
+
+
 def test_a_wrong_command_is_explained(shop: Shop, tmp_path: Path) -> None:
     def explain(*arguments: str) -> str:
         done = shop.run(*arguments)

@@ -32,10 +32,15 @@ AgentsArgument = Annotated[
     ),
 ]
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", show_default=False, help="The id of the run.")]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", show_default=False, help="The id of the run, or its beginning.")
+]
 
 OptionalRunArgument = Annotated[
-    str | None, typer.Argument(metavar="[RUN]", show_default=False, help="The id of the run; the last one if left out.")
+    str | None,
+    typer.Argument(
+        metavar="[RUN]", show_default=False, help="The id of the run, or its beginning; the last run if left out."
+    ),
 ]
 
 

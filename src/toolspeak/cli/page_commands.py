@@ -96,6 +96,14 @@ def page_command(
     """
     if redact and export is None:
         raise UsageError("--redact is for --export; in the page, name the fields when you save a run")
+    if export is not None and (url or key_env or tools or model or keep):
+        raise UsageError(
+            "--export writes the run of a file; --url, --key-env, --tools, --model and --keep are for the page"
+        )
+    if key_env and url is None:
+        raise UsageError("--key-env names the key of a gateway; give its address with --url")
+    if keep is not None and not (tools or model):
+        raise UsageError("--keep is for the runs of the playground; open it with --tools or --model")
     from toolspeak.cli.page import PageOptions, show_page
 
     with explain_missing("the page", "page"):

@@ -15,11 +15,18 @@ from toolspeak.cli.format import format_call_line
 from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, format_time
 from toolspeak.cli.safe_text import escape_line, print_error, write_output
 from toolspeak.cli.stores import require_store
-from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, WaitingCall
+from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, RunUnknown, WaitingCall
 from toolspeak.durable.descriptions import describe_run, read_prompt
 from toolspeak.errors import UsageError
 
 DAY_SECONDS = 86_400.0
+
+MAX_SEARCHED = 1000
+"""How many of the newest runs are looked at for one whose id begins as was given."""
+
+
+MAX_NAMED = 5
+"""How many runs are named when several are meant."""
 
 
 @frozen
@@ -128,10 +135,10 @@ def cancel_run(store: str, run_id: str) -> int:
     with open_store(store) as runs:
         run = find_handle(runs, run_id)
         if run.cancel_sync():
-            write_output(f"{run_id} is cancelled\n")
+            write_output(f"{run.id} is cancelled\n")
             return 0
         row = run.row_sync()
-    print_error(f"{run_id} was cancelled before" if row.status != "done" else f"{run_id} has ended already")
+    print_error(f"{run.id} was cancelled before" if row.status != "done" else f"{run.id} has ended already")
     return 1
 
 
@@ -143,17 +150,29 @@ def prune_runs(store: str, days: float) -> None:
 
 
 def find_handle(runs: Runs, run_id: str | None) -> RunHandle:
-    """Return the handle of a run; without an id, of the one that was started last.
+    """Return the handle of a run by its id or the beginning of it; without an id, of the one that was started last.
 
     Raises:
-        UsageError: There are no runs.
+        UsageError: There are no runs, or several whose ids begin like that.
+        RunUnknown: There is no such run.
     """
-    if run_id is not None:
-        return runs.handle(run_id)
-    newest = runs.list_sync(limit=1)
-    if not newest:
-        raise UsageError(f"there are no runs in {runs.journal.url}")
-    return runs.handle(newest[0].run_id)
+    if run_id is None:
+        newest = runs.list_sync(limit=1)
+        if not newest:
+            raise UsageError(f"there are no runs in {runs.journal.url}")
+        return runs.handle(newest[0].run_id)
+    handle = runs.handle(run_id)
+    try:
+        handle.row_sync()
+    except RunUnknown:
+        found = [row for row in runs.list_sync(limit=MAX_SEARCHED) if run_id and row.run_id.startswith(run_id)]
+        if not found:
+            raise
+        if len(found) > 1:
+            listed = ", ".join(f"{row.run_id} ({row.agent}, {format_status(row)})" for row in found[:MAX_NAMED])
+            raise UsageError(f"{len(found)} runs have ids that begin with {run_id}: {listed}") from None
+        return runs.handle(found[0].run_id)
+    return handle
 
 
 # Formats
