@@ -25,9 +25,9 @@ from toolspeak.durable.event_feed import Position
 from toolspeak.durable.metrics import render_metrics
 from toolspeak.errors import StoreUnavailable
 from toolspeak.events import Limits
-from toolspeak.gateway.app import Handler, JsonResponse, find_figures, guarded_route
 from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
 from toolspeak.gateway.responses import log
+from toolspeak.gateway.routing import Handler, JsonResponse, find_figures, guarded_route
 from toolspeak.gateway.run_events import RunEventStream
 from toolspeak.run.runnable import RunOptions
 from toolspeak.telemetry.prometheus import CONTENT_TYPE

@@ -1,0 +1,122 @@
+"""Routes behind access rules: each request gets an id, a log line and, if it fails, an error in the form of its API."""
+
+import math
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from toolspeak.gateway.cross_origin import answer_preflight, let_origin_read
+from toolspeak.gateway.errors import is_expected, report_error
+from toolspeak.gateway.figures import GatewayFigures
+from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, is_gemini_request
+from toolspeak.gateway.responses import log, log_failure
+from toolspeak.wire.api import WIRES, Wire
+from toolspeak.wire.failures import ErrorReport
+from toolspeak.wire.json_data import dump_compact
+
+Handler = Callable[[Request, str], Awaitable[Response]]
+"""Answers a request, which has the given id."""
+
+
+def guarded_route(
+    rules: AccessRules,
+    path: str,
+    method: str,
+    handler: Handler,
+    wire: Wire | None = None,
+    *,
+    needs_key: bool = True,
+) -> Route:
+    """Return a route that checks access, logs each request with an id, and writes errors in the form of its API.
+
+    Without `wire`, the form is that of the API whose client sends the request.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        request_id = _make_request_id()
+        start = time.monotonic()
+        try:
+            is_preflight = request.method == "OPTIONS"
+            check_access(request, rules, needs_key=needs_key and not is_preflight)
+            response = answer_preflight(request) if is_preflight else await handler(request, request_id)
+        except ClientDisconnect:
+            response = Response(status_code=499)
+        except Exception as error:
+            if not is_expected(error):
+                log_failure(request_id, error)
+            response = _error_response(wire or find_wire(request), report_error(error), request_id)
+            if isinstance(error, RequestRefused) and error.close:
+                response.headers["connection"] = "close"
+        response.headers["x-request-id"] = response.headers["request-id"] = request_id
+        let_origin_read(request, response, rules.origins)
+        took = (time.monotonic() - start) * 1e3
+        log.info("%s %s %s %d %.0f ms", request_id, request.method, path, response.status_code, took)
+        if (figures := find_figures(request)) is not None:
+            figures.count_request(path, getattr(request.state, "model", ""), response.status_code)
+        return response
+
+    return Route(path, endpoint, methods=[method, "OPTIONS"])
+
+
+def find_figures(request: Request) -> GatewayFigures | None:
+    """Return the figures of the gateway that a request was sent to; None if the app serves no models."""
+    return getattr(request.app.state, "figures", None)
+
+
+async def report_health(request: Request, request_id: str) -> Response:
+    """Answer that the gateway runs."""
+    return JsonResponse({"status": "ok"})
+
+
+class JsonResponse(Response):
+    """JSON in ASCII: an unpaired surrogate, which a model may write, cannot be encoded in UTF-8."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return dump_compact(content).encode()
+
+
+def find_wire(request: Request) -> Wire:
+    """Return the API whose client sends a request: by its path, else by headers that only some clients send."""
+    path = request.url.path
+    if is_gemini_request(request):
+        return WIRES["gemini"]
+    for wire in WIRES.values():
+        if any(f"{path}/".startswith(f"{wire.BASE_PATH}{each}/") for each in wire.PATHS):
+            return wire
+    return WIRES["anthropic" if "anthropic-version" in request.headers else "openai"]
+
+
+async def answer_unknown_route(request: Request, error: Exception) -> Response:
+    """Answer a request that no route takes, and name the routes that there are."""
+    is_method = isinstance(error, HTTPException) and error.status_code == 405
+    paths = [f"{wire.BASE_PATH}{path}".replace(":path}", "}") for wire in WIRES.values() for path in wire.PATHS]
+    known = ", ".join(paths) + " and /v1/models"
+    message = f"{request.method} {request.url.path[:80]!r} is not served here; there are {known}"
+    if request.url.path == "/v1/completions":
+        message = "plain completions are not served here: a model that calls tools is asked by /v1/chat/completions"
+    report = ErrorReport(failure="method_wrong" if is_method else "route_unknown", message=message)
+    if (figures := find_figures(request)) is not None:
+        figures.count_request("", "", report.form.status)
+    return _error_response(find_wire(request), report, _make_request_id())
+
+
+def _make_request_id() -> str:
+    return f"req_{secrets.token_hex(8)}"
+
+
+def _error_response(wire: Wire, report: ErrorReport, request_id: str) -> Response:
+    status = report.form.status
+    response = JsonResponse({**wire.error_body(report), "request_id": request_id}, status_code=status)
+    if status == 429 or status >= 500:  # the gateway has retried; clients would multiply that
+        response.headers["x-should-retry"] = "false"
+    if report.retry_after is not None and math.isfinite(report.retry_after):
+        response.headers["retry-after"] = str(math.ceil(report.retry_after))
+    return response
