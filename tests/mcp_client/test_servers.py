@@ -119,6 +119,15 @@ def test_effects_are_taken_from_trusted_servers_only(connect, plain):
     assert trusted["echo"].spec.approve
 
 
+def test_an_answer_that_is_no_result_is_told_in_words(connect, plain):
+    model = ScriptedModel([calls(("confuse", {})), says("done")])
+    outcome = Agent(model, [connect(plain())]).run("go")
+    error = outcome.calls[0].error
+    assert "answered with something that is no result (content.0" in error
+    assert error.endswith("; the call may have taken effect")
+    assert "pydantic" not in error
+
+
 def test_a_server_that_dies_in_a_call_is_an_answer_and_is_started_again(connect, plain):
     tools = connect(plain())
     model = ScriptedModel([calls(("die", {})), calls(("echo", {"text": "back"})), says("done")])

@@ -145,6 +145,7 @@ class Connection:
     async def _call(self, tool: str, arguments: dict[str, Any], report: ProgressCallback | None) -> "CallToolResult":
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
+        from pydantic import ValidationError
 
         client, listener = self._client, self.config.on_progress
         if client is None:
@@ -168,6 +169,9 @@ class Connection:
                 self._is_broken = True
                 raise ServerFailed(self._explain_end(error)) from error
             raise ServerFailed(f"the MCP server {self.config.name} refused the call: {find_reason(error)}") from error
+        except ValidationError as error:
+            place = f"the MCP server {self.config.name} answered with something that is no result"
+            raise ServerFailed(f"{place} ({find_reason(error)}); the call may have taken effect") from error
         except RuntimeError as error:  # what it returned does not fit the schema that it declared
             raise ServerFailed(f"{find_reason(error)}; the call may have taken effect") from error
 

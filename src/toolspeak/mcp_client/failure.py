@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
+from pydantic import ValidationError
+
 from toolspeak.mcp_client.config import strip_address
 
 MAX_REASON_CHARS = 500
@@ -46,6 +48,9 @@ def find_reason(error: BaseException) -> str:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None:  # the text of an error of HTTP has the address in it, which may hold a key
         return f"it answered with HTTP {status}"
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     text = " ".join(str(error).split()) or type(error).__name__
     text = _ADDRESS.sub(lambda found: strip_address(found[0]), text)
     return text if len(text) <= MAX_REASON_CHARS else f"{text[:MAX_REASON_CHARS]}…"
