@@ -5,6 +5,7 @@ from typing import Any
 
 from toolspeak.events import (
     ArgsDelta,
+    CallReady,
     CallStarted,
     Fact,
     NestedDelta,
@@ -12,11 +13,14 @@ from toolspeak.events import (
     RunResumed,
     RunStarted,
     TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
     TurnEnded,
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.messages import Call, Message, ToolCall, assistant, user
+from toolspeak.messages import Call, Message, ToolCall, ToolResult, assistant, user
 from toolspeak.page.document import MAX_QUEUED_CHANGES, RunDocument
 from toolspeak.page.live import stream_changes
 from toolspeak.page.saved_run import write_test
@@ -58,6 +62,26 @@ def test_whoever_begins_to_watch_gets_the_text_so_far_and_then_what_follows() ->
         assert read_event(await anext(events))[1] == "end"
         assert document.encode_outline()["drafts"] == []
         assert document.fold.rows[1].fields["text"] == "Hello."
+
+    run_in_loop(watch())
+
+
+def test_how_far_a_call_is_stands_beside_its_row_until_it_has_ended() -> None:
+    async def watch() -> None:
+        document = begin()
+        call = ToolCall(id="call_1", name="look", arguments={})
+        for fact in (CallReady(call=call), ToolStarted(call_id="call_1")):
+            document.add(fact, 0.2)
+        document.add(ToolProgress(call_id="call_1", done=1, total=4))
+        document.add(ToolProgress(call_id="unknown", done=1))
+        events = stream_changes(document, 0)
+        _, _, outline = read_event(await anext(events))
+        assert outline["progress"] == [{"row": 2, "text": "1 of 4"}]
+        document.add(ToolProgress(call_id="call_1", done=2.5, total=4, text="the second page"))
+        document.add(ToolFinished(result=ToolResult(call_id="call_1", output="seen")), 0.9)
+        _, _, changes = read_event(await anext(events))
+        assert changes[0] == {"type": "progress", "row": 2, "text": "2.5 of 4, the second page"}
+        assert document.encode_outline()["progress"] == []
 
     run_in_loop(watch())
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from toolspeak import codec, tool
+from toolspeak import Context, codec, tool
 from toolspeak.evaluation.suites import read_suite
 from toolspeak.events import Fact, RunEnded, RunResumed, RunStarted, TextDelta, ToolFinished, ToolStarted, TurnStarted
 from toolspeak.messages import Text
@@ -394,6 +394,27 @@ def test_a_prompt_is_asked_and_its_answer_is_seen_as_it_streams(tab: BrowserTab,
         expect(page.locator(".row-message")).to_have_count(3)
         assert all(url.startswith(hosted.url) for url in tab.requests)
         assert hosted.policy_reports == []
+
+
+@pytest.mark.browser
+def test_how_far_a_call_is_is_seen_while_it_runs(tab: BrowserTab, tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def copy_pages(context: Context[None]) -> str:
+        """Copy the pages."""
+        context.report_progress(3, 10, "page 3")
+        gate.wait(WAIT_SECONDS)
+        return "copied"
+
+    model = ScriptedModel([calls(("copy_pages", {})), says("All pages are copied.")], name="copier")
+    with hosted_page(Playground(tmp_path, ["copier"], lambda _: model, Toolbox([copy_pages]))) as hosted:
+        page = open_page(tab, hosted, "")
+        page.get_by_label("Prompt", exact=True).fill("Copy them.")
+        page.get_by_role("button", name="Ask").click()
+        call = page.locator(".row-call .row-text")
+        expect(call).to_have_text("()  …  3 of 10, page 3")
+        gate.set()
+        expect(call).to_have_text("()  →  copied")
 
 
 @pytest.mark.browser

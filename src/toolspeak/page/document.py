@@ -1,7 +1,8 @@
 """`RunDocument`: one run as the page has it, whole or still arriving, and those who watch it.
 
 A source adds events as it reads them. Facts are kept and folded into rows; a delta is added to the draft of its row,
-which is dropped when the fact arrives that holds the whole. Everything here happens in the event loop of the server, so
+which is dropped when the fact arrives that holds the whole. How far a call is stands beside its row until it has ended.
+Everything here happens in the event loop of the server, so
 that nothing needs a lock.
 """
 
@@ -21,10 +22,12 @@ from toolspeak.events import (
     NestedFact,
     RunResumed,
     RunStarted,
+    ToolFinished,
     ToolProgress,
     TurnEnded,
     TurnRestarted,
 )
+from toolspeak.page.previews import preview_progress
 from toolspeak.page.rows import Path, RowFold
 
 if TYPE_CHECKING:
@@ -67,6 +70,7 @@ class RunDocument:
         self.shown: dict[int, Shown] = {}
         self._reading: asyncio.Task[None] | None = None
         self._drafts: dict[tuple[int, str], str] = {}
+        self._progress: dict[int, str] = {}
         self._watchers: set[asyncio.Queue[dict[str, Any]]] = set()
 
     # Filled by a source
@@ -86,8 +90,11 @@ class RunDocument:
         event = fact.event if isinstance(fact, NestedFact) else fact
         if isinstance(event, RunResumed | TurnRestarted):
             self._drafts.clear()
+            self._progress.clear()
         elif isinstance(event, TurnEnded | CallReady):
             self._drop_draft(self.fold.row_by_fact[-1])
+        elif isinstance(event, ToolFinished):
+            self._progress.pop(self.fold.row_by_fact[-1], None)
         if self._watchers:
             changed = [row.encode() for row in rows]
             self._tell({"type": "rows", "facts": len(self.facts), "rows": changed, "summary": self.fold.summary})
@@ -97,10 +104,12 @@ class RunDocument:
         event = delta
         if isinstance(event, NestedDelta):
             path, event = event.path, event.event
-        if isinstance(event, ToolProgress):  # what a call is doing is not part of its row
-            return
-        row = self.fold.find_draft_row(path, event.call_id if isinstance(event, ArgsDelta) else None)
+        row = self.fold.find_draft_row(path, event.call_id if isinstance(event, ArgsDelta | ToolProgress) else None)
         if row is None:
+            return
+        if isinstance(event, ToolProgress):
+            self._progress[row.index] = text = preview_progress(event)
+            self._tell({"type": "progress", "row": row.index, "text": text})
             return
         key = row.index, event.kind.removesuffix("_delta")
         self._drafts[key] = (self._drafts.get(key, "") + event.text)[-MAX_DRAFT_CHARS:]
@@ -142,6 +151,7 @@ class RunDocument:
             "reading": self.is_reading,
             "failure": self.failure,
             "drafts": [{"row": row, "part": part, "text": text} for (row, part), text in self._drafts.items()],
+            "progress": [{"row": row, "text": text} for row, text in self._progress.items()],
         }
 
     @contextmanager

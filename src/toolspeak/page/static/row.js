@@ -88,7 +88,8 @@ function describe(model, row) {
     case "call": {
       const written = row.arguments ?? draft?.get("args") ?? "";
       const outcome = row.error ?? row.result;
-      const text = `(${written})${outcome ? `  →  ${outcome}` : ""}`;
+      const progress = model.progress.get(row.i);
+      const text = `(${written})${outcome ? `  →  ${outcome}` : progress ? `  …  ${progress}` : ""}`;
       return { label: row.name || "a call", text, meta: duration(row), tone: callTone(row) };
     }
     case "end": {

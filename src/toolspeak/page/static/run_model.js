@@ -18,6 +18,8 @@ export class RunModel {
     this.collapsed = new Set();
     /** @type {Map<number, Map<string, string>>} what is arriving, by row and part */
     this.drafts = new Map();
+    /** @type {Map<number, string>} how far calls are, by row */
+    this.progress = new Map();
     /** @type {Summary} */
     this.summary = outline.summary;
     this.facts = 0;
@@ -38,11 +40,12 @@ export class RunModel {
     this.isLive = outline.live;
     this.isReading = outline.reading;
     this.failure = outline.failure;
-    const before = [...this.drafts.keys()];
+    const before = [...this.drafts.keys(), ...this.progress.keys()];
     this.drafts.clear();
     for (const draft of outline.drafts) this._addDraft(draft);
+    this.progress = new Map(outline.progress.map(({ row, text }) => [row, text]));
     this._mergeRows(outline.rows);
-    return [...outline.rows.map((row) => row.i), ...before, ...this.drafts.keys()];
+    return [...outline.rows.map((row) => row.i), ...before, ...this.drafts.keys(), ...this.progress.keys()];
   }
 
   /** @param {Change[]} changes @returns {{rows: Set<number>, drafts: Set<number>}} what has changed */
@@ -55,6 +58,9 @@ export class RunModel {
       if (change.type === "draft") {
         this._addDraft(change);
         drafts.add(change.row);
+      } else if (change.type === "progress") {
+        this.progress.set(change.row, change.text);
+        drafts.add(change.row);
       } else if (change.type === "rows") {
         this.facts = change.facts;
         this.summary = change.summary;
@@ -63,6 +69,7 @@ export class RunModel {
           rows.add(row.i);
           const isWhole = row.kind === "turn" ? row.finish !== undefined || row.void : row.stage !== "writing";
           if (isWhole) this.drafts.delete(row.i);
+          if (row.stage !== "running") this.progress.delete(row.i);
         }
       } else {
         this.isLive = false;

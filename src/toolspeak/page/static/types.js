@@ -59,6 +59,8 @@
 
 /** @typedef {{row: number, part: string, text: string}} Draft */
 
+/** How far a call is. @typedef {{row: number, text: string}} Progress */
+
 /**
  * @typedef {object} Outline
  * @property {number} facts
@@ -69,6 +71,7 @@
  * @property {boolean} reading whether this is the beginning of a long run, whose rest is read in the meantime
  * @property {string} failure
  * @property {Draft[]} drafts
+ * @property {Progress[]} progress
  * @property {boolean} [answers] whether calls can be approved here
  */
 
@@ -76,6 +79,7 @@
  * What the server tells of a run that goes on.
  * @typedef {{type: "rows", facts: number, rows: Row[], summary: Summary}
  *   | ({type: "draft"} & Draft)
+ *   | ({type: "progress"} & Progress)
  *   | {type: "end", failure: string}} Change
  */
 
