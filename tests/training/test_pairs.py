@@ -44,7 +44,7 @@ own_answers: Any = load_script("own_answers")
 many_tools: Any = load_script("many_tools")
 SUITE = load_suite("field-train")
 PROGRAMS = load_suite(str(TRAINING / "programs.jsonl"))
-PRINTING = {"p_run", "p_builtin", "p_mathdesk", "p_werkbank"}
+PRINTING = set("p_run p_builtin p_mathdesk p_werkbank p_python p_sidekick p_tutor p_taller p_dicebox".split())
 """Sets of tools with a tool that runs Python and returns what is printed."""
 
 
@@ -147,7 +147,7 @@ def python_programs() -> list[Any]:
         pytest.param(call.arguments[key][0], id=question.id)
         for question in PROGRAMS.questions
         for call in question.expected
-        for key in ("code", "script", "programm")
+        for key in ("code", "script", "program", "programm", "codigo")
         if question.id.rpartition("-")[0] in PRINTING and key in call.arguments
     ]
 
