@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from compose import write_composed
-from many_tools import BUDGETS, draw_questions, show_some
+from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 
 from toolspeak.dialects import Shown, dialect
@@ -209,14 +209,14 @@ def make_group(suite: Suite, questions: Sequence[Question], dialect_name: str) -
 
 
 def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
-    """Yield questions with many tools, of which a budget lets some be shown; each is a group by itself."""
+    """Yield questions with many tools, of which a budget lets some be shown; each turn is a group by itself."""
     for epoch, question in draw_questions(suite, settings, rng):
         rank, name = rank_toolset(question.tools), rng.choice(settings["dialects"])
-        prompt, shown = show_some(question, name, rng.choice(BUDGETS))
-        system, end, rest = prompt.partition(SYSTEM_END)
-        examples = [{"id": question.id, "rest": rest, "target": make_target(shown, name)}]
-        made = {"dialect": name, "system": system + end, "examples": examples}
-        yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
+        for prompt, shown in show_turns(question, name, rng.choice(BUDGETS)):
+            system, end, rest = prompt.partition(SYSTEM_END)
+            examples = [{"id": question.id, "rest": rest, "target": make_target(shown, name)}]
+            made = {"dialect": name, "system": system + end, "examples": examples}
+            yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
 def add_plain(suite: Suite, rng: random.Random) -> Suite:

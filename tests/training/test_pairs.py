@@ -14,11 +14,12 @@ import pytest
 from tests.evaluation.test_field import find_problems
 from toolspeak.dialects import DIALECTS
 from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.questions import Question, Suite
+from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.templates import render_qwen
 from toolspeak.evaluation.trials import Trial
 from toolspeak.messages import user
+from toolspeak.spec import ToolSpec
 
 TRAINING = Path(__file__).parent.parent.parent / "training"
 SAMPLE = 8
@@ -195,16 +196,65 @@ def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_of_many_tools_those_that_are_called_are_shown_or_searched(dialect: str):
-    settings = {"plain_epochs": 1, "varied_epochs": 1, "many_tools": 12}
-    searched = 0
+    settings = {"plain_epochs": 1, "varied_epochs": 1, "many_tools": 20}
+    kinds: set[str] = set()
     for epoch, question in many_tools.draw_questions(SUITE, settings, random.Random(5)):
         assert (epoch, len(question.tools) > 30) == (1, True)
-        prompt, shown = many_tools.show_some(question, dialect, 400)
-        assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
-        assert sum(spec.name in prompt for spec in question.tools) < len(question.tools)
-        if shown is question:
-            assert all(each.name in prompt for each in question.expected)
-        else:
-            searched += 1
-            assert {each.name for each in shown.expected} == {"find_tools"}
-    assert searched
+        for prompt, shown in many_tools.show_turns(question, dialect, 400):
+            assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
+            assert sum(spec.name in prompt for spec in question.tools) < len(question.tools)
+            if shown is question:
+                assert all(each.name in prompt for each in question.expected)
+                kinds.add("called" if question.expected else question.category)
+            else:
+                assert {each.name for each in shown.expected} == {"find_tools"}
+                kinds.add("searched")
+    assert kinds == {"called", "searched", "none", "missing"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_tool_that_is_not_shown_is_searched_and_then_called(dialect: str):
+    weather = ToolSpec(
+        name="get_weather", description="The weather in a city.", parameters={"properties": {"city": {}}}
+    )
+    others = [
+        ToolSpec(name=f"thing_{number}", description=f"Does the thing number {number}.", parameters={})
+        for number in range(60)
+    ]
+    question = Question(
+        id="sun-1",
+        category="single",
+        messages=(user("Is the sun out in Oslo? Any thing?"),),
+        tools=(*others, weather),
+        expected=(ExpectedCall(name="get_weather", arguments={"city": ["Oslo"]}, optional={}),),
+    )
+
+    (first, searching), (second, calling) = many_tools.show_turns(question, dialect, 400)
+
+    assert [each.arguments for each in searching.expected] == [{"query": ["the weather in a city"]}]
+    assert ("The weather in a city." in first, "The weather in a city." in second) == (False, True)
+    assert calling is question
+
+
+def test_no_other_tool_serves_a_question_with_many_tools():
+    names = ("find_trains", "searchTrain", "buy_ticket")
+    abouts = ("Find trains between two cities.", "Search a train between two cities.", "Buy a ticket.")
+    pool = {
+        name: ToolSpec(name=name, description=about, parameters={}) for name, about in zip(names, abouts, strict=True)
+    }
+    request = (user("Which trains are there?"),)
+    expected = (ExpectedCall(name="find_trains", arguments={}, optional={}),)
+    asked = Question(id="x", category="single", messages=request, tools=(pool["find_trains"],), expected=expected)
+    refused = Question(id="y", category="none", messages=request, tools=(pool["buy_ticket"],), reply="I can't.")
+
+    assert many_tools.find_twins(asked, pool) == {"find_trains", "searchTrain"}
+    assert many_tools.leave_out_better(refused, [pool["find_trains"]]) == []
+
+
+def test_a_refusal_beside_many_tools_does_not_say_what_there_is_instead():
+    reply = "I can't post reviews. I can look up menus."
+    refused = Question(id="y", category="none", messages=(user("Praise them"),), tools=(), reply=reply)
+
+    assert many_tools.shorten_reply(refused).reply == "I can't post reviews."
+    asking = replace(refused, category="missing")
+    assert many_tools.shorten_reply(asking) is asking
