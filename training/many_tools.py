@@ -50,6 +50,7 @@ REFUSALS = ("can't", "cannot", "not able", "no tool", "unable", "isn't something
 def draw_questions(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[tuple[int, Question]]:
     """Yield questions with many tools, each with its epoch: those of the varied epochs, in which tools are added."""
     pool = {spec.name: spec for question in suite.questions for spec in question.tools}
+    words = {name: list_words(spec) for name, spec in pool.items()}
     by_category = {name: [each for each in suite.questions if each.category == name] for name in CALLING}
     unserved = [each for each in suite.questions if each.category in {"none", "missing"}]
     refused = [each for each in map(shorten_reply, unserved) if "only" not in each.reply]  # there are other tools
@@ -58,17 +59,16 @@ def draw_questions(suite: Suite, settings: Mapping[str, Any], rng: random.Random
         in_turn = zip(*(rng.sample(each, len(each)) for each in by_category.values()), strict=False)
         calling = list(chain.from_iterable(in_turn))[: settings["many_tools"] - count]
         for question in (*calling, *rng.sample(refused, count)):
-            own = {spec.name for spec in question.tools} | find_twins(question, pool)
+            own = {spec.name for spec in question.tools} | find_twins(question, words)
             others = [spec for name, spec in pool.items() if name not in own]
             added = rng.sample(others, rng.choice(SIZES))
             tools = [*question.tools, *(added if question.expected else leave_out_better(question, added))]
             yield epoch, replace(question, tools=tuple(rng.sample(tools, len(tools))))
 
 
-def find_twins(question: Question, pool: Mapping[str, ToolSpec]) -> set[str]:
-    """Return the names of the tools that are described like one that is to be called."""
-    needed = [_list_words(spec) for spec in _list_needed(question)]
-    words = {name: _list_words(spec) for name, spec in pool.items()} if needed else {}
+def find_twins(question: Question, words: Mapping[str, set[str]]) -> set[str]:
+    """Return the names of the tools that have nearly the same words as one that is to be called."""
+    needed = [list_words(spec) for spec in _list_needed(question)]
     return {
         name
         for name, each in words.items()
@@ -159,7 +159,7 @@ def _list_needed(question: Question) -> Sequence[ToolSpec]:
     return [spec for spec in question.tools if spec.name in names]
 
 
-def _list_words(spec: ToolSpec) -> set[str]:
+def list_words(spec: ToolSpec) -> set[str]:
     """Return the words of a tool's name and of the first sentence of its description."""
     return set(filter(is_telling, split_words(f"{spec.name} {_describe(spec)}")))
 

@@ -247,7 +247,8 @@ def test_no_other_tool_serves_a_question_with_many_tools():
     asked = Question(id="x", category="single", messages=request, tools=(pool["find_trains"],), expected=expected)
     refused = Question(id="y", category="none", messages=request, tools=(pool["buy_ticket"],), reply="I can't.")
 
-    assert many_tools.find_twins(asked, pool) == {"find_trains", "searchTrain"}
+    words = {name: many_tools.list_words(spec) for name, spec in pool.items()}
+    assert many_tools.find_twins(asked, words) == {"find_trains", "searchTrain"}
     assert many_tools.leave_out_better(refused, [pool["find_trains"]]) == []
 
 
