@@ -1,7 +1,6 @@
 """`HttpModel`: a model behind an HTTP endpoint."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,12 +13,11 @@ from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request, Sampling
 from toolspeak.models.profiles import is_text_only
+from toolspeak.models.request_encoder import RequestEncoder
 from toolspeak.models.sender import HttpResponse, Sender
-from toolspeak.models.token_shield import PieceRestorer, break_in_messages
+from toolspeak.models.token_shield import PieceRestorer
 from toolspeak.pieces import Piece
-from toolspeak.reading.control_tokens import may_hold_tokens
 from toolspeak.wire.api import CLIENT_WIRES, AnswerDecoder
-from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_count, as_object
 from toolspeak.wire.media import explain_text_only
 
@@ -73,6 +71,7 @@ class HttpModel:
         )
         self._wire = CLIENT_WIRES[endpoint.api]
         self._vendor = endpoint.vendor or self._wire.VENDOR
+        self._encoder = RequestEncoder(endpoint, model)
 
     @property
     def name(self) -> str:
@@ -157,7 +156,7 @@ class HttpModel:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
 
-        path, body, is_broken = self._encode(request)
+        path, body, is_broken = self._encoder.encode(request)
         schedule = transport.RetrySchedule(self.endpoint.retry)
         deadline = _deadline(self.endpoint)
         while True:
@@ -176,36 +175,6 @@ class HttpModel:
                 return
             except transport.RequestFailed as failure:
                 await schedule.wait(failure, deadline)
-
-    def _encode(self, request: Request) -> tuple[str, bytes, bool]:
-        """Return the path and the body of a request, and whether control tokens in it were broken."""
-        shown, sampling, constraint = request.shown, request.sampling, request.shown.constraint
-        chat_request = ChatRequest(
-            model=self.model,
-            messages=shown.messages,
-            tools=shown.tools,
-            choice=shown.choice,
-            parallel=shown.parallel,
-            stream=request.stream,
-            include_usage=True,
-            max_tokens=sampling.max_tokens,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            seed=sampling.seed,
-            stop=sampling.stop,
-            json_schema=constraint.json_schema if constraint else None,
-            grammar=constraint.grammar if constraint else None,
-            extra={**self.endpoint.extra, **(sampling.extra or {})} or None,
-        )
-        endpoint = self.endpoint
-        body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
-        text, is_broken = json.dumps(body), False
-        if endpoint.reads_control_tokens and may_hold_tokens(text):
-            field = next(name for name in ("messages", "input", "contents") if name in body)
-            messages = break_in_messages(body[field])
-            if is_broken := messages != body[field]:
-                text = json.dumps({**body, field: messages})
-        return self._wire.request_path(chat_request), text.encode(), is_broken
 
     def _open_answer(
         self,
