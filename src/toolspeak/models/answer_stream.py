@@ -37,7 +37,7 @@ class AnswerStream:
         """
         self._endpoint = endpoint
         self._response = response
-        self._read = response.content.readany
+        self._content = response.content
         self._reader = reader
         self._deadline = deadline
         self._restorer = restorer
@@ -53,21 +53,27 @@ class AnswerStream:
             ModelError: The endpoint reported an error, or the answer was cut.
             RequestFailed: The same, and nothing of the answer has arrived.
         """
-        reader, restorer = self._reader, self._restorer
+        reader, content = self._reader, self._content
+        pieces: Sequence[Piece] = ()
         try:
-            while not self._has_ended and reader.failure is None and (chunk := await self._read()):
+            while not self._has_ended and reader.failure is None and (chunk := await content.readany()):
                 was_complete = reader.ended
                 pieces = reader.feed(chunk)
+                if pieces and self._restorer is not None:
+                    pieces = self._restorer.feed(pieces)
+                if content.at_eof():
+                    continue  # the next read returns at once, and the end of the answer is returned with the pieces
                 if reader.ended and not was_complete:
                     self._timers.append(self._loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close))
-                if pieces and (restorer is None or (pieces := restorer.feed(pieces))):
+                if pieces:
                     return pieces
         except transport.CONNECTION_ERRORS as error:
             self._broken = error
-        if not self._has_ended and (pieces := self._end()):
-            return pieces
-        self._raise_failure()
-        return ()
+        if not self._has_ended:
+            pieces = [*pieces, *self._end()]
+        if not pieces:
+            self._raise_failure()
+        return pieces
 
     def _end(self) -> Sequence[Piece]:
         self._has_ended = True

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolspeak.events import Usage
@@ -14,15 +13,15 @@ from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request, Sampling
 from toolspeak.models.profiles import is_text_only
 from toolspeak.models.request_encoder import RequestEncoder
-from toolspeak.models.sender import HttpResponse, Sender
+from toolspeak.models.sender import Sender
 from toolspeak.models.token_shield import PieceRestorer
 from toolspeak.pieces import Piece
-from toolspeak.wire.api import CLIENT_WIRES, AnswerDecoder
+from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.json_data import as_count, as_object
 from toolspeak.wire.media import explain_text_only
 
 if TYPE_CHECKING:
-    from toolspeak.models.answer_stream import AnswerStream
+    pass
 
 CostFunction: TypeAlias = Callable[[Usage], float | None]
 """A function that returns what tokens cost, in US dollars; None if it does not know."""
@@ -155,43 +154,29 @@ class HttpModel:
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
+        from toolspeak.models.answer_stream import AnswerStream
 
         path, body, is_broken = self._encoder.encode(request)
-        schedule = transport.RetrySchedule(self.endpoint.retry)
-        deadline = _deadline(self.endpoint)
+        endpoint = self.endpoint
+        schedule = transport.RetrySchedule(endpoint.retry)
+        deadline = _deadline(endpoint)
         while True:
             try:
-                response = await transport.post(self.endpoint, path, body, deadline, self._sender)
-                decoder = self._wire.Decoder(self._vendor, request.shown.tools)
-                answer = self._open_answer(response, request, decoder, deadline, is_broken=is_broken)
+                response = await transport.post(endpoint, path, body, deadline, self._sender)
+                is_streamed = response.content_type == self._wire.FRAMING.content_type
+                reader = AnswerReader(self._wire, self._vendor, request.shown.tools, streamed=is_streamed)
+                answer = AnswerStream(endpoint, response, reader, deadline, PieceRestorer() if is_broken else None)
                 try:
                     while pieces := await answer.next_pieces():
                         yield pieces
                 finally:
-                    self.skipped += decoder.skipped
+                    self.skipped += reader.skipped
                     answer.close()
-                if get_abilities(self.endpoint, self.model):  # the context may be known, now that the model is loaded
-                    await ask_abilities(self.endpoint, self.model, has_answered=True)
+                if get_abilities(endpoint, self.model):  # the context may be known, now that the model is loaded
+                    await ask_abilities(endpoint, self.model, has_answered=True)
                 return
             except transport.RequestFailed as failure:
                 await schedule.wait(failure, deadline)
-
-    def _open_answer(
-        self,
-        response: HttpResponse,
-        request: Request,
-        decoder: AnswerDecoder,
-        deadline: float | None,
-        *,
-        is_broken: bool,
-    ) -> "AnswerStream":
-        from toolspeak.models.answer_stream import AnswerStream
-
-        framing = self._wire.FRAMING
-        is_streamed = response.content_type == framing.content_type
-        read_response = partial(self._wire.read_response, vendor=self._vendor, tools=request.shown.tools)
-        reader = AnswerReader(decoder, read_response, streamed=is_streamed, framing=framing)
-        return AnswerStream(self.endpoint, response, reader, deadline, PieceRestorer() if is_broken else None)
 
 
 def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:

@@ -99,15 +99,18 @@ class _RecordingResponse:
         return chunk
 
     def at_eof(self) -> bool:
-        return self._response.content.at_eof()
+        return self._ending == "end"  # as in the replay, where the end does not arrive with the last chunk
 
     def close(self) -> None:
+        if self._response.content.at_eof():  # a whole body, though its end was not asked for
+            self.release()
+            return
         self._response.close()
         self._write()
 
     def release(self) -> None:
         self._response.release()
-        self._ending = "end"  # a whole body, though its end was not asked for
+        self._ending = "end"
         self._write()
 
     def _write(self) -> None:
