@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolspeak.messages import Text
-from toolspeak.pieces import TextDelta
+from toolspeak.pieces import ApiCall, TextDelta
 from toolspeak.wire.openai_chat.client_answer import Decoder
 from toolspeak.wire.openai_chat.text_chunks import TextChunks
 
@@ -33,7 +33,7 @@ def test_every_text_of_a_stream_is_read(stream: list[tuple[dict[str, str], dict[
 
 
 def test_a_chunk_that_differs_in_more_than_its_text_is_not_read() -> None:
-    chunks = TextChunks()
+    chunks = TextChunks("content")
     first = '{"choices":[{"delta":{"content":"a"},"finish_reason":null}]}'
     chunks.learn(first, "a")
     assert chunks.read(first.replace('"a"', r'"b\n"')) == "b\n"
@@ -48,7 +48,59 @@ def test_a_chunk_that_differs_in_more_than_its_text_is_not_read() -> None:
 
 
 def test_a_chunk_with_the_key_twice_is_not_remembered() -> None:
-    chunks = TextChunks()
+    chunks = TextChunks("content")
     data = '{"content":"a","choices":[{"delta":{"content":"a"}}]}'
     chunks.learn(data, "a")
     assert chunks.read(data) is None
+
+
+# The arguments of calls
+
+JsonObjects = st.SearchStrategy[dict[str, Any]]
+
+
+def write_beginning(index: int, name: str, text: str) -> dict[str, Any]:
+    return {"index": index, "id": f"{name}{index}", "function": {"name": name, "arguments": text}}
+
+
+def write_calls(calls: list[dict[str, Any]], **further: str) -> dict[str, Any]:
+    return {"tool_calls": calls, **further}
+
+
+arguments: JsonObjects = texts.map(lambda text: {"arguments": text})
+further_pieces: JsonObjects = st.fixed_dictionaries(
+    {"index": st.integers(0, 1), "function": arguments},
+    optional={"id": st.sampled_from(["c1", "c2"]), "type": st.just("function"), "more": st.just(1)},
+)
+first_pieces: JsonObjects = st.builds(write_beginning, st.integers(0, 1), st.sampled_from(["f", "g"]), texts)
+call_pieces = st.lists(first_pieces | further_pieces | further_pieces, min_size=1, max_size=2)
+call_deltas: JsonObjects = st.builds(write_calls, call_pieces) | st.builds(write_calls, call_pieces, content=texts)
+call_chunks = st.tuples(
+    call_deltas | deltas,
+    st.sampled_from(({}, {"logprobs": None}, {"finish_reason": None}, {"finish_reason": "tool_calls"})),
+    st.booleans(),
+    st.just(True),
+)
+
+
+@given(st.lists(call_chunks, max_size=12))
+def test_calls_are_the_same_however_their_chunks_are_written(
+    stream: list[tuple[dict[str, Any], dict[str, Any], bool, bool]],
+) -> None:
+    """Blanks before each chunk, one more each time, make sure that no chunk begins as another one does."""
+    decoder, plain = Decoder(), Decoder()
+    written = [write_chunk(*chunk) for chunk in stream]
+    pieces = [piece for data in written for piece in decoder.feed(data)]
+    assert pieces == [piece for place, data in enumerate(written) for piece in plain.feed(" " * (place + 1) + data)]
+    assert decoder.close() == plain.close()
+
+
+def test_the_arguments_of_two_calls_are_kept_apart() -> None:
+    """A server that numbers every call 0, and one that writes two calls at the same time."""
+    for second in (0, 1):
+        decoder = Decoder()
+        for index, call in ((0, {"name": "f"}), (0, {}), (0, {}), (second, {"name": "g"}), (second, {}), (second, {})):
+            piece = {"index": index, "function": {**call, "arguments": "" if call else f"{index}"}}
+            decoder.feed(json.dumps({"choices": [{"delta": {"tool_calls": [piece]}}]}))
+        calls = [part for part in decoder.close().parts if isinstance(part, ApiCall)]
+        assert [(call.name, call.arguments) for call in calls] == [("f", "00"), ("g", f"{second}" * 2)]

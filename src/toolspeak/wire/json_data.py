@@ -11,6 +11,8 @@ from toolspeak.messages import Concat, Ref
 
 _raw_decode = json.JSONDecoder().raw_decode
 
+_NUMBERS = (int, float)
+
 
 def parse_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in `text`, or None if the text is anything else."""
@@ -45,7 +47,7 @@ def as_text(value: Any) -> str:
 
 def as_count(value: Any) -> int:
     """Return `value` if it is a positive number, else 0."""
-    return int(value) if isinstance(value, int | float) and value > 0 and value < 1e18 else 0
+    return int(value) if isinstance(value, _NUMBERS) and 0 < value < 1e18 else 0
 
 
 def dump_compact(value: Any) -> str:

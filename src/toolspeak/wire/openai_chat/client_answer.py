@@ -43,6 +43,7 @@ class Decoder:
         self.ended = False
         self.reason = ""
         self.skipped = 0
+        self._is_whole = False  # then the place of a call in its list is the index of the call
         self._stop_text = ""
         self._vendor = vendor
         self._out = PieceBuffer()
@@ -53,7 +54,9 @@ class Decoder:
         self._thinking_field = ""
         self._details: list[dict[str, Any]] = []
         self._calls = PartialCalls(self._out)
-        self._text_chunks = TextChunks()
+        self._text_chunks = TextChunks("content")
+        self._argument_chunks = TextChunks("arguments")  # of the call that was read last
+        self._lone_arguments = ""  # those of the last chunk, if there was nothing else to read in it
         self._usage: Usage | None = None
 
     def feed(self, data: str) -> list[Piece]:
@@ -68,16 +71,19 @@ class Decoder:
         for data in payloads:
             if text := self._text_chunks.read(data):
                 self._add_text(text)
-                continue
-            chunk = parse_object(data)
-            if chunk is not None:
-                if text := self._read_chunk(chunk):
-                    self._text_chunks.learn(data, text)
+            elif arguments := self._argument_chunks.read(data):
+                self._calls.add_arguments(arguments)
             elif data.strip() == DONE:
                 self.ended = True
                 self._calls.end()
-            else:
+            elif (chunk := parse_object(data)) is None:
                 self.skipped += 1
+            elif text := self._read_chunk(chunk):
+                self._text_chunks.learn(data, text)
+            elif self._lone_arguments:
+                self._argument_chunks.learn(data, self._lone_arguments)
+            else:
+                self._argument_chunks.forget()  # the next arguments may be those of another call
         return self._out.take()
 
     def close(self) -> Answer:
@@ -89,21 +95,16 @@ class Decoder:
 
     def read_body(self, body: dict[str, Any]) -> None:
         """Read the body of a whole answer."""
-        choices = as_list(body.get("choices"))
-        message = as_object(as_object(choices[0]).get("message")) if choices else {}
-        if calls := as_list(message.get("tool_calls")):
-            # In a whole answer the position in the list is the index.
-            numbered = [{**as_object(call), "index": index} for index, call in enumerate(calls)]
-            choice = {**as_object(choices[0]), "message": {**message, "tool_calls": numbered}}
-            body = {**body, "choices": [choice]}
+        self._is_whole = True
         self._read_chunk(body)
-        if not choices:
+        if not as_list(body.get("choices")):
             raise ProviderError("the answer is not a chat completion: it has no choices")
         self.ended = True
         self._calls.end()
 
     def _read_chunk(self, chunk: dict[str, Any]) -> str:
         """Read a chunk, and return its text if there was nothing else to read in it; else an empty text."""
+        self._lone_arguments = ""
         if error := chunk.get("error"):
             raise build_error(error)
         usage = chunk.get("usage")
@@ -127,6 +128,8 @@ class Decoder:
             self.ended, self.reason = True, reason
             self._stop_text = as_text(choice.get("stop_reason"))  # vLLM and SGLang; for a token it is a number
             self._calls.end()
+        if content or reason or usage:
+            self._lone_arguments = ""
         return content if type(content) is str and not (reason or usage or has_other) else ""
 
     def _add_text(self, text: str) -> None:
@@ -151,16 +154,24 @@ class Decoder:
             self._refusal.append(text)
             self._out.add_text(text)
         if calls:
-            for call in as_list(calls):
-                self._calls.read(as_object(call))
+            lone_arguments = self._read_calls(as_list(calls))
+            self._lone_arguments = lone_arguments if is_common and not refusal else ""
         if is_common:
             return bool(refusal or calls)
         if legacy := delta.get("function_call"):
-            self._calls.read({"index": 0, "function": legacy})
+            self._calls.read({"function": legacy}, 0)
         for field in _TEXT_EXTRA_FIELDS:
             if value := delta.get(field):
                 self._add_text_extra(field, value)
         return any(delta[field] for field in delta if field not in ("role", "content"))
+
+    def _read_calls(self, calls: list[Any]) -> str:
+        """Read pieces of calls. If there is one that has nothing but arguments, return them; else an empty text."""
+        arguments = ""
+        for place, call in enumerate(calls):
+            piece = as_object(call)
+            arguments = self._calls.read(piece, place if self._is_whole else piece.get("index"))
+        return arguments if len(calls) == 1 else ""
 
     def _read_reasoning(self, delta: dict[str, Any]) -> None:
         details = as_list(delta.get(REASONING_DETAILS))

@@ -49,24 +49,33 @@ class PartialCalls:
         self._out = out
         self._calls: list[PartialCall] = []
         self._by_index: dict[int, PartialCall] = {}
+        self._last = PartialCall(-1)  # none has been read yet
 
-    def read(self, piece: dict[str, Any]) -> None:
-        """Read one piece of a call, and emit it."""
+    def read(self, piece: dict[str, Any], index: Any) -> str:
+        """Read one piece of the call with this index, and emit it. If it has nothing but arguments, return them."""
         given, function = piece.get("id"), as_object(piece.get("function"))
         call_id = as_text(given) if given else ""
         name = as_text(function["name"]) if "name" in function else ""
-        call = self._find_call(piece.get("index"), call_id, name)
+        call = self._find_call(index, call_id, name)
         call.id = call.id or call_id
         if name != call.name:
             call.name += name
-        if not piece.keys() <= _KNOWN_FIELDS:
+        has_extra = not piece.keys() <= _KNOWN_FIELDS
+        if has_extra:
             call.extra |= {key: value for key, value in piece.items() if key not in _KNOWN_FIELDS and value is not None}
+        self._last = call
         if arguments := arguments_as_text(function.get("arguments")):
-            call.arguments.append(arguments)
-            if call.is_emitted:
-                self._out.add_call(call.index, "", "", arguments)
-            else:
-                self._emit(call, arguments)
+            self.add_arguments(arguments)
+        return "" if call_id or name or has_extra else arguments
+
+    def add_arguments(self, arguments: str) -> None:
+        """Add arguments to the call that was read last, and emit them."""
+        call = self._last
+        call.arguments.append(arguments)
+        if call.is_emitted:
+            self._out.add_call(call.index, "", "", arguments)
+        else:
+            self._emit(call, arguments)
 
     def end(self) -> None:
         """End the message: emit the calls that have no arguments."""
