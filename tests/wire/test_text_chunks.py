@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,12 +96,19 @@ def test_calls_are_the_same_however_their_chunks_are_written(
     assert decoder.close() == plain.close()
 
 
-def test_the_arguments_of_two_calls_are_kept_apart() -> None:
-    """A server that numbers every call 0, and one that writes two calls at the same time."""
-    for second in (0, 1):
-        decoder = Decoder()
-        for index, call in ((0, {"name": "f"}), (0, {}), (0, {}), (second, {"name": "g"}), (second, {}), (second, {})):
-            piece = {"index": index, "function": {**call, "arguments": "" if call else f"{index}"}}
-            decoder.feed(json.dumps({"choices": [{"delta": {"tool_calls": [piece]}}]}))
-        calls = [part for part in decoder.close().parts if isinstance(part, ApiCall)]
-        assert [(call.name, call.arguments) for call in calls] == [("f", "00"), ("g", f"{second}" * 2)]
+@pytest.mark.parametrize(
+    ("pieces", "arguments"),
+    [
+        ([(0, "f"), (0, ""), (0, ""), (0, "g"), (0, ""), (0, "")], ["12", "45"]),
+        ([(0, "f"), (0, ""), (0, ""), (1, "g"), (1, ""), (1, "")], ["12", "45"]),
+        ([(0, "f"), (0, ""), (1, "g"), (0, ""), (1, ""), (0, "")], ["135", "4"]),
+    ],
+    ids=["each numbered 0", "one after the other", "by turns"],
+)
+def test_the_arguments_of_two_calls_are_kept_apart(pieces: list[tuple[int, str]], arguments: list[str]) -> None:
+    decoder = Decoder()
+    for place, (index, name) in enumerate(pieces):
+        function = {"name": name, "arguments": ""} if name else {"arguments": str(place)}
+        decoder.feed(json.dumps({"choices": [{"delta": {"tool_calls": [{"index": index, "function": function}]}}]}))
+    calls = [part for part in decoder.close().parts if isinstance(part, ApiCall)]
+    assert [call.arguments for call in calls] == arguments
