@@ -7,6 +7,7 @@ from toolspeak.errors import ModelError, RateLimited
 from toolspeak.models import transport
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint
+from toolspeak.models.request_deadline import RequestDeadline
 from toolspeak.models.sender import HttpResponse
 from toolspeak.models.token_shield import PieceRestorer
 from toolspeak.pieces import Piece
@@ -23,7 +24,7 @@ class AnswerStream:
         endpoint: Endpoint,
         response: HttpResponse,
         reader: AnswerReader,
-        deadline: float | None,
+        deadline: RequestDeadline,
         restorer: PieceRestorer | None,
     ) -> None:
         """Begin to read.
@@ -32,7 +33,7 @@ class AnswerStream:
             endpoint: The endpoint that answers.
             response: Its response, which `close` releases.
             reader: Reads the bytes of the response.
-            deadline: The time of the event loop at which the connection is closed.
+            deadline: When the request is given up. It watches the response.
             restorer: Restores control tokens that were broken in the request; None if there were none.
         """
         self._endpoint = endpoint
@@ -41,8 +42,7 @@ class AnswerStream:
         self._reader = reader
         self._deadline = deadline
         self._restorer = restorer
-        self._loop = asyncio.get_running_loop()
-        self._timers = [] if deadline is None else [self._loop.call_at(deadline, response.close)]
+        self._trailer_timer: asyncio.TimerHandle | None = None
         self._has_ended = False
         self._broken: BaseException | None = None
 
@@ -64,7 +64,7 @@ class AnswerStream:
                 if content.at_eof():
                     continue  # the next read returns at once, and the end of the answer is returned with the pieces
                 if reader.ended and not was_complete:
-                    self._timers.append(self._loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close))
+                    self._start_trailer_timer()
                 if pieces:
                     return pieces
         except transport.CONNECTION_ERRORS as error:
@@ -86,7 +86,7 @@ class AnswerStream:
         if reader.failure is not None:
             raise self._build_error(reader.failure)
         if not reader.ended:
-            late = self._deadline is not None and self._loop.time() >= self._deadline
+            late = self._deadline.has_passed
             raise transport.build_interruption(self._endpoint, broken, started=reader.started, late=late) from broken
 
     def _build_error(self, error: ModelError) -> Exception:
@@ -96,10 +96,14 @@ class AnswerStream:
         is_retried = isinstance(error, RateLimited) and not self._reader.started
         return transport.RequestFailed(named) if is_retried else named
 
+    def _start_trailer_timer(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._trailer_timer = loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close)
+
     def _cancel_timers(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
+        self._deadline.stop()
+        if self._trailer_timer is not None:
+            self._trailer_timer.cancel()
 
     def close(self) -> None:
         """Give the connection back, or close it if the answer has not ended."""

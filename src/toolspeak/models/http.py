@@ -12,6 +12,7 @@ from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request, Sampling
 from toolspeak.models.profiles import is_text_only
+from toolspeak.models.request_deadline import RequestDeadline
 from toolspeak.models.request_encoder import RequestEncoder
 from toolspeak.models.sender import Sender
 from toolspeak.models.token_shield import PieceRestorer
@@ -159,9 +160,10 @@ class HttpModel:
         path, body, is_broken = self._encoder.encode(request)
         endpoint = self.endpoint
         schedule = transport.RetrySchedule(endpoint.retry)
-        deadline = _deadline(endpoint)
+        ends_at = _find_end(endpoint)
         while True:
             try:
+                deadline = RequestDeadline(ends_at)
                 response = await transport.post(endpoint, path, body, deadline, self._sender)
                 is_streamed = response.content_type == self._wire.FRAMING.content_type
                 reader = AnswerReader(self._wire, self._vendor, request.shown.tools, streamed=is_streamed)
@@ -176,7 +178,7 @@ class HttpModel:
                     await ask_abilities(endpoint, self.model, has_answered=True)
                 return
             except transport.RequestFailed as failure:
-                await schedule.wait(failure, deadline)
+                await schedule.wait(failure, ends_at)
 
 
 def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
@@ -184,6 +186,7 @@ def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
     return as_count(as_object(extra.get("options")).get("num_ctx")) or as_count(extra.get("num_ctx")) or None
 
 
-def _deadline(endpoint: Endpoint) -> float | None:
+def _find_end(endpoint: Endpoint) -> float | None:
+    """Return the time of the event loop at which a request that is sent now is given up; None for never."""
     total = endpoint.retry.total_timeout
     return None if total is None else asyncio.get_running_loop().time() + total

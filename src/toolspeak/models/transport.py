@@ -31,6 +31,7 @@ from toolspeak.errors import (
 )
 from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.models.request_deadline import RequestDeadline
 from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.api_errors import is_context_overflow, read_error_body, read_retry_delay
@@ -149,7 +150,7 @@ class RetrySchedule:
 
 
 async def post(
-    endpoint: Endpoint, path: str, body: bytes, deadline: float | None = None, sender: Sender | None = None
+    endpoint: Endpoint, path: str, body: bytes, deadline: RequestDeadline, sender: Sender | None = None
 ) -> HttpResponse:
     """Send a request and return its response, once headers with a good status have arrived; `release` it afterwards.
 
@@ -157,20 +158,23 @@ async def post(
         endpoint: The endpoint.
         path: The path of the request behind the base address.
         body: What is posted.
-        deadline: The time of the event loop until which the response must begin.
+        deadline: When the request is given up. If there is a response, the deadline watches it from then on.
         sender: What sends the request; by default it is sent over the network.
 
     Raises:
         RequestFailed: There is no response, or it has an error status.
     """
     try:
-        async with asyncio.timeout_at(deadline):
-            response = await (sender or send_request)(endpoint, path, body)
-            if not 200 <= response.status < 300:
-                raise await _build_status_failure(endpoint, response)
-    except TimeoutError as error:
-        message = f"{endpoint.label} {_describe_timeout(endpoint)}"
-        raise RequestFailed(EndpointTimeout(message), can_retry=False) from error
+        response = await (sender or send_request)(endpoint, path, body)
+        if not 200 <= response.status < 300:
+            raise await _build_status_failure(endpoint, response)
+    except BaseException as error:
+        deadline.stop()
+        if isinstance(error, asyncio.CancelledError) and deadline.take_cancellation():
+            message = f"{endpoint.label} {_describe_timeout(endpoint)}"
+            raise RequestFailed(EndpointTimeout(message), can_retry=False) from error
+        raise
+    deadline.watch(response)
     return response
 
 
