@@ -1,4 +1,5 @@
 """Reads answers, streamed or whole. A whole answer is read as a stream of one chunk, so that both give the same parts.
+Only its calls need not be put together.
 
 A message of this API is a set of fields, not a list: reasoning, text and calls have no order among each other. So the
 parts of an answer are always reasoning, text, refusal, calls. Servers differ most in how they stream calls; the rules
@@ -16,7 +17,7 @@ from toolspeak.spec import ToolSpec
 from toolspeak.wire.api_errors import build_error
 from toolspeak.wire.json_data import as_count, as_list, as_object, as_text, parse_object
 from toolspeak.wire.openai_chat.names import DONE, FINISH_REASONS, REASONING_DETAILS, REASONING_FIELDS, VENDOR
-from toolspeak.wire.openai_chat.partial_calls import PartialCalls
+from toolspeak.wire.openai_chat.partial_calls import PartialCalls, read_whole_call
 from toolspeak.wire.openai_chat.text_chunks import TextChunks
 from toolspeak.wire.piece_buffer import PieceBuffer
 
@@ -43,7 +44,6 @@ class Decoder:
         self.ended = False
         self.reason = ""
         self.skipped = 0
-        self._is_whole = False  # then the place of a call in its list is the index of the call
         self._stop_text = ""
         self._vendor = vendor
         self._out = PieceBuffer()
@@ -54,6 +54,8 @@ class Decoder:
         self._thinking_field = ""
         self._details: list[dict[str, Any]] = []
         self._calls = PartialCalls(self._out)
+        self._is_whole = False
+        self._whole_calls: list[ApiCall] = []
         self._text_chunks = TextChunks("content")
         self._argument_chunks = TextChunks("arguments")  # of the call that was read last
         self._lone_arguments = ""  # those of the last chunk, if there was nothing else to read in it
@@ -88,7 +90,7 @@ class Decoder:
 
     def close(self) -> Answer:
         """Return the whole message, as far as it arrived."""
-        calls = self._calls.build(self._vendor)
+        calls = self._whole_calls or self._calls.build(self._vendor)
         parts: list[Part | ApiCall] = [*self._build_parts(), *calls]
         finish = self._finish_reason(bool(calls))
         return Answer(parts=tuple(parts), finish=finish, usage=self._usage, stop_text=self._stop_text)
@@ -153,25 +155,28 @@ class Decoder:
         if refusal and (text := as_text(refusal)):
             self._refusal.append(text)
             self._out.add_text(text)
-        if calls:
-            lone_arguments = self._read_calls(as_list(calls))
+        if calls and self._is_whole:
+            self._whole_calls = [
+                read_whole_call(as_object(call), place, self._vendor) for place, call in enumerate(as_list(calls))
+            ]
+        elif calls:
+            lone_arguments = self._read_pieces(as_list(calls))
             self._lone_arguments = lone_arguments if is_common and not refusal else ""
         if is_common:
             return bool(refusal or calls)
         if legacy := delta.get("function_call"):
-            self._calls.read({"function": legacy}, 0)
+            self._calls.read({"index": 0, "function": legacy})
         for field in _TEXT_EXTRA_FIELDS:
             if value := delta.get(field):
                 self._add_text_extra(field, value)
         return any(delta[field] for field in delta if field not in ("role", "content"))
 
-    def _read_calls(self, calls: list[Any]) -> str:
+    def _read_pieces(self, pieces: list[Any]) -> str:
         """Read pieces of calls. If there is one that has nothing but arguments, return them; else an empty text."""
         arguments = ""
-        for place, call in enumerate(calls):
-            piece = as_object(call)
-            arguments = self._calls.read(piece, place if self._is_whole else piece.get("index"))
-        return arguments if len(calls) == 1 else ""
+        for piece in pieces:
+            arguments = self._calls.read(as_object(piece))
+        return arguments if len(pieces) == 1 else ""
 
     def _read_reasoning(self, delta: dict[str, Any]) -> None:
         details = as_list(delta.get(REASONING_DETAILS))

@@ -51,18 +51,17 @@ class PartialCalls:
         self._by_index: dict[int, PartialCall] = {}
         self._last = PartialCall(-1)  # none has been read yet
 
-    def read(self, piece: dict[str, Any], index: Any) -> str:
-        """Read one piece of the call with this index, and emit it. If it has nothing but arguments, return them."""
+    def read(self, piece: dict[str, Any]) -> str:
+        """Read one piece of a call, and emit it. If it has nothing but arguments, return them; else an empty text."""
         given, function = piece.get("id"), as_object(piece.get("function"))
         call_id = as_text(given) if given else ""
         name = as_text(function["name"]) if "name" in function else ""
-        call = self._find_call(index, call_id, name)
+        call = self._find_call(piece.get("index"), call_id, name)
         call.id = call.id or call_id
         if name != call.name:
             call.name += name
-        has_extra = not piece.keys() <= _KNOWN_FIELDS
-        if has_extra:
-            call.extra |= {key: value for key, value in piece.items() if key not in _KNOWN_FIELDS and value is not None}
+        if has_extra := not piece.keys() <= _KNOWN_FIELDS:
+            call.extra |= _find_extra(piece)
         self._last = call
         if arguments := arguments_as_text(function.get("arguments")):
             self.add_arguments(arguments)
@@ -124,3 +123,21 @@ class PartialCalls:
         call = PartialCall(len(self._calls))
         self._calls.append(call)
         return call
+
+
+def read_whole_call(call: dict[str, Any], index: int, vendor: str) -> ApiCall:
+    """Read a call of a whole answer. Its place in the list of calls is its index."""
+    function = as_object(call.get("function"))
+    extra = {} if call.keys() <= _KNOWN_FIELDS else _find_extra(call)
+    return ApiCall(
+        index=index,
+        id=as_text(call.get("id")),
+        name=as_text(function.get("name")),
+        arguments=arguments_as_text(function.get("arguments")),
+        extra=Extra(vendor=vendor, data=extra) if extra else None,
+    )
+
+
+def _find_extra(call: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a call that are kept for the vendor."""
+    return {key: value for key, value in call.items() if key not in _KNOWN_FIELDS and value is not None}
