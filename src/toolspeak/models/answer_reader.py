@@ -5,7 +5,6 @@ answer instead of a stream, and label one as the other. Nothing here does I/O.
 """
 
 import codecs
-import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from toolspeak.pieces import Piece
 from toolspeak.spec import ToolSpec
 from toolspeak.wire.api import AnswerDecoder, ClientWire
 from toolspeak.wire.framing import SSE_PREFIXES, StreamReader
+from toolspeak.wire.json_data import parse_json
 
 MAX_ANSWER_BYTES = 64 << 20
 """The most bytes of one answer, streamed or whole: several times the longest answer of any model."""
@@ -123,7 +123,7 @@ class AnswerReader:
 
     def _read_whole_answer(self, text: str) -> list[Piece]:
         try:
-            answer = self._wire.read_response(json.loads(text), self._vendor, self._tools)
+            answer = self._wire.read_response(parse_json(text), self._vendor, self._tools)
         except ModelError as error:
             self.failure = error
         except (ValueError, RecursionError):

@@ -255,10 +255,11 @@ def _log_request(method: str, address: str, started: float, status: int | str) -
 
 
 def release(response: HttpResponse) -> None:
-    """Keep the connection of a response for a further request, or close it if the response was not read to its end."""
-    if response.content.at_eof():
-        response.release()
-    else:  # the rest is not waited for; closing the connection makes the endpoint stop
+    """Close the connection of a response that was not read to its end. Otherwise a further request can use it already.
+
+    The rest is not waited for: closing the connection makes the endpoint stop.
+    """
+    if not response.content.at_eof():
         response.close()
 
 

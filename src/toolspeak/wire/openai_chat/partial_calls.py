@@ -36,6 +36,9 @@ class PartialCall:
         return True
 
 
+_NO_CALL = PartialCall(-1)
+
+
 class PartialCalls:
     """The calls of a message.
 
@@ -49,7 +52,7 @@ class PartialCalls:
         self._out = out
         self._calls: list[PartialCall] = []
         self._by_index: dict[int, PartialCall] = {}
-        self._last = PartialCall(-1)  # none has been read yet
+        self._last = _NO_CALL
 
     def read(self, piece: dict[str, Any]) -> str:
         """Read one piece of a call, and emit it. If it has nothing but arguments, return them; else an empty text."""
