@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -181,16 +181,14 @@ async def post(
 async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpResponse:
     """Send a request over the network, and return its response, whatever its status. Raises `RequestFailed`."""
     session = await _get_pool().session()
-    policy = endpoint.retry
     address = (endpoint.base_url if CLIENT_WIRES[endpoint.api].IS_UNDER_V1 else endpoint.root_url) + path
     started = time.perf_counter()
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=policy.connect_timeout, sock_read=policy.read_timeout)
     try:
         response = await session.post(
             address,
             data=body,
             headers=_build_headers(endpoint),
-            timeout=timeout,
+            timeout=_build_timeout(endpoint.retry.connect_timeout, endpoint.retry.read_timeout),
             proxy=_find_proxy(endpoint.base_url),
             allow_redirects=False,  # a key is for the address that it was given for
         )
@@ -307,6 +305,11 @@ def _find_proxy(base_url: str) -> str | None:
         return None
     proxy = urllib.request.getproxies().get(parts.scheme)
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+
+@lru_cache(maxsize=64)
+def _build_timeout(connect: float, read: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=read)
 
 
 def _build_headers(endpoint: Endpoint) -> dict[str, str]:
