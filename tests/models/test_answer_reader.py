@@ -2,7 +2,6 @@
 
 import gzip
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +22,7 @@ from .server import WIRES, Api, Server, answers, streams
 def read_answer(api: Api, chunks: Sequence[bytes], *, streamed: bool = True) -> tuple[Any, ...]:
     """All that was told of an answer, however it was told."""
     wire = WIRES[api]
-    reader = AnswerReader(wire.Decoder(), partial(wire.read_response, vendor=wire.VENDOR), streamed=streamed)
+    reader = AnswerReader(wire, streamed=streamed)
     pieces: list[Any] = []
     for chunk in chunks:
         if reader.failure is None:
@@ -120,14 +119,14 @@ def feed_until_failure(reader: AnswerReader, first: bytes, chunk: bytes) -> int:
 )
 def test_an_answer_without_end_is_given_up(first: bytes, chunk: bytes, streamed: bool, chunks: int, problem: str):
     wire = WIRES["openai"]
-    reader = AnswerReader(wire.Decoder(), wire.read_response, streamed=streamed)
+    reader = AnswerReader(wire, streamed=streamed)
     assert feed_until_failure(reader, first, chunk) == chunks
     assert str(reader.failure) == problem
 
 
 def test_a_stream_that_is_labelled_as_a_whole_answer_has_the_same_limit():
     wire = WIRES["openai"]
-    reader = AnswerReader(wire.Decoder(), wire.read_response, streamed=False)
+    reader = AnswerReader(wire, streamed=False)
     for chunk in (b"data: ", *[MEGABYTE] * 17):
         reader.feed(chunk)
     assert reader.close() == []

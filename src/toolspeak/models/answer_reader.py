@@ -4,20 +4,29 @@ What the endpoint sends decides, and not what the request or the content type sa
 answer instead of a stream, and label one as the other. Nothing here does I/O.
 """
 
-import json
-from collections.abc import Callable
-from typing import Any
+import codecs
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from toolspeak.errors import ModelError, ProviderError
-from toolspeak.pieces import Answer, Piece
-from toolspeak.wire.api import AnswerDecoder
-from toolspeak.wire.framing import SSE, SSE_PREFIXES, Framing
+from toolspeak.pieces import Piece
+from toolspeak.spec import ToolSpec
+from toolspeak.wire.api import AnswerDecoder, ClientWire
+from toolspeak.wire.framing import SSE_PREFIXES, StreamReader
+from toolspeak.wire.json_data import parse_json
 
 MAX_ANSWER_BYTES = 64 << 20
 """The most bytes of one answer, streamed or whole: several times the longest answer of any model."""
 
 MAX_QUOTED_CHARS = 80
 """Characters of a body that are quoted in the error if it is not an answer."""
+
+
+class _EventStream(NamedTuple):
+    """What reads a stream: one part splits it into events, the other decodes them."""
+
+    splitter: StreamReader
+    decoder: AnswerDecoder
 
 
 class AnswerReader:
@@ -27,34 +36,31 @@ class AnswerReader:
         started: Whether a piece of the answer was returned.
         ended: Whether the answer is complete. Only its token counts may still follow.
         failure: The error that the endpoint reported in place of the answer or of its rest.
+        skipped: The number of events of a stream that were not JSON objects, and so were skipped.
     """
 
-    def __init__(
-        self,
-        decoder: AnswerDecoder,
-        read_response: Callable[[Any], Answer],
-        *,
-        streamed: bool,
-        framing: Framing = SSE,
-    ) -> None:
+    def __init__(self, wire: ClientWire, vendor: str = "", tools: Iterable[ToolSpec] = (), *, streamed: bool) -> None:
         """Create a reader.
 
         Args:
-            decoder: Reads a streamed answer.
-            read_response: Reads the JSON of a whole answer.
+            wire: The API of the endpoint.
+            vendor: The vendor of the endpoint; by default that of the API.
+            tools: The tools of the request.
             streamed: Whether the content type says that the answer is streamed.
-            framing: How a streamed answer is split into events.
         """
         self.started = self.ended = False
         self.failure: ModelError | None = None
-        self._decoder = decoder
-        self._read_response = read_response
-        self._streamed = streamed
-        self._framing = framing
-        self._reader = framing.reader()
+        self._wire = wire
+        self._vendor = vendor or wire.VENDOR
+        self._tools = tools
+        self._stream = self._open_stream() if streamed else None
         self._size = 0
         self._is_refused = False
         self._chunks: list[bytes] = []  # all of them until the first piece: the content type may be wrong
+
+    @property
+    def skipped(self) -> int:
+        return 0 if self._stream is None else self._stream.decoder.skipped
 
     def feed(self, chunk: bytes) -> list[Piece]:
         """Read bytes that have arrived. An answer that is too long, or has too long a line, is a `failure`."""
@@ -63,32 +69,38 @@ class AnswerReader:
             return self._refuse(ProviderError(f"the answer is longer than {MAX_ANSWER_BYTES:,} bytes"))
         if not self.started:
             self._chunks.append(chunk)
-        if not self._streamed:
-            return []
-        try:
-            payloads = self._reader.feed(chunk)
-        except ProviderError as error:
-            return self._refuse(error)
-        return self._decode(payloads)
+        return [] if self._stream is None else self._feed_stream(self._stream, chunk)
 
     def close(self) -> list[Piece]:
         """End the answer. If it is complete, the last piece is the `Answer`."""
         if self._is_refused:
             return []
         body = b"".join(self._chunks)
-        text = "" if self.started else body.decode("utf-8-sig", "replace").strip()
-        if not self._streamed and not self._framing.is_stream(text):
-            return self._read_whole_answer(text)
-        try:
-            unread = [] if self._streamed else self._reader.feed(body)
-        except ProviderError as error:
-            return self._refuse(error)
-        pieces = self._decode([*unread, *self._reader.close()])
+        text = "" if self.started else body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").strip()
+        pieces: list[Piece] = []
+        if self._stream is None:
+            if not self._wire.FRAMING.is_stream(text):
+                return self._read_whole_answer(text)
+            self._stream = self._open_stream()
+            pieces = self._feed_stream(self._stream, body)
+            if self.failure is not None:
+                return pieces
+        pieces += self._decode(self._stream, self._stream.splitter.close())
         if self.failure is not None:
             return pieces
         if self.ended:
-            return [*pieces, self._decoder.close()]
+            return [*pieces, self._stream.decoder.close()]
         return pieces if self.started else self._read_whole_answer(text)
+
+    def _open_stream(self) -> _EventStream:
+        return _EventStream(self._wire.FRAMING.reader(), self._wire.Decoder(self._vendor, self._tools))
+
+    def _feed_stream(self, stream: _EventStream, chunk: bytes) -> list[Piece]:
+        try:
+            payloads = stream.splitter.feed(chunk)
+        except ProviderError as error:
+            return self._refuse(error)
+        return self._decode(stream, payloads)
 
     def _refuse(self, error: ModelError) -> list[Piece]:
         """End the answer with an error, and free what was kept of it."""
@@ -97,20 +109,21 @@ class AnswerReader:
         self._chunks.clear()
         return []
 
-    def _decode(self, payloads: list[str]) -> list[Piece]:
+    def _decode(self, stream: _EventStream, payloads: list[str]) -> list[Piece]:
+        decoder = stream.decoder
         try:
-            pieces = self._decoder.feed_all(payloads)
+            pieces = decoder.feed_all(payloads)
         except ModelError as error:
             self.failure = error
-            pieces = self._decoder.feed_all([])  # those that arrived before the error
+            pieces = decoder.feed_all([])  # those that arrived before the error
         if pieces:
             self.started = True
-        self.ended = self._decoder.ended
+        self.ended = decoder.ended
         return pieces
 
     def _read_whole_answer(self, text: str) -> list[Piece]:
         try:
-            answer = self._read_response(json.loads(text))
+            answer = self._wire.read_response(parse_json(text), self._vendor, self._tools)
         except ModelError as error:
             self.failure = error
         except (ValueError, RecursionError):

@@ -7,6 +7,7 @@ from toolspeak.errors import ModelError, RateLimited
 from toolspeak.models import transport
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint
+from toolspeak.models.request_deadline import RequestDeadline
 from toolspeak.models.sender import HttpResponse
 from toolspeak.models.token_shield import PieceRestorer
 from toolspeak.pieces import Piece
@@ -23,7 +24,7 @@ class AnswerStream:
         endpoint: Endpoint,
         response: HttpResponse,
         reader: AnswerReader,
-        deadline: float | None,
+        deadline: RequestDeadline,
         restorer: PieceRestorer | None,
     ) -> None:
         """Begin to read.
@@ -32,17 +33,16 @@ class AnswerStream:
             endpoint: The endpoint that answers.
             response: Its response, which `close` releases.
             reader: Reads the bytes of the response.
-            deadline: The time of the event loop at which the connection is closed.
+            deadline: When the request is given up. It watches the response.
             restorer: Restores control tokens that were broken in the request; None if there were none.
         """
         self._endpoint = endpoint
         self._response = response
-        self._read = response.content.readany
+        self._content = response.content
         self._reader = reader
         self._deadline = deadline
         self._restorer = restorer
-        self._loop = asyncio.get_running_loop()
-        self._timers = [] if deadline is None else [self._loop.call_at(deadline, response.close)]
+        self._trailer_timer: asyncio.TimerHandle | None = None
         self._has_ended = False
         self._broken: BaseException | None = None
 
@@ -53,21 +53,27 @@ class AnswerStream:
             ModelError: The endpoint reported an error, or the answer was cut.
             RequestFailed: The same, and nothing of the answer has arrived.
         """
-        reader, restorer = self._reader, self._restorer
+        reader, content = self._reader, self._content
+        pieces: Sequence[Piece] = ()
         try:
-            while not self._has_ended and reader.failure is None and (chunk := await self._read()):
+            while not self._has_ended and reader.failure is None and (chunk := await content.readany()):
                 was_complete = reader.ended
                 pieces = reader.feed(chunk)
+                if pieces and self._restorer is not None:
+                    pieces = self._restorer.feed(pieces)
+                if content.at_eof():
+                    continue  # the next read returns at once, and the end of the answer is returned with the pieces
                 if reader.ended and not was_complete:
-                    self._timers.append(self._loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close))
-                if pieces and (restorer is None or (pieces := restorer.feed(pieces))):
+                    self._start_trailer_timer()
+                if pieces:
                     return pieces
         except transport.CONNECTION_ERRORS as error:
             self._broken = error
-        if not self._has_ended and (pieces := self._end()):
-            return pieces
-        self._raise_failure()
-        return ()
+        if not self._has_ended:
+            pieces = [*pieces, *self._end()]
+        if not pieces:
+            self._raise_failure()
+        return pieces
 
     def _end(self) -> Sequence[Piece]:
         self._has_ended = True
@@ -80,7 +86,7 @@ class AnswerStream:
         if reader.failure is not None:
             raise self._build_error(reader.failure)
         if not reader.ended:
-            late = self._deadline is not None and self._loop.time() >= self._deadline
+            late = self._deadline.has_passed
             raise transport.build_interruption(self._endpoint, broken, started=reader.started, late=late) from broken
 
     def _build_error(self, error: ModelError) -> Exception:
@@ -90,10 +96,14 @@ class AnswerStream:
         is_retried = isinstance(error, RateLimited) and not self._reader.started
         return transport.RequestFailed(named) if is_retried else named
 
+    def _start_trailer_timer(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._trailer_timer = loop.call_later(TRAILER_TIMEOUT_SECONDS, self._response.close)
+
     def _cancel_timers(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
+        self._deadline.stop()
+        if self._trailer_timer is not None:
+            self._trailer_timer.cancel()
 
     def close(self) -> None:
         """Give the connection back, or close it if the answer has not ended."""

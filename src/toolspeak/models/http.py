@@ -1,9 +1,7 @@
 """`HttpModel`: a model behind an HTTP endpoint."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from toolspeak.events import Usage
@@ -14,17 +12,17 @@ from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.model import Request, Sampling
 from toolspeak.models.profiles import is_text_only
-from toolspeak.models.sender import HttpResponse, Sender
-from toolspeak.models.token_shield import PieceRestorer, break_in_messages
+from toolspeak.models.request_deadline import RequestDeadline
+from toolspeak.models.request_encoder import RequestEncoder
+from toolspeak.models.sender import Sender
+from toolspeak.models.token_shield import PieceRestorer
 from toolspeak.pieces import Piece
-from toolspeak.reading.control_tokens import may_hold_tokens
-from toolspeak.wire.api import CLIENT_WIRES, AnswerDecoder
-from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.json_data import as_count, as_object
 from toolspeak.wire.media import explain_text_only
 
 if TYPE_CHECKING:
-    from toolspeak.models.answer_stream import AnswerStream
+    pass
 
 CostFunction: TypeAlias = Callable[[Usage], float | None]
 """A function that returns what tokens cost, in US dollars; None if it does not know."""
@@ -73,6 +71,7 @@ class HttpModel:
         )
         self._wire = CLIENT_WIRES[endpoint.api]
         self._vendor = endpoint.vendor or self._wire.VENDOR
+        self._encoder = RequestEncoder(endpoint, model)
 
     @property
     def name(self) -> str:
@@ -156,73 +155,30 @@ class HttpModel:
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
+        from toolspeak.models.answer_stream import AnswerStream
 
-        path, body, is_broken = self._encode(request)
-        schedule = transport.RetrySchedule(self.endpoint.retry)
-        deadline = _deadline(self.endpoint)
+        path, body, is_broken = self._encoder.encode(request)
+        endpoint = self.endpoint
+        schedule = transport.RetrySchedule(endpoint.retry)
+        ends_at = _find_end(endpoint)
         while True:
             try:
-                response = await transport.post(self.endpoint, path, body, deadline, self._sender)
-                decoder = self._wire.Decoder(self._vendor, request.shown.tools)
-                answer = self._open_answer(response, request, decoder, deadline, is_broken=is_broken)
+                deadline = RequestDeadline(ends_at)
+                response = await transport.post(endpoint, path, body, deadline, self._sender)
+                is_streamed = response.content_type == self._wire.FRAMING.content_type
+                reader = AnswerReader(self._wire, self._vendor, request.shown.tools, streamed=is_streamed)
+                answer = AnswerStream(endpoint, response, reader, deadline, PieceRestorer() if is_broken else None)
                 try:
                     while pieces := await answer.next_pieces():
                         yield pieces
                 finally:
-                    self.skipped += decoder.skipped
+                    self.skipped += reader.skipped
                     answer.close()
-                if get_abilities(self.endpoint, self.model):  # the context may be known, now that the model is loaded
-                    await ask_abilities(self.endpoint, self.model, has_answered=True)
+                if get_abilities(endpoint, self.model):  # the context may be known, now that the model is loaded
+                    await ask_abilities(endpoint, self.model, has_answered=True)
                 return
             except transport.RequestFailed as failure:
-                await schedule.wait(failure, deadline)
-
-    def _encode(self, request: Request) -> tuple[str, bytes, bool]:
-        """Return the path and the body of a request, and whether control tokens in it were broken."""
-        shown, sampling, constraint = request.shown, request.sampling, request.shown.constraint
-        chat_request = ChatRequest(
-            model=self.model,
-            messages=shown.messages,
-            tools=shown.tools,
-            choice=shown.choice,
-            parallel=shown.parallel,
-            stream=request.stream,
-            include_usage=True,
-            max_tokens=sampling.max_tokens,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            seed=sampling.seed,
-            stop=sampling.stop,
-            json_schema=constraint.json_schema if constraint else None,
-            grammar=constraint.grammar if constraint else None,
-            extra={**self.endpoint.extra, **(sampling.extra or {})} or None,
-        )
-        endpoint = self.endpoint
-        body = self._wire.request_body(chat_request, quirks=endpoint.quirks, rules=endpoint.rules, vendor=self._vendor)
-        text, is_broken = json.dumps(body), False
-        if endpoint.reads_control_tokens and may_hold_tokens(text):
-            field = next(name for name in ("messages", "input", "contents") if name in body)
-            messages = break_in_messages(body[field])
-            if is_broken := messages != body[field]:
-                text = json.dumps({**body, field: messages})
-        return self._wire.request_path(chat_request), text.encode(), is_broken
-
-    def _open_answer(
-        self,
-        response: HttpResponse,
-        request: Request,
-        decoder: AnswerDecoder,
-        deadline: float | None,
-        *,
-        is_broken: bool,
-    ) -> "AnswerStream":
-        from toolspeak.models.answer_stream import AnswerStream
-
-        framing = self._wire.FRAMING
-        is_streamed = response.content_type == framing.content_type
-        read_response = partial(self._wire.read_response, vendor=self._vendor, tools=request.shown.tools)
-        reader = AnswerReader(decoder, read_response, streamed=is_streamed, framing=framing)
-        return AnswerStream(self.endpoint, response, reader, deadline, PieceRestorer() if is_broken else None)
+                await schedule.wait(failure, ends_at)
 
 
 def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
@@ -230,6 +186,7 @@ def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
     return as_count(as_object(extra.get("options")).get("num_ctx")) or as_count(extra.get("num_ctx")) or None
 
 
-def _deadline(endpoint: Endpoint) -> float | None:
+def _find_end(endpoint: Endpoint) -> float | None:
+    """Return the time of the event loop at which a request that is sent now is given up; None for never."""
     total = endpoint.retry.total_timeout
     return None if total is None else asyncio.get_running_loop().time() + total

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
 from toolspeak._frozen import frozen
@@ -10,6 +11,7 @@ from toolspeak.dialects.native import NATIVE_WITHOUT_LEAKS
 from toolspeak.errors import UsageError
 from toolspeak.events import Usage
 from toolspeak.messages import Media, Message
+from toolspeak.models.sent_messages import SentMessages
 from toolspeak.pieces import Piece
 
 
@@ -43,12 +45,14 @@ class Request:
         dialect: The dialect in which the answer is expected.
         stream: Whether the answer is streamed while it is generated; a whole answer costs less to read.
         sampling: How the tokens of the answer are chosen.
+        sent: The messages of the last request of the same run, as they were sent. None if there is no other request.
     """
 
     shown: Shown
     dialect: str = "native"
     stream: bool = True
     sampling: Sampling = Sampling()
+    sent: SentMessages | None = field(default=None, repr=False, compare=False)
 
 
 @runtime_checkable

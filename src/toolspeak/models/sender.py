@@ -34,11 +34,7 @@ class HttpResponse(Protocol):
     def content(self) -> HttpContent: ...
 
     def close(self) -> None:
-        """Close the connection."""
-        ...
-
-    def release(self) -> object:
-        """Keep the connection for a further request."""
+        """Close the connection, unless the whole body has arrived."""
         ...
 
 

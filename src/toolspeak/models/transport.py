@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -31,6 +31,7 @@ from toolspeak.errors import (
 )
 from toolspeak.log import LOG
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.models.request_deadline import RequestDeadline
 from toolspeak.models.sender import HttpResponse, Sender
 from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.api_errors import is_context_overflow, read_error_body, read_retry_delay
@@ -149,7 +150,7 @@ class RetrySchedule:
 
 
 async def post(
-    endpoint: Endpoint, path: str, body: bytes, deadline: float | None = None, sender: Sender | None = None
+    endpoint: Endpoint, path: str, body: bytes, deadline: RequestDeadline, sender: Sender | None = None
 ) -> HttpResponse:
     """Send a request and return its response, once headers with a good status have arrived; `release` it afterwards.
 
@@ -157,36 +158,37 @@ async def post(
         endpoint: The endpoint.
         path: The path of the request behind the base address.
         body: What is posted.
-        deadline: The time of the event loop until which the response must begin.
+        deadline: When the request is given up. If there is a response, the deadline watches it from then on.
         sender: What sends the request; by default it is sent over the network.
 
     Raises:
         RequestFailed: There is no response, or it has an error status.
     """
     try:
-        async with asyncio.timeout_at(deadline):
-            response = await (sender or send_request)(endpoint, path, body)
-            if not 200 <= response.status < 300:
-                raise await _build_status_failure(endpoint, response)
-    except TimeoutError as error:
-        message = f"{endpoint.label} {_describe_timeout(endpoint)}"
-        raise RequestFailed(EndpointTimeout(message), can_retry=False) from error
+        response = await (sender or send_request)(endpoint, path, body)
+        if not 200 <= response.status < 300:
+            raise await _build_status_failure(endpoint, response)
+    except BaseException as error:
+        deadline.stop()
+        if isinstance(error, asyncio.CancelledError) and deadline.take_cancellation():
+            message = f"{endpoint.label} {_describe_timeout(endpoint)}"
+            raise RequestFailed(EndpointTimeout(message), can_retry=False) from error
+        raise
+    deadline.watch(response)
     return response
 
 
 async def send_request(endpoint: Endpoint, path: str, body: bytes) -> HttpResponse:
     """Send a request over the network, and return its response, whatever its status. Raises `RequestFailed`."""
     session = await _get_pool().session()
-    policy = endpoint.retry
     address = (endpoint.base_url if CLIENT_WIRES[endpoint.api].IS_UNDER_V1 else endpoint.root_url) + path
     started = time.perf_counter()
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=policy.connect_timeout, sock_read=policy.read_timeout)
     try:
         response = await session.post(
             address,
             data=body,
             headers=_build_headers(endpoint),
-            timeout=timeout,
+            timeout=_build_timeout(endpoint.retry.connect_timeout, endpoint.retry.read_timeout),
             proxy=_find_proxy(endpoint.base_url),
             allow_redirects=False,  # a key is for the address that it was given for
         )
@@ -251,10 +253,11 @@ def _log_request(method: str, address: str, started: float, status: int | str) -
 
 
 def release(response: HttpResponse) -> None:
-    """Keep the connection of a response for a further request, or close it if the response was not read to its end."""
-    if response.content.at_eof():
-        response.release()
-    else:  # the rest is not waited for; closing the connection makes the endpoint stop
+    """Close the connection of a response that was not read to its end. Otherwise a further request can use it already.
+
+    The rest is not waited for: closing the connection makes the endpoint stop.
+    """
+    if not response.content.at_eof():
         response.close()
 
 
@@ -302,6 +305,11 @@ def _find_proxy(base_url: str) -> str | None:
         return None
     proxy = urllib.request.getproxies().get(parts.scheme)
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+
+@lru_cache(maxsize=64)
+def _build_timeout(connect: float, read: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=read)
 
 
 def _build_headers(endpoint: Endpoint) -> dict[str, str]:

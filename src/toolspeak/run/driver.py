@@ -49,7 +49,7 @@ from toolspeak.loop import (
     initial_state,
 )
 from toolspeak.messages import ToolCall
-from toolspeak.models import Request, find_model_cost
+from toolspeak.models import find_model_cost
 from toolspeak.run.approvals import Approver, UnansweredCalls, build_questions, collect_approvals, withdraw_approvals
 from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
 from toolspeak.run.callbacks import Recorder
@@ -313,14 +313,14 @@ class Driver:
         self._follow_speaker()
         if self._must_compact(action):
             return
-        model, dialect, sampling, _ = self._models.current
+        model, dialect, _, _ = self._models.current
         LOG.info("%s: asking %s, %s dialect", self._place(action.turn), model.name, dialect.name)
         self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
         shown = render_request(self.state, dialect, action)
         self._reader = build_reader(self.state, dialect, action, self._quotations, self._discarded_ids)
         self._stream_stopped = False
         self._request_count = number = self._request_count + 1
-        request = Request(shown=shown, dialect=dialect.name, stream=self.streams, sampling=sampling)
+        request = self._models.build_request(shown, stream=self.streams)
 
         def launch() -> None:
             self._receiving = self._tasks.start(receive_message(model, request, number, self._inbox.put))

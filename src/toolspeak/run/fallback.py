@@ -10,12 +10,13 @@ is not asked.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from toolspeak.dialects import Dialect
+from toolspeak.dialects import Dialect, Shown
 from toolspeak.errors import EndpointDown, ModelError, RateLimited, StreamInterrupted, UsageError
 from toolspeak.events import CallQuoted, CallReady, CallStarted, Fact, ToolFinished, ToolStarted, TurnStarted
 from toolspeak.loop import State
 from toolspeak.messages import Message
-from toolspeak.models import Model, Sampling, check_attachments
+from toolspeak.models import Model, Request, Sampling, check_attachments
+from toolspeak.models.sent_messages import SentMessages
 
 OUTAGES = (EndpointDown, RateLimited, StreamInterrupted)
 """The errors after which another model is asked."""
@@ -56,10 +57,16 @@ class ModelRotation:
         self._models = list(models)
         self._place = 0
         self._failures: list[_Failure] = []  # of the message that is asked for now
+        self._sent = SentMessages()
 
     @property
     def current(self) -> AnsweringModel:
         return self._models[self._place]
+
+    def build_request(self, shown: Shown, *, stream: bool) -> Request:
+        """Return the request to the current model."""
+        _, dialect, sampling, _ = self.current
+        return Request(shown=shown, dialect=dialect.name, stream=stream, sampling=sampling, sent=self._sent)
 
     def note_answer(self) -> None:
         """Note that the message is there: for the next one, every model may be asked again."""

@@ -4,7 +4,7 @@ An API that is only called, and not served by the gateway, has the first half, `
 package to its half or to both. See the package docstring for how to add an API.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 from toolspeak.events import Event, FinishReason, Usage
@@ -23,6 +23,10 @@ ServedApiName: TypeAlias = Literal["openai", "anthropic", "openai-responses", "g
 
 ApiName: TypeAlias = ServedApiName | Literal["ollama"]
 """The names of the APIs, as endpoints and settings use them."""
+
+
+MessageEncoder: TypeAlias = Callable[[Message, Quirks, str], str]
+"""Returns what a message becomes in a request, for an endpoint with these quirks and this vendor, as JSON."""
 
 
 class AnswerDecoder(Protocol):
@@ -104,6 +108,14 @@ class ClientWire(Protocol):
         self, request: ChatRequest, *, quirks: Quirks = ..., rules: SchemaRules = ..., vendor: str = ...
     ) -> dict[str, Any]:
         """Return the body of a request."""
+        ...
+
+    @property
+    def encode_message(self) -> MessageEncoder | None:
+        """Returns what one message becomes in the field `messages` of a body, as JSON without the brackets of the list.
+
+        None if the API has no such field, or if that depends on the other messages.
+        """
         ...
 
     def explain_unsupported(self, media: Media) -> str | None:

@@ -11,13 +11,19 @@ from toolspeak.messages import Concat, Ref
 
 _raw_decode = json.JSONDecoder().raw_decode
 
+_NUMBERS = (int, float)
+
+
+def parse_json(text: str) -> Any:
+    """Return the JSON value in a text without white space around it. Raises `ValueError` or `RecursionError`."""
+    value, end = _raw_decode(text)  # saves the two searches for white space of `json.loads`
+    return value if end == len(text) else json.loads(text)
+
 
 def parse_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in `text`, or None if the text is anything else."""
     try:
-        value, end = _raw_decode(text)  # saves the two searches for white space of `json.loads`
-        if end != len(text):
-            value = json.loads(text)
+        value = parse_json(text)
     except (ValueError, RecursionError):
         return _parse_padded(text)
     return cast("dict[str, Any]", value) if type(value) is dict else None
@@ -45,7 +51,7 @@ def as_text(value: Any) -> str:
 
 def as_count(value: Any) -> int:
     """Return `value` if it is a positive number, else 0."""
-    return int(value) if isinstance(value, int | float) and value > 0 and value < 1e18 else 0
+    return int(value) if isinstance(value, _NUMBERS) and 0 < value < 1e18 else 0
 
 
 def dump_compact(value: Any) -> str:

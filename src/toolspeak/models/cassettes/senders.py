@@ -99,15 +99,12 @@ class _RecordingResponse:
         return chunk
 
     def at_eof(self) -> bool:
-        return self._response.content.at_eof()
+        return self._ending == "end"  # as in the replay, where the end does not arrive with the last chunk
 
     def close(self) -> None:
+        if self._response.content.at_eof():
+            self._ending = "end"  # a whole body, though its end was not asked for
         self._response.close()
-        self._write()
-
-    def release(self) -> None:
-        self._response.release()
-        self._ending = "end"  # a whole body, though its end was not asked for
         self._write()
 
     def _write(self) -> None:
@@ -211,9 +208,6 @@ class _ReplayedResponse:
         return self._at_eof
 
     def close(self) -> None:
-        self._closed.set()
-
-    def release(self) -> None:
         self._closed.set()
 
 

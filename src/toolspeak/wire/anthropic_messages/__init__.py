@@ -4,6 +4,7 @@ from toolspeak.wire.anthropic_messages.client_answer import Decoder, read_respon
 from toolspeak.wire.anthropic_messages.client_request import (
     PATH,
     PATHS,
+    encode_message,
     explain_unsupported,
     request_body,
     request_headers,
@@ -26,6 +27,7 @@ __all__ = [
     "VENDOR",
     "Decoder",
     "Encoder",
+    "encode_message",
     "error_body",
     "explain_unsupported",
     "read_request",

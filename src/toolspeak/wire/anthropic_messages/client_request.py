@@ -36,6 +36,9 @@ _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 _REASONING_TYPES = ("thinking", "redacted_thinking")
 
+encode_message: None = None
+"""No message is written by itself: neighbouring messages of one role become one."""
+
 
 def request_path(request: ChatRequest) -> str:
     """Return the path of a request behind the base address: the same for all."""

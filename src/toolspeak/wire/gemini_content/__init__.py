@@ -4,6 +4,7 @@ from toolspeak.wire.framing import SSE as FRAMING
 from toolspeak.wire.gemini_content.client_answer import Decoder, read_response
 from toolspeak.wire.gemini_content.client_request import (
     PATHS,
+    encode_message,
     explain_unsupported,
     request_body,
     request_headers,
@@ -24,6 +25,7 @@ __all__ = [
     "VENDOR",
     "Decoder",
     "Encoder",
+    "encode_message",
     "error_body",
     "explain_unsupported",
     "read_request",

@@ -35,6 +35,9 @@ UNSIGNED = "skip_thought_signature_validator"
 
 _MODEL_FOLDERS = ("models/", "tunedModels/")
 
+encode_message: None = None
+"""No message is written by itself: a result names the tool of an earlier call."""
+
 
 def request_path(request: ChatRequest) -> str:
     """Return the path of a request behind the base address. It holds the name of the model, and never the key."""

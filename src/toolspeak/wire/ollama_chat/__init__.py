@@ -8,6 +8,7 @@ from toolspeak.wire.framing import NDJSON as FRAMING
 from toolspeak.wire.ollama_chat.client_answer import Decoder, read_response
 from toolspeak.wire.ollama_chat.client_request import (
     PATH,
+    encode_message,
     explain_unsupported,
     request_body,
     request_headers,
@@ -23,6 +24,7 @@ __all__ = [
     "SAMPLING_FIELDS",
     "VENDOR",
     "Decoder",
+    "encode_message",
     "explain_unsupported",
     "read_response",
     "request_body",

@@ -18,10 +18,21 @@ from toolspeak.wire.openai_chat.client_request import request_headers, tool_defi
 from toolspeak.wire.quirks import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules, fit_schema
 
-__all__ = ["PATH", "explain_unsupported", "request_body", "request_headers", "request_path", "tool_definitions"]
+__all__ = [
+    "PATH",
+    "encode_message",
+    "explain_unsupported",
+    "request_body",
+    "request_headers",
+    "request_path",
+    "tool_definitions",
+]
 
 PATH: str = "/api/chat"
 """The path of requests behind the base address."""
+
+encode_message: None = None
+"""No message is written by itself: a result names the tool of an earlier call."""
 
 
 def request_path(request: ChatRequest) -> str:

@@ -11,6 +11,7 @@ from toolspeak.wire.openai_chat.client_request import (
     request_path,
     tool_definitions,
 )
+from toolspeak.wire.openai_chat.message_text import encode_message
 from toolspeak.wire.openai_chat.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
 from toolspeak.wire.openai_chat.server_answer import Encoder, error_body
 from toolspeak.wire.openai_chat.server_request import read_request
@@ -26,6 +27,7 @@ __all__ = [
     "VENDOR",
     "Decoder",
     "Encoder",
+    "encode_message",
     "error_body",
     "explain_unsupported",
     "read_request",

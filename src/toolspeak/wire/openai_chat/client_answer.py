@@ -1,4 +1,5 @@
 """Reads answers, streamed or whole. A whole answer is read as a stream of one chunk, so that both give the same parts.
+Only its calls need not be put together.
 
 A message of this API is a set of fields, not a list: reasoning, text and calls have no order among each other. So the
 parts of an answer are always reasoning, text, refusal, calls. Servers differ most in how they stream calls; the rules
@@ -16,7 +17,7 @@ from toolspeak.spec import ToolSpec
 from toolspeak.wire.api_errors import build_error
 from toolspeak.wire.json_data import as_count, as_list, as_object, as_text, parse_object
 from toolspeak.wire.openai_chat.names import DONE, FINISH_REASONS, REASONING_DETAILS, REASONING_FIELDS, VENDOR
-from toolspeak.wire.openai_chat.partial_calls import PartialCalls
+from toolspeak.wire.openai_chat.partial_calls import PartialCalls, read_whole_call
 from toolspeak.wire.openai_chat.text_chunks import TextChunks
 from toolspeak.wire.piece_buffer import PieceBuffer
 
@@ -53,7 +54,11 @@ class Decoder:
         self._thinking_field = ""
         self._details: list[dict[str, Any]] = []
         self._calls = PartialCalls(self._out)
-        self._text_chunks = TextChunks()
+        self._is_whole = False
+        self._whole_calls: list[ApiCall] = []
+        self._text_chunks = TextChunks("content")
+        self._argument_chunks = TextChunks("arguments")  # of the call that was read last
+        self._lone_arguments = ""  # those of the last chunk, if there was nothing else to read in it
         self._usage: Usage | None = None
 
     def feed(self, data: str) -> list[Piece]:
@@ -68,42 +73,40 @@ class Decoder:
         for data in payloads:
             if text := self._text_chunks.read(data):
                 self._add_text(text)
-                continue
-            chunk = parse_object(data)
-            if chunk is not None:
-                if text := self._read_chunk(chunk):
-                    self._text_chunks.learn(data, text)
+            elif arguments := self._argument_chunks.read(data):
+                self._calls.add_arguments(arguments)
             elif data.strip() == DONE:
                 self.ended = True
                 self._calls.end()
-            else:
+            elif (chunk := parse_object(data)) is None:
                 self.skipped += 1
+            elif text := self._read_chunk(chunk):
+                self._text_chunks.learn(data, text)
+            elif self._lone_arguments:
+                self._argument_chunks.learn(data, self._lone_arguments)
+            else:
+                self._argument_chunks.forget()  # the next arguments may be those of another call
         return self._out.take()
 
     def close(self) -> Answer:
         """Return the whole message, as far as it arrived."""
-        calls = self._calls.build(self._vendor)
+        calls = self._whole_calls or self._calls.build(self._vendor)
         parts: list[Part | ApiCall] = [*self._build_parts(), *calls]
         finish = self._finish_reason(bool(calls))
         return Answer(parts=tuple(parts), finish=finish, usage=self._usage, stop_text=self._stop_text)
 
     def read_body(self, body: dict[str, Any]) -> None:
         """Read the body of a whole answer."""
-        choices = as_list(body.get("choices"))
-        message = as_object(as_object(choices[0]).get("message")) if choices else {}
-        if calls := as_list(message.get("tool_calls")):
-            # In a whole answer the position in the list is the index.
-            numbered = [{**as_object(call), "index": index} for index, call in enumerate(calls)]
-            choice = {**as_object(choices[0]), "message": {**message, "tool_calls": numbered}}
-            body = {**body, "choices": [choice]}
+        self._is_whole = True
         self._read_chunk(body)
-        if not choices:
+        if not as_list(body.get("choices")):
             raise ProviderError("the answer is not a chat completion: it has no choices")
         self.ended = True
         self._calls.end()
 
     def _read_chunk(self, chunk: dict[str, Any]) -> str:
         """Read a chunk, and return its text if there was nothing else to read in it; else an empty text."""
+        self._lone_arguments = ""
         if error := chunk.get("error"):
             raise build_error(error)
         usage = chunk.get("usage")
@@ -127,6 +130,8 @@ class Decoder:
             self.ended, self.reason = True, reason
             self._stop_text = as_text(choice.get("stop_reason"))  # vLLM and SGLang; for a token it is a number
             self._calls.end()
+        if content or reason or usage:
+            self._lone_arguments = ""
         return content if type(content) is str and not (reason or usage or has_other) else ""
 
     def _add_text(self, text: str) -> None:
@@ -150,9 +155,13 @@ class Decoder:
         if refusal and (text := as_text(refusal)):
             self._refusal.append(text)
             self._out.add_text(text)
-        if calls:
-            for call in as_list(calls):
-                self._calls.read(as_object(call))
+        if calls and self._is_whole:
+            self._whole_calls = [
+                read_whole_call(as_object(call), place, self._vendor) for place, call in enumerate(as_list(calls))
+            ]
+        elif calls:
+            lone_arguments = self._read_pieces(as_list(calls))
+            self._lone_arguments = lone_arguments if is_common and not refusal else ""
         if is_common:
             return bool(refusal or calls)
         if legacy := delta.get("function_call"):
@@ -161,6 +170,13 @@ class Decoder:
             if value := delta.get(field):
                 self._add_text_extra(field, value)
         return any(delta[field] for field in delta if field not in ("role", "content"))
+
+    def _read_pieces(self, pieces: list[Any]) -> str:
+        """Read pieces of calls. If there is one that has nothing but arguments, return them; else an empty text."""
+        arguments = ""
+        for piece in pieces:
+            arguments = self._calls.read(as_object(piece))
+        return arguments if len(pieces) == 1 else ""
 
     def _read_reasoning(self, delta: dict[str, Any]) -> None:
         details = as_list(delta.get(REASONING_DETAILS))

@@ -140,19 +140,21 @@ def _answer_format(schema: Schema | None, grammar: str | None, rules: SchemaRule
 
 
 def _messages(messages: Iterable[Message], quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = []
-    for message in messages:
-        match message.role:
-            case "system":
-                role = "developer" if quirks.developer_role else "system"
-                written.append({"role": role, "content": message.text})
-            case "user":
-                written.append({"role": "user", "content": _content(message.parts, vendor)})
-            case "assistant":
-                written += _assistant_messages(message, quirks, vendor)
-            case "tool":
-                written += _result_messages(message, vendor)
-    return written
+    return [written for message in messages for written in write_message(message, quirks, vendor)]
+
+
+def write_message(message: Message, quirks: Quirks, vendor: str) -> list[dict[str, Any]]:
+    """Return the messages of the API that a message becomes."""
+    match message.role:
+        case "system":
+            role = "developer" if quirks.developer_role else "system"
+            return [{"role": role, "content": message.text}]
+        case "user":
+            return [{"role": "user", "content": _content(message.parts, vendor)}]
+        case "assistant":
+            return _assistant_messages(message, quirks, vendor)
+        case "tool":
+            return _result_messages(message, vendor)
 
 
 def _content(parts: Iterable[Part], vendor: str) -> str | list[dict[str, Any]]:

@@ -36,6 +36,9 @@ class PartialCall:
         return True
 
 
+_NO_CALL = PartialCall(-1)
+
+
 class PartialCalls:
     """The calls of a message.
 
@@ -49,9 +52,10 @@ class PartialCalls:
         self._out = out
         self._calls: list[PartialCall] = []
         self._by_index: dict[int, PartialCall] = {}
+        self._last = _NO_CALL
 
-    def read(self, piece: dict[str, Any]) -> None:
-        """Read one piece of a call, and emit it."""
+    def read(self, piece: dict[str, Any]) -> str:
+        """Read one piece of a call, and emit it. If it has nothing but arguments, return them; else an empty text."""
         given, function = piece.get("id"), as_object(piece.get("function"))
         call_id = as_text(given) if given else ""
         name = as_text(function["name"]) if "name" in function else ""
@@ -59,14 +63,21 @@ class PartialCalls:
         call.id = call.id or call_id
         if name != call.name:
             call.name += name
-        if not piece.keys() <= _KNOWN_FIELDS:
-            call.extra |= {key: value for key, value in piece.items() if key not in _KNOWN_FIELDS and value is not None}
+        if has_extra := not piece.keys() <= _KNOWN_FIELDS:
+            call.extra |= _find_extra(piece)
+        self._last = call
         if arguments := arguments_as_text(function.get("arguments")):
-            call.arguments.append(arguments)
-            if call.is_emitted:
-                self._out.add_call(call.index, "", "", arguments)
-            else:
-                self._emit(call, arguments)
+            self.add_arguments(arguments)
+        return "" if call_id or name or has_extra else arguments
+
+    def add_arguments(self, arguments: str) -> None:
+        """Add arguments to the call that was read last, and emit them."""
+        call = self._last
+        call.arguments.append(arguments)
+        if call.is_emitted:
+            self._out.add_call(call.index, "", "", arguments)
+        else:
+            self._emit(call, arguments)
 
     def end(self) -> None:
         """End the message: emit the calls that have no arguments."""
@@ -115,3 +126,21 @@ class PartialCalls:
         call = PartialCall(len(self._calls))
         self._calls.append(call)
         return call
+
+
+def read_whole_call(call: dict[str, Any], index: int, vendor: str) -> ApiCall:
+    """Read a call of a whole answer. Its place in the list of calls is its index."""
+    function = as_object(call.get("function"))
+    extra = {} if call.keys() <= _KNOWN_FIELDS else _find_extra(call)
+    return ApiCall(
+        index=index,
+        id=as_text(call.get("id")),
+        name=as_text(function.get("name")),
+        arguments=arguments_as_text(function.get("arguments")),
+        extra=Extra(vendor=vendor, data=extra) if extra else None,
+    )
+
+
+def _find_extra(call: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a call that are kept for the vendor."""
+    return {key: value for key, value in call.items() if key not in _KNOWN_FIELDS and value is not None}

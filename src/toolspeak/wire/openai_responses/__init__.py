@@ -5,6 +5,7 @@ from toolspeak.wire.openai_responses.client_answer import Decoder, read_response
 from toolspeak.wire.openai_responses.client_request import (
     PATH,
     PATHS,
+    encode_message,
     explain_unsupported,
     request_body,
     request_headers,
@@ -26,6 +27,7 @@ __all__ = [
     "VENDOR",
     "Decoder",
     "Encoder",
+    "encode_message",
     "error_body",
     "explain_unsupported",
     "read_request",

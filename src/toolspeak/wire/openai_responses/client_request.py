@@ -39,6 +39,9 @@ PATHS: tuple[str, ...] = (PATH,)
 _WITHOUT_REASONING = re.compile(r"gpt-[34]|chatgpt-4")
 """Models of OpenAI that do not reason, and refuse a request for encrypted reasoning."""
 
+encode_message: None = None
+"""No message is written by itself: a result depends on the sort of an earlier call."""
+
 
 def request_path(request: ChatRequest) -> str:
     """Return the path of a request behind the base address: the same for all."""
