@@ -2,17 +2,25 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextvars import Context as ThreadContext
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any, TypeAlias
 
 from toolspeak.errors import InvalidArguments, ReplayMiss, ToolError
-from toolspeak.execution.coroutines import GuardedCoroutine, PendingValue, is_pending, resolve_pending
-from toolspeak.execution.outcome import CallOutcome, Raised, Returned, format_error, make_result
-from toolspeak.execution.threads import THREAD_POOL, ThreadPool
+from toolspeak.execution.call_loop import find_call_loop
+from toolspeak.execution.coroutines import (
+    GuardedCoroutine,
+    PendingValue,
+    begin_coroutine,
+    is_pending,
+    resolve_pending,
+)
+from toolspeak.execution.outcome import CallOutcome, Raised, format_error, make_result
+from toolspeak.execution.threads import THREAD_POOL, ThreadJob, ThreadPool
 from toolspeak.log import LOG
 from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.spec import ToolSpec
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.context import ProgressCallback
 from toolspeak.tools.results import PLAIN_TYPES
@@ -38,6 +46,7 @@ class Executor:
 
     Attributes:
         toolbox: The tools.
+        pool: The threads in which functions run.
         tasks: The tasks of coroutines that have not ended. A task may end a moment later than its call.
         exceptions: What functions raised, by the id of the call.
     """
@@ -67,7 +76,7 @@ class Executor:
         self._deps = deps
         self._run_id = run_id
         self._timeout = timeout
-        self._pool = pool
+        self.pool = pool
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
@@ -93,12 +102,14 @@ class Executor:
         Raises:
             ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
         """
-        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe)
+        running = RunningCall(self, call, done)
         if on_start is not None:
             running.context.run(on_start, call.id)
         try:
             tool = self._find_tool(call.name)
-            context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
+            context: Context[Any] | None = None
+            if tool.takes_context:
+                context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))
@@ -108,18 +119,23 @@ class Executor:
         except Exception as error:  # a default factory that fails, arguments nested too deeply to follow
             running.finish(ToolResult(call_id=call.id, error=format_error(error), ran=False))
             return running
-
-        def function() -> Any:
-            return tool.function(*bound.args, **bound.kwargs)
-
-        running.set_timeout(tool.spec, self._timeout)
+        running.set_timeout(tool.spec.timeout if tool.spec.timeout is not None else self._timeout)
+        function = partial(tool.function, *bound.args, **bound.kwargs)
         if tool.is_async:
-            running.run_in_loop(_call_async(function))
+            running.run_in_loop(partial(begin_coroutine, function))
         else:
-            running.run_in_thread(function)
+            running.run_in_thread(function, running.context)
         return running
 
-    def _describe(self, call: ToolCall) -> str:
+    def takes_context(self, name: str) -> bool:
+        """Whether the tool of a name takes a `Context`, by which its function can report its progress."""
+        return name in self.toolbox and self.toolbox[name].takes_context
+
+    def rest(self) -> None:
+        """Let go of what waits for the next call: there is none."""
+        find_call_loop().drop_timer()
+
+    def describe(self, call: ToolCall) -> str:
         """Describe a call for the log. A tool that takes a `Context` may have failed for want of deps."""
         lacks_deps = self._deps is None and call.name in self.toolbox and _may_need_deps(self.toolbox[call.name])
         run = f" of run {self._run_id}" if self._run_id else ""
@@ -149,26 +165,19 @@ class RunningCall:
         context: The context in which its function runs.
     """
 
-    def __init__(
-        self,
-        call: ToolCall,
-        done: ResultCallback,
-        pool: ThreadPool,
-        tasks: set[asyncio.Task[None]],
-        exceptions: dict[str, BaseException],
-        describe: Callable[[ToolCall], str],
-    ) -> None:
+    __slots__ = ("_call", "_call_loop", "_done", "_executor", "_guarded", "_job", "_seconds", "_task", "context")
+
+    def __init__(self, executor: Executor, call: ToolCall, done: ResultCallback) -> None:
+        self._executor = executor
         self._call = call
         self._done: ResultCallback | None = done
-        self._pool = pool
-        self._tasks = tasks
-        self._exceptions = exceptions
-        self._describe = describe
-        self._loop = asyncio.get_running_loop()
+        self._call_loop = find_call_loop()
         self.context = copy_context()
         self.context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
-        self._timer: asyncio.TimerHandle | None = None
-        self._stop: Callable[[], None] = _do_nothing
+        self._seconds: float | None = None
+        self._job: ThreadJob | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._guarded: GuardedCoroutine | None = None
 
     @property
     def ended(self) -> bool:
@@ -176,106 +185,84 @@ class RunningCall:
 
     # How the call runs
 
-    def set_timeout(self, spec: ToolSpec, timeout: float | None) -> None:
-        """Start the timeout of the tool or, if it has none, the given one."""
-        seconds = spec.timeout if spec.timeout is not None else timeout
+    def set_timeout(self, seconds: float | None) -> None:
+        """Give the call up after some seconds."""
         if seconds is not None:
-            self._timer = self._loop.call_later(seconds, self._expire, seconds)
+            self._seconds = seconds
+            self._call_loop.add_timeout(self, seconds)
 
-    def run_in_thread(self, function: Callable[[], Any]) -> None:
+    def run_in_thread(self, function: Callable[[], Any], context: ThreadContext) -> None:
         """Run a function in a thread; what it returns is awaited in the event loop where that is needed."""
-
-        def work() -> ToolResult | PendingValue:
-            value = function()
-            if is_pending(value):  # a plain function may return a coroutine
-                return PendingValue(value)
-            return make_result(self._call.id, Returned(value))
-
-        def pass_on(outcome: CallOutcome) -> None:
-            try:
-                self._loop.call_soon_threadsafe(self._handle_outcome, outcome)
-            except RuntimeError:  # the event loop is closed, and with it whoever was waiting
-                return
-
         try:
-            # A copy: a context can be entered once at a time, and the task of the coroutine may still be in it.
-            job = self._pool.start(work, pass_on, self.context.copy())
+            self._job = self._executor.pool.start(partial(self._work, function), self._pass_on, context)
         except (ToolError, RuntimeError) as error:  # too many threads are stuck, or the system has no thread left
             self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
-            return
-        self._stop = job.abandon
 
-    def _handle_outcome(self, outcome: CallOutcome) -> None:
-        """Handle, in the event loop, what `work` gave in its thread: an error, a result, or a value to be awaited."""
+    def _work(self, function: Callable[[], Any]) -> ToolResult | PendingValue:
+        value = function()
+        return PendingValue(value) if is_pending(value) else make_result(self._call.id, value)
+
+    def _pass_on(self, outcome: CallOutcome) -> None:
+        self._call_loop.put_outcome(self, outcome)
+
+    def take_outcome(self, outcome: CallOutcome) -> None:
+        """Take, in the event loop, what `_work` gave in its thread: an error, a result, or a value to be awaited."""
         if isinstance(outcome, Raised):
-            self._fail(outcome)
+            self._fail(outcome.error)
         elif isinstance(outcome.value, ToolResult):
             self.finish(outcome.value)
         elif self._done is None:
             outcome.value.discard()
         else:
-            self.run_in_loop(resolve_pending(outcome.value.value))
+            self.run_in_loop(partial(resolve_pending, outcome.value.value))
 
-    def run_in_loop(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the event loop."""
-        guarded = GuardedCoroutine(coroutine)
+    def run_in_loop(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Run, in the event loop, the coroutine that `begin` returns."""
+        self._guarded = GuardedCoroutine(begin)
+        self._task = self._call_loop.loop.create_task(self._wait_for(self._guarded), context=self.context)
+        self._executor.tasks.add(self._task)
 
-        async def run() -> None:
+    async def _wait_for(self, guarded: GuardedCoroutine) -> None:
+        task = self._task
+        try:
             outcome = await guarded
             if isinstance(outcome, Raised):
-                self._fail(outcome)
-            elif (
-                type(outcome.value) not in PLAIN_TYPES
-                and isinstance(outcome.value, Iterator)
-                and self._done is not None
-            ):
-                self.run_in_thread(lambda: outcome.value)  # reading the items of an iterator may block
+                self._fail(outcome.error)
+            elif _may_block(outcome.value) and self._done is not None:
+                # A copy: a context can be entered once at a time, and this task is still in it.
+                self.run_in_thread(lambda: outcome.value, self.context.copy())
             else:
-                self.finish(make_result(self._call.id, outcome))
-
-        task = self._loop.create_task(run(), context=self.context)
-
-        def on_end(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
-            guarded.close()  # a task that is cancelled before its first step has never awaited the coroutine
-
-        def stop() -> None:
-            def close() -> None:
-                if not task.done():
-                    guarded.abandon()
-                    task.cancel()
-
-            task.cancel()
-            self._loop.call_later(CANCEL_GRACE_SECONDS, close)
-
-        self._stop = stop
-        self._tasks.add(task)
-        task.add_done_callback(on_end)
+                self.finish(make_result(self._call.id, outcome.value))
+        finally:
+            if task is not None:
+                self._executor.tasks.discard(task)
 
     # How the call ends
 
-    def _fail(self, raised: Raised) -> None:
+    def _fail(self, error: BaseException) -> None:
         """End the call with what its function raised, keep the exception, and log it with its traceback."""
-        is_cancelled = isinstance(raised.error, asyncio.CancelledError)
+        is_cancelled = isinstance(error, asyncio.CancelledError)
         if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
-            self._exceptions[self._call.id] = raised.error
-            LOG.warning("tool %s failed (%s)", self._call.name, self._describe(self._call), exc_info=raised.error)
-        self.finish(make_result(self._call.id, raised))
+            self._executor.exceptions[self._call.id] = error
+            place = self._executor.describe(self._call)
+            LOG.warning("tool %s failed (%s)", self._call.name, place, exc_info=error)
+        self.finish(ToolResult(call_id=self._call.id, error=format_error(error)))
 
     def finish(self, result: ToolResult) -> None:
         """End the call with a result; any later result is ignored."""
         done, self._done = self._done, None
-        self._stop = _do_nothing  # the old one refers to this call: a cycle for the garbage collector
-        if self._timer is not None:
-            self._timer.cancel()
+        self._job = self._task = self._guarded = None  # they refer to this call: a cycle for the garbage collector
         if done is not None:
+            if self._seconds is not None:
+                self._call_loop.remove_timeout(self, self._seconds)
             done(result)
 
     def cancel(self) -> None:
         """Stop the call, and end it as cancelled."""
         self._give_up("cancelled before it was done; what it had begun may have taken effect")
 
-    def _expire(self, seconds: float) -> None:
+    def expire(self, seconds: float) -> None:
+        """End the call, since it did not come back in time."""
         self._give_up(f"it did not come back within {seconds:g} seconds and was given up; it may still take effect")
 
     def _give_up(self, why: str) -> None:
@@ -283,11 +270,22 @@ class RunningCall:
             self._stop()
             self.finish(ToolResult(call_id=self._call.id, error=why))
 
+    def _stop(self) -> None:
+        """Stop waiting for a thread, and cancel a coroutine; one that ignores that is closed a while later."""
+        if self._job is not None:
+            self._job.abandon()
+        if self._task is not None and self._guarded is not None:
+            self._task.add_done_callback(self._executor.tasks.discard)
+            self._task.cancel()
+            self._call_loop.loop.call_later(CANCEL_GRACE_SECONDS, _close, self._task, self._guarded)
 
-def _do_nothing() -> None:
-    """Stop a call that has nothing to stop."""
+
+def _close(task: asyncio.Task[None], guarded: GuardedCoroutine) -> None:
+    if not task.done():
+        guarded.abandon()
+        task.cancel()
 
 
-async def _call_async(function: Callable[[], Any]) -> Any:
-    value = function()
-    return await resolve_pending(value) if is_pending(value) else value
+def _may_block(value: Any) -> bool:
+    """Whether reading a returned value may block: it is an iterator, whose items are taken one by one."""
+    return type(value) not in PLAIN_TYPES and isinstance(value, Iterator)

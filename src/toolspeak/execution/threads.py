@@ -59,8 +59,6 @@ class ThreadJob:
             self._pool.stuck -= self._state == "stuck"
             self._state = "ended"
         self._done(outcome)
-        with self._pool.lock:  # after `done`: a function that is not counted has reported its outcome
-            self._pool.running -= 1
 
 
 class ThreadPool:
@@ -105,6 +103,7 @@ class ThreadPool:
             job.run()
             del job  # what a function returned must not live on in an idle thread
             with self.lock:
+                self.running -= 1  # now: a function that is not counted has reported its outcome
                 self._idle.append(queue)
             try:
                 job = queue.get(timeout=IDLE_SECONDS)
