@@ -107,9 +107,7 @@ class Executor:
             running.context.run(on_start, call.id)
         try:
             tool = self._find_tool(call.name)
-            context: Context[Any] | None = None
-            if tool.takes_context:
-                context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
+            context = self._build_context(call, turn, on_progress) if tool.takes_context else None
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))
@@ -130,6 +128,9 @@ class Executor:
     def takes_context(self, name: str) -> bool:
         """Whether the tool of a name takes a `Context`, by which its function can report its progress."""
         return name in self.toolbox and self.toolbox[name].takes_context
+
+    def _build_context(self, call: ToolCall, turn: int, on_progress: ProgressCallback | None) -> Context[Any]:
+        return Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
 
     def rest(self) -> None:
         """Let go of what waits for the next call: there is none."""

@@ -3,10 +3,9 @@
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from toolspeak.errors import UsageError
 from toolspeak.spec import Effect, Schema, ToolSpec
@@ -42,8 +41,7 @@ class Unset(Enum):
 UNSET = Unset.UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """Validated arguments, ready for the function."""
 
     args: tuple[Any, ...]
