@@ -442,6 +442,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             facts=facts,
             stream=watched
             or gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls),
+            watched=watched,
             approve=self._find_approver(outer),
             record=options.get("record") if trace is None else trace.follow(options.get("record")),
             publish=None if outer is None else outer.publish,

@@ -119,14 +119,12 @@ def find_call_ids(facts: Sequence[Fact]) -> set[str]:
     return ids
 
 
-def report_reuse(state: State, fact: Fact) -> tuple[Fact, ...]:
+def report_reuse(state: State, fact: CallReady | CallQuoted) -> tuple[Fact, ...]:
     """Return the facts that report the result of a call that need not run, if `fact` is the last one about its text.
 
     The same call had its result in a message that was discarded. It is reported so that each call has a result before
     the next turn.
     """
-    if not isinstance(fact, CallReady | CallQuoted):
-        return ()
     call = state.turn.calls.get(fact.call.id if isinstance(fact, CallReady) else fact.call_id)
     if call is None or call.result is None or not call.result.ran:
         return ()

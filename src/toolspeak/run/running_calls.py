@@ -40,9 +40,7 @@ class RunningCalls:
         else:
             self._start(calls, results, turn, driver)
 
-    def _start(
-        self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, driver: "Driver"
-    ) -> None:
+    def _start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
         outside = CALLING_RUN.set(driver)
         on_start = None if driver.trace is None else driver.trace.enter_call
         for call in calls:
