@@ -6,15 +6,27 @@ all outcomes that threads have left meanwhile.
 
 import asyncio
 import threading
-from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
 from itertools import takewhile
+from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Protocol
 
 from toolspeak.execution.outcome import CallOutcome
 
 
+MOMENT_SECONDS = 0.0002
+"""How long the event loop waits for functions that come back at once."""
+
+
 class LoopCall(Protocol):
     """A call that was started in an event loop."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the call has its result."""
+        ...
 
     def take_outcome(self, outcome: CallOutcome) -> None:
         """Take, in the event loop, what the function of the call gave in its thread."""
@@ -34,7 +46,7 @@ class CallLoop:
         self.loop = loop
         self._ends: dict[float, dict[LoopCall, float]] = {}  # by timeout; calls in the order in which they end
         self._timer: asyncio.TimerHandle | None = None
-        self._outcomes: deque[tuple[LoopCall, CallOutcome]] = deque()
+        self._outcomes: SimpleQueue[tuple[LoopCall, CallOutcome]] = SimpleQueue()
         self._is_announced = False
 
     # Timeouts
@@ -79,25 +91,39 @@ class CallLoop:
 
     def put_outcome(self, call: LoopCall, outcome: CallOutcome) -> None:
         """Let a call take its outcome in the event loop. This is for the thread in which its function has run."""
-        self._outcomes.append((call, outcome))
+        self._outcomes.put((call, outcome))
         if not self._is_announced:
             self._announce()
 
     def _announce(self) -> None:
         self._is_announced = True
-        try:
+        with suppress(RuntimeError):  # the event loop is closed, and with it whoever was waiting
             self.loop.call_soon_threadsafe(self._take_outcomes)
-        except RuntimeError:  # the event loop is closed, and with it whoever was waiting
-            self._outcomes.clear()
 
     def _take_outcomes(self) -> None:
         self._is_announced = False  # before the look: an outcome that comes from now on is announced again
         try:
-            while self._outcomes:
-                call, outcome = self._outcomes.popleft()
+            while not self._outcomes.empty():
+                call, outcome = self._outcomes.get()
                 call.take_outcome(outcome)
         finally:
-            if self._outcomes:  # one of them raised
+            if not self._outcomes.empty():  # one of them raised
+                self._announce()
+
+    def wait_for(self, calls: Iterable[LoopCall]) -> None:
+        """Wait a moment for calls whose functions come back at once: to be woken by their threads would cost more."""
+        end = monotonic() + MOMENT_SECONDS
+        self._is_announced = True  # threads need not wake the event loop meanwhile
+        try:
+            for each in calls:
+                while not each.ended:
+                    call, outcome = self._outcomes.get(timeout=max(end - monotonic(), 0))
+                    call.take_outcome(outcome)
+        except Empty:
+            pass
+        finally:
+            self._is_announced = False
+            if not self._outcomes.empty():
                 self._announce()
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import Context as ThreadContext
 from contextvars import ContextVar, copy_context
 from functools import partial
+from time import monotonic
 from typing import Any, TypeAlias
 
 from toolspeak.errors import InvalidArguments, ReplayMiss, ToolError
@@ -29,6 +30,9 @@ from toolspeak.tools.toolbox import explain_unknown_tool
 
 CANCEL_GRACE_SECONDS = 0.2
 """How long a coroutine may go on after it was cancelled, before it is closed."""
+
+QUICK_SECONDS = 0.0001
+"""How long a function may take that comes back at once."""
 
 CALL_DEPTH: ContextVar[int] = ContextVar("toolspeak_depth", default=0)
 """How deeply tool calls are nested here: 0 outside, 1 in a tool, 2 in a tool of an agent that a tool runs."""
@@ -77,6 +81,7 @@ class Executor:
         self._run_id = run_id
         self._timeout = timeout
         self.pool = pool
+        self._quick: list[RunningCall] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
@@ -122,8 +127,16 @@ class Executor:
         if tool.is_async:
             running.run_in_loop(partial(begin_coroutine, function))
         else:
-            running.run_in_thread(function, running.context)
+            if tool.is_quick:
+                self._quick.append(running)
+            running.run_in_thread(partial(_call_and_time, tool, function), running.context)
         return running
+
+    def wait_for_quick_calls(self) -> None:
+        """Wait a moment for the calls that were just started, if their functions came back at once before."""
+        if self._quick:
+            quick, self._quick = self._quick, []
+            find_call_loop().wait_for(quick)
 
     def takes_context(self, name: str) -> bool:
         """Whether the tool of a name takes a `Context`, by which its function can report its progress."""
@@ -153,6 +166,15 @@ class Executor:
 def _may_need_deps(tool: Tool[..., Any]) -> bool:
     """Whether a tool takes a `Context`, and not only to report its progress, as that of an MCP server does."""
     return tool.takes_context and find_spec(tool.function) is None
+
+
+def _call_and_time(tool: Tool[..., Any], function: Callable[[], Any]) -> Any:
+    """Call the function of a tool in its thread, and note whether it comes back at once."""
+    start = monotonic()
+    try:
+        return function()
+    finally:
+        tool.is_quick = monotonic() - start < QUICK_SECONDS
 
 
 class _UnknownTool(Exception):

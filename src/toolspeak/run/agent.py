@@ -325,7 +325,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         messages = build_conversation(text, options.get("messages", ()), prompt)
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
-        limits = check_limits(options.get("limits") or self.limits)
+        limits = check_limits(options["limits"]) if options.get("limits") else self.limits
         fixed = self._fixed_tools
         check_prices(limits, self.models, () if self.choose_tools else self.own_tools)
         if fixed is not None:
@@ -335,7 +335,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
             context = Context(deps=self._find_deps(options), run_id=run_id)
-            toolbox = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
+            toolbox = fixed or await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             dialect = await self._dialects.choose_first(earlier)
             return toolbox, dialect, await set_system(self.system, messages, context)
 
@@ -358,7 +358,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
                 tools=offered.specs,
                 compacted=compacted,
                 tool_budget=None if self.code else self.tool_budget,
-                search_tools=name_search_tools(offered),
+                search_tools=() if self.tool_budget is None else name_search_tools(offered),
             )
             driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
             return driver, [started] if ended is None else [started, ended]

@@ -304,10 +304,12 @@ def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> t
 
 def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted | None:
     """Return the compaction of an earlier run if it can be one of these messages."""
-    if compacted is not None and not isinstance(compacted, Compacted):
+    if compacted is None:
+        return None
+    if not isinstance(compacted, Compacted):
         raise UsageError(f"compacted is that of an outcome, not {_describe(compacted)}")
     count = sum(message.role != "system" for message in messages)
-    if compacted is not None and compacted.dropped >= count:
+    if compacted.dropped >= count:
         raise UsageError(
             f"compacted drops {compacted.dropped} messages, and there are only {count}: it belongs to other messages"
         )

@@ -52,6 +52,7 @@ class RunningCalls:
             if not running.ended:
                 self._running[call.id] = running
         CALLING_RUN.reset(outside)
+        self.executor.wait_for_quick_calls()
 
     def _finish_reporting(self, progress: CallProgress, result: ToolResult) -> None:
         progress.finish()

@@ -58,6 +58,7 @@ class Tool(Generic[P, R]):
         spec: The description of the tool that models and the loop use.
         function: The function.
         is_async: Whether calling the function gives an awaitable.
+        is_quick: Whether the function, which is not async, came back at once when a run last called it.
 
     Examples:
         >>> def double(x: int) -> int:
@@ -73,6 +74,7 @@ class Tool(Generic[P, R]):
     spec: ToolSpec
     function: Callable[P, R]
     is_async: bool
+    is_quick: bool = False
 
     def __init__(
         self,
