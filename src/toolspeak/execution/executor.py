@@ -81,7 +81,7 @@ class Executor:
         self._run_id = run_id
         self._timeout = timeout
         self.pool = pool
-        self._quick: list[RunningCall] = []
+        self._quick: list[tuple[RunningCall, ThreadJob]] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
@@ -94,7 +94,7 @@ class Executor:
         on_start: CallListener | None = None,
         on_progress: ProgressCallback | None = None,
     ) -> "RunningCall":
-        """Start a call. `done` gets its one result in this event loop; if the call cannot start, before this returns.
+        """Start a call. `done` gets its one result in this event loop, perhaps before this returns.
 
         Args:
             call: The call.
@@ -107,6 +107,20 @@ class Executor:
         Raises:
             ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
         """
+        running = self.prepare(call, results, turn, done, on_start, on_progress)
+        self.start_quick_calls()
+        return running
+
+    def prepare(
+        self,
+        call: ToolCall,
+        results: Mapping[str, ToolResult],
+        turn: int,
+        done: ResultCallback,
+        on_start: CallListener | None = None,
+        on_progress: ProgressCallback | None = None,
+    ) -> "RunningCall":
+        """Start a call as `start` does, unless its function came back at once before: see `start_quick_calls`."""
         running = RunningCall(self, call, done)
         if on_start is not None:
             running.context.run(on_start, call.id)
@@ -126,17 +140,30 @@ class Executor:
         function = partial(tool.function, *bound.args, **bound.kwargs)
         if tool.is_async:
             running.run_in_loop(partial(begin_coroutine, function))
+        elif tool.is_quick:
+            self._quick.append((running, running.make_job(partial(_call_and_time, tool, function), running.context)))
         else:
-            if tool.is_quick:
-                self._quick.append(running)
             running.run_in_thread(partial(_call_and_time, tool, function), running.context)
         return running
 
-    def wait_for_quick_calls(self) -> None:
-        """Wait a moment for the calls that were just started, if their functions came back at once before."""
+    def start_quick_calls(self) -> None:
+        """Start the calls that were prepared and whose functions came back at once before, and wait a moment for them.
+
+        They run in one thread, one after the other. Those that have not begun when the moment is over get other threads.
+        """
         if self._quick:
             quick, self._quick = self._quick, []
-            find_call_loop().wait_for(quick)
+            running = [each for each, _ in quick]
+            try:
+                queue = self.pool.start_in_turn([job for _, job in quick])
+            except (ToolError, RuntimeError) as error:
+                for each in running:
+                    each.refuse(error)
+                return
+            try:
+                find_call_loop().wait_for(running)
+            finally:
+                self.pool.spread(queue)
 
     def takes_context(self, name: str) -> bool:
         """Whether the tool of a name takes a `Context`, by which its function can report its progress."""
@@ -217,9 +244,18 @@ class RunningCall:
     def run_in_thread(self, function: Callable[[], Any], context: ThreadContext) -> None:
         """Run a function in a thread; what it returns is awaited in the event loop where that is needed."""
         try:
-            self._job = self._executor.pool.start(partial(self._work, function), self._pass_on, context)
-        except (ToolError, RuntimeError) as error:  # too many threads are stuck, or the system has no thread left
-            self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
+            self._executor.pool.start_in_turn([self.make_job(function, context)])
+        except (ToolError, RuntimeError) as error:
+            self.refuse(error)
+
+    def make_job(self, function: Callable[[], Any], context: ThreadContext) -> ThreadJob:
+        """Make the job that runs a function in a thread."""
+        self._job = ThreadJob(self._executor.pool, partial(self._work, function), self._pass_on, context)
+        return self._job
+
+    def refuse(self, error: Exception) -> None:
+        """End the call, since too many threads are stuck, or the system has no thread left."""
+        self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
 
     def _work(self, function: Callable[[], Any]) -> ToolResult | PendingValue:
         value = function()

@@ -7,10 +7,10 @@ are daemons, so that a stuck one does not keep the program from ending.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolspeak.errors import ToolError
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
@@ -61,11 +61,14 @@ class ThreadJob:
         self._done(outcome)
 
 
+JobQueue: TypeAlias = "SimpleQueue[ThreadJob]"
+
+
 class ThreadPool:
     """Threads that are started when needed, used again, and end when idle.
 
     Attributes:
-        lock: Protects `stuck` and the list of idle threads.
+        lock: Protects the counts, the list of idle threads, and what is put into their queues.
         stuck: How many threads run a function that is no longer waited for and has not returned.
         running: How many functions were started and have not reported their outcome.
     """
@@ -74,7 +77,7 @@ class ThreadPool:
         self.lock = threading.Lock()
         self.stuck = self.running = 0
         self._max_stuck = max_stuck
-        self._idle: list[SimpleQueue[ThreadJob]] = []
+        self._idle: list[JobQueue] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._reset_after_fork)
 
@@ -82,37 +85,64 @@ class ThreadPool:
         self, function: Callable[[], Any], done: Callable[[CallOutcome], None], context: Context | None = None
     ) -> ThreadJob:
         """Run `function` in a thread; `done` gets its outcome, in that thread, however late it comes."""
+        job = ThreadJob(self, function, done, context)
+        self.start_in_turn([job])
+        return job
+
+    def start_in_turn(self, jobs: Sequence[ThreadJob]) -> JobQueue:
+        """Run jobs in one thread, one after the other; return the queue in which those wait that have not begun."""
         with self.lock:
             if self.stuck >= self._max_stuck:
                 raise TooManyStuckThreads(
                     f"not run: {self.stuck} earlier calls hang and cannot be ended; the program must be restarted"
                 )
-            queue = self._idle.pop() if self._idle else None
-            self.running += 1
-        job = ThreadJob(self, function, done, context)
-        if queue is None:
-            threading.Thread(target=self._run_jobs, args=(job,), name="toolspeak tool", daemon=True).start()
-        else:
-            queue.put(job)
-        return job
+            queue = self._idle.pop() if self._idle else self._start_thread()
+            self._put(queue, jobs)
+        return queue
 
-    def _run_jobs(self, job: ThreadJob) -> None:
-        """Run a job, then those that come through this thread's queue, until none has come for a while."""
-        queue: SimpleQueue[ThreadJob] = SimpleQueue()
+    def spread(self, queue: JobQueue) -> None:
+        """Run each job that waits in a queue in a thread of its own, or in turn if there is no thread for it."""
+        with self.lock:
+            waiting = [queue.get() for _ in range(queue.qsize())]
+            self.running -= len(waiting)
+        for place, job in enumerate(waiting):
+            try:
+                self.start_in_turn([job])
+            except (TooManyStuckThreads, RuntimeError):
+                with self.lock:
+                    if queue in self._idle:
+                        self._idle.remove(queue)
+                    self._put(queue, waiting[place:])
+                return
+
+    def _put(self, queue: JobQueue, jobs: Sequence[ThreadJob]) -> None:
+        self.running += len(jobs)
+        for job in jobs:
+            queue.put(job)
+
+    def _start_thread(self) -> JobQueue:
+        queue: JobQueue = SimpleQueue()
+        threading.Thread(target=self._run_jobs, args=(queue,), name="toolspeak tool", daemon=True).start()
+        return queue
+
+    def _run_jobs(self, queue: JobQueue) -> None:
+        """Run the jobs that come through this thread's queue, until none has come for a while."""
         while True:
-            job.run()
-            del job  # what a function returned must not live on in an idle thread
-            with self.lock:
-                self.running -= 1  # now: a function that is not counted has reported its outcome
-                self._idle.append(queue)
             try:
                 job = queue.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self.lock:
+                    if not queue.empty():  # `start_in_turn` has just put something into it
+                        continue
                     if queue in self._idle:
                         self._idle.remove(queue)
-                        return
-                job = queue.get()  # `start` has just taken this queue from the idle ones
+                    return
+            job.run()
+            del job  # what a function returned must not live on in an idle thread
+            with self.lock:
+                self.running -= 1  # now: a function that is not counted has reported its outcome
+                if queue.empty():
+                    self._idle.append(queue)
 
     def _reset_after_fork(self) -> None:
         """Forget all threads: in a forked child only the thread that forked exists."""

@@ -48,11 +48,11 @@ class RunningCalls:
             if self.executor.takes_context(call.name):
                 progress = CallProgress(call.id, driver.take_event)
                 finish, report = partial(self._finish_reporting, progress), progress.report
-            running = self.executor.start(call, results, turn, finish, on_start, report)
+            running = self.executor.prepare(call, results, turn, finish, on_start, report)
             if not running.ended:
                 self._running[call.id] = running
         CALLING_RUN.reset(outside)
-        self.executor.wait_for_quick_calls()
+        self.executor.start_quick_calls()
 
     def _finish_reporting(self, progress: CallProgress, result: ToolResult) -> None:
         progress.finish()
