@@ -15,7 +15,6 @@ from typing import Protocol
 
 from toolspeak.execution.outcome import CallOutcome
 
-
 MOMENT_SECONDS = 0.0002
 """How long the event loop waits for functions that come back at once."""
 

@@ -136,20 +136,20 @@ class Executor:
         except Exception as error:  # a default factory that fails, arguments nested too deeply to follow
             running.finish(ToolResult(call_id=call.id, error=format_error(error), ran=False))
             return running
-        running.set_timeout(tool.spec.timeout if tool.spec.timeout is not None else self._timeout)
+        running.begin(tool, tool.spec.timeout if tool.spec.timeout is not None else self._timeout)
         function = partial(tool.function, *bound.args, **bound.kwargs)
         if tool.is_async:
             running.run_in_loop(partial(begin_coroutine, function))
         elif tool.is_quick:
-            self._quick.append((running, running.make_job(partial(_call_and_time, tool, function), running.context)))
+            self._quick.append((running, running.make_job(function, running.context)))
         else:
-            running.run_in_thread(partial(_call_and_time, tool, function), running.context)
+            running.run_in_thread(function, running.context)
         return running
 
     def start_quick_calls(self) -> None:
-        """Start the calls that were prepared and whose functions came back at once before, and wait a moment for them.
+        """Start the prepared calls whose functions came back at once before, and wait a moment for their results.
 
-        They run in one thread, one after the other. Those that have not begun when the moment is over get other threads.
+        They run in one thread, one after the other. When the moment is over, those that have not begun get other ones.
         """
         if self._quick:
             quick, self._quick = self._quick, []
@@ -195,15 +195,6 @@ def _may_need_deps(tool: Tool[..., Any]) -> bool:
     return tool.takes_context and find_spec(tool.function) is None
 
 
-def _call_and_time(tool: Tool[..., Any], function: Callable[[], Any]) -> Any:
-    """Call the function of a tool in its thread, and note whether it comes back at once."""
-    start = monotonic()
-    try:
-        return function()
-    finally:
-        tool.is_quick = monotonic() - start < QUICK_SECONDS
-
-
 class _UnknownTool(Exception):
     """The toolbox has no tool of that name."""
 
@@ -215,7 +206,18 @@ class RunningCall:
         context: The context in which its function runs.
     """
 
-    __slots__ = ("_call", "_call_loop", "_done", "_executor", "_guarded", "_job", "_seconds", "_task", "context")
+    __slots__ = (
+        "_call",
+        "_call_loop",
+        "_done",
+        "_executor",
+        "_guarded",
+        "_job",
+        "_seconds",
+        "_task",
+        "_tool",
+        "context",
+    )
 
     def __init__(self, executor: Executor, call: ToolCall, done: ResultCallback) -> None:
         self._executor = executor
@@ -224,6 +226,7 @@ class RunningCall:
         self._call_loop = find_call_loop()
         self.context = copy_context()
         self.context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
+        self._tool: Tool[..., Any] | None = None
         self._seconds: float | None = None
         self._job: ThreadJob | None = None
         self._task: asyncio.Task[None] | None = None
@@ -235,8 +238,9 @@ class RunningCall:
 
     # How the call runs
 
-    def set_timeout(self, seconds: float | None) -> None:
-        """Give the call up after some seconds."""
+    def begin(self, tool: Tool[..., Any], seconds: float | None) -> None:
+        """Note that the call runs a tool from now on, for that many seconds at most."""
+        self._tool = tool
         if seconds is not None:
             self._seconds = seconds
             self._call_loop.add_timeout(self, seconds)
@@ -258,8 +262,13 @@ class RunningCall:
         self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
 
     def _work(self, function: Callable[[], Any]) -> ToolResult | PendingValue:
-        value = function()
-        return PendingValue(value) if is_pending(value) else make_result(self._call.id, value)
+        start = monotonic()
+        try:
+            value = function()
+            return PendingValue(value) if is_pending(value) else make_result(self._call.id, value)
+        finally:
+            if self._tool is not None:
+                self._tool.is_quick = monotonic() - start < QUICK_SECONDS
 
     def _pass_on(self, outcome: CallOutcome) -> None:
         self._call_loop.put_outcome(self, outcome)

@@ -321,11 +321,10 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         """
         check_options(options, RunOptions)
         answer = self._find_answer(output)
-        text = self.system if isinstance(self.system, str) else None
-        messages = build_conversation(text, options.get("messages", ()), prompt)
+        messages = build_conversation(self.system, options.get("messages", ()), prompt)
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
-        limits = check_limits(options["limits"]) if options.get("limits") else self.limits
+        limits = check_limits(given) if (given := options.get("limits")) else self.limits
         fixed = self._fixed_tools
         check_prices(limits, self.models, () if self.choose_tools else self.own_tools)
         if fixed is not None:

@@ -30,7 +30,6 @@ from toolspeak.events import (
     ToolProgress,
     ToolStarted,
     TurnEnded,
-    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.execution import Executor
@@ -140,11 +139,8 @@ class Driver:
         self.successors: dict[str, Driver] = {}
         self._speaker: HandedOver | None = None
         self.barrier = CommitBarrier(durability.commit if durability is not None else None)
-        self._listeners: list[Callable[[Event], None]] = [self._events.append] if watched else []
-        if durability is not None:
-            self._listeners.append(self.barrier.add)
-        if publish is not None:
-            self._listeners.append(publish)
+        listeners = (watched and self._events.append, durability is not None and self.barrier.add, publish)
+        self._listeners = [listener for listener in listeners if listener]
         self._calls = RunningCalls(executor, self.barrier, self._inbox.put)
 
     async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
@@ -239,24 +235,17 @@ class Driver:
 
     def _handle_failure(self, error: Exception) -> None:
         """Discard the message that broke off and let another model be asked, or end the run if none is left."""
-        failed, turn = self._models.current.model.name, self.state.turn
-        if self.state.interruption is None and self._models.pass_on(error, self.state.history):
-            model = self._models.current.model.name
-            run_id, kind = self._run_id, type(error).__name__
-            LOG.warning("run %s, turn %s: %s failed (%s); asking %s", run_id, turn.number, failed, kind, model)
-            self._discarded_ids |= find_call_ids(self.facts)
-            restarted = TurnRestarted(turn=turn.number, failed=failed, reason=str(error), model=model)
-            if self._models.current.choose_dialect is None:
-                self._apply(restarted)
-            else:
-                self._tasks.start(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
+        is_interrupted = self.state.interruption is not None
+        restarted = None if is_interrupted else self._models.pass_on(error, self.state)
+        if restarted is None:
+            self.error = error if is_interrupted else self._models.build_error()
+            self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
             return
-        self.error = self._models.build_error() if self.state.interruption is None else error
-        self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
-
-    @property
-    def _run_id(self) -> str:
-        return self.state.run.run_id if self.state.run else ""
+        self._discarded_ids |= find_call_ids(self.facts)
+        if self._models.current.choose_dialect is None:
+            self._apply(restarted)
+        else:
+            self._tasks.start(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""
@@ -315,7 +304,7 @@ class Driver:
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
-                log_end(reason, detail, f"run {self._run_id}, turn {self.state.turn.number}")
+                log_end(reason, detail, f"run {self.state.run_id}, turn {self.state.turn.number}")
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
@@ -323,7 +312,7 @@ class Driver:
         if self._must_compact(action):
             return
         model, dialect, sampling, _ = self._models.current
-        LOG.info("run %s, turn %s: asking %s, %s dialect", self._run_id, action.turn, model.name, dialect.name)
+        LOG.info("run %s, turn %s: asking %s, %s dialect", self.state.run_id, action.turn, model.name, dialect.name)
         self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
         shown = render_request(self.state, dialect, action)
         self._reader = build_reader(self.state, dialect, action, self._quotations, self._discarded_ids)
