@@ -320,12 +320,11 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             durability: What makes the run durable.
         """
         check_options(options, RunOptions)
-        answer = self._find_answer(output)
+        answer, fixed = self._find_answer(output), self._fixed_tools
         messages = build_conversation(self.system, options.get("messages", ()), prompt)
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
         limits = check_limits(given) if (given := options.get("limits")) else self.limits
-        fixed = self._fixed_tools
         check_prices(limits, self.models, () if self.choose_tools else self.own_tools)
         if fixed is not None:
             check_deps(fixed, self._find_deps(options))
@@ -333,14 +332,16 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         run_id = make_run_id(self.model) if durability is None else durability.run_id
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
+            if fixed is not None and not callable(self.system):
+                return fixed, await self._dialects.choose_first(earlier), messages
             context = Context(deps=self._find_deps(options), run_id=run_id)
-            toolbox = fixed or await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
+            toolbox = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             dialect = await self._dialects.choose_first(earlier)
             return toolbox, dialect, await set_system(self.system, messages, context)
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
-            unasked = fixed or self.own_tools, self.dialect, messages
-            (toolbox, dialect, opening), ended = await wait_within(limits, ask_before_start(), unasked, durability)
+            asked, ended = await wait_within(limits, ask_before_start(), None, durability)
+            toolbox, dialect, opening = asked or (fixed or self.own_tools, self.dialect, messages)
             has_tools = ended is None or fixed is not None
             offered = add_answer(offer_tools(self, toolbox, opening), answer)
             started = RunStarted(
@@ -431,8 +432,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         outer: OuterCall | None = None,
         durability: Durability | None = None,
     ) -> Driver:
-        models = self._dialects.pair(dialect, self.sampling)
-        trace = begin_trace(self.tracing, outer, facts)
+        models, trace = self._dialects.pair(dialect, self.sampling), begin_trace(self.tracing, outer, facts)
         return Driver(
             models,
             toolbox.specs,
