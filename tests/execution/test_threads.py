@@ -93,10 +93,20 @@ def test_a_job_that_waits_for_the_next_one_goes_on_when_they_are_spread():
     met = threading.Barrier(3)
     jobs = [ThreadJob(threads, lambda: met.wait(20) >= 0, ended.append, None) for _ in range(3)]
     queue = threads.start_in_turn(jobs)
-    threads.spread(queue)
-    threads.spread(queue)
+    threads.spread(queue, jobs)
     until(lambda: ended == [Returned(True)] * 3)
-    until(lambda: threads.running == 0)
+    until(lambda: len(threads._idle) == 3 and threads.running == 0)
+
+
+def test_no_thread_is_lost_when_jobs_are_spread_before_it_has_come():
+    threads = ThreadPool()
+    before = threading.active_count()
+    ended: list[CallOutcome] = []
+    for _ in range(300):
+        jobs = [ThreadJob(threads, lambda: 1, ended.append, None) for _ in range(3)]
+        threads.spread(threads.start_in_turn(jobs), jobs)
+    until(lambda: len(ended) == 900 and threads.running == 0)
+    assert len(threads._idle) == threading.active_count() - before
 
 
 def test_jobs_for_which_there_is_no_thread_still_run_in_turn():
@@ -106,7 +116,7 @@ def test_jobs_for_which_there_is_no_thread_still_run_in_turn():
     jobs = [ThreadJob(threads, lambda: let_go.wait(20), ended.append, None) for _ in range(3)]
     queue = threads.start_in_turn(jobs)
     jobs[0].abandon()
-    threads.spread(queue)  # no further one is started
+    threads.spread(queue, jobs)  # no further one is started
     assert threads.running == 3
     let_go.set()
     until(lambda: ended == [Returned(True)] * 3)

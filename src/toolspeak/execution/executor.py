@@ -153,9 +153,9 @@ class Executor:
         """
         if self._quick:
             quick, self._quick = self._quick, []
-            running = [each for each, _ in quick]
+            running, jobs = [each for each, _ in quick], [job for _, job in quick]
             try:
-                queue = self.pool.start_in_turn([job for _, job in quick])
+                queue = self.pool.start_in_turn(jobs)
             except (ToolError, RuntimeError) as error:
                 for each in running:
                     each.refuse(error)
@@ -163,7 +163,8 @@ class Executor:
             try:
                 find_call_loop().wait_for(running)
             finally:
-                self.pool.spread(queue)
+                if not all(each.ended for each in running):
+                    self.pool.spread(queue, jobs)
 
     def takes_context(self, name: str) -> bool:
         """Whether the tool of a name takes a `Context`, by which its function can report its progress."""

@@ -8,6 +8,7 @@ are daemons, so that a stuck one does not keep the program from ending.
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
@@ -96,14 +97,27 @@ class ThreadPool:
                 raise TooManyStuckThreads(
                     f"not run: {self.stuck} earlier calls hang and cannot be ended; the program must be restarted"
                 )
-            queue = self._idle.pop() if self._idle else self._start_thread()
+            idle = self._idle.pop() if self._idle else None
+            queue: JobQueue = SimpleQueue() if idle is None else idle
             self._put(queue, jobs)
+        if idle is None:
+            try:
+                threading.Thread(target=self._run_jobs, args=(queue,), name="toolspeak tool", daemon=True).start()
+            except RuntimeError:  # the system has no thread left
+                with self.lock:
+                    self.running -= len(jobs)
+                raise
         return queue
 
-    def spread(self, queue: JobQueue) -> None:
-        """Run each job that waits in a queue in a thread of its own, or in turn if there is no thread for it."""
+    def spread(self, queue: JobQueue, jobs: Sequence[ThreadJob]) -> None:
+        """Run each of the jobs that still waits in a queue in a thread of its own, or in turn if there is none."""
+        waiting: list[ThreadJob] = []
         with self.lock:
-            waiting = [queue.get() for _ in range(queue.qsize())]
+            with suppress(Empty):
+                while True:  # the thread may take one at any moment
+                    waiting.append(queue.get_nowait())
+            if waiting and waiting[0] not in jobs[1:]:  # the thread of the queue is on its way to it
+                queue.put(waiting.pop(0))
             self.running -= len(waiting)
         for place, job in enumerate(waiting):
             try:
@@ -120,29 +134,28 @@ class ThreadPool:
         for job in jobs:
             queue.put(job)
 
-    def _start_thread(self) -> JobQueue:
-        queue: JobQueue = SimpleQueue()
-        threading.Thread(target=self._run_jobs, args=(queue,), name="toolspeak tool", daemon=True).start()
-        return queue
-
     def _run_jobs(self, queue: JobQueue) -> None:
         """Run the jobs that come through this thread's queue, until none has come for a while."""
+        job: ThreadJob | None = None
         while True:
-            try:
-                job = queue.get(timeout=IDLE_SECONDS)
-            except Empty:
-                with self.lock:
-                    if not queue.empty():  # `start_in_turn` has just put something into it
-                        continue
-                    if queue in self._idle:
-                        self._idle.remove(queue)
-                    return
+            if job is None:
+                try:
+                    job = queue.get(timeout=IDLE_SECONDS)
+                except Empty:
+                    with self.lock:
+                        if not queue.empty():  # `start_in_turn` has just put something into it
+                            continue
+                        if queue in self._idle:
+                            self._idle.remove(queue)
+                        return
             job.run()
-            del job  # what a function returned must not live on in an idle thread
+            job = None  # what a function returned must not live on in an idle thread
             with self.lock:
                 self.running -= 1  # now: a function that is not counted has reported its outcome
                 if queue.empty():
                     self._idle.append(queue)
+                else:
+                    job = queue.get()
 
     def _reset_after_fork(self) -> None:
         """Forget all threads: in a forked child only the thread that forked exists."""
