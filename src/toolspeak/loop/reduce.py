@@ -175,7 +175,7 @@ def _end_message(state: State, fact: TurnEnded) -> None:
     """Add the message to the history, and give a result to each of its calls that must not run."""
     turn, message = state.turn, fact.message
     if message.parts:
-        state.history = (*state.history, message)
+        state.history += (message,)
     turn.is_open, turn.finish = False, fact.finish
     _sort_calls(turn, message)
     _add_usage(state, fact)
@@ -262,9 +262,9 @@ def _close_turn(state: State) -> None:
     if is_closed or not turn.calls or has_open_call(turn):
         return
     calls = turn.calls.values()
-    state.finished_calls = (*state.finished_calls, *calls)
+    state.finished_calls += tuple(calls)
     if turn.finish not in ENDED_WELL:  # the run ends here; if it is resumed, the whole message is discarded
-        state.history = (*state.history, Message(role="tool", parts=tuple(map(_build_result, calls))))
+        state.history += (Message(role="tool", parts=tuple(map(_build_result, calls))),)
         return
     ran = [each for each in calls if _has_run(each)]
     # A call is counted with its result, once a turn however often it stands in the message.
@@ -276,7 +276,7 @@ def _close_turn(state: State) -> None:
     parts: list[Result | Text] = [_build_result(each) for each in calls]
     if run is not None and run.limits.repeats is not None and highest >= run.limits.repeats:
         parts.append(_warn_of_repetition(counts, run.limits.repeats, highest))
-    state.history = (*state.history, Message(role="tool", parts=tuple(parts)))
+    state.history += (Message(role="tool", parts=tuple(parts)),)
     state.model_is_next = state.interruption is None
     state.demand = update_demand(state.demand, ran)
     state.repeat_counts.update(counts)
