@@ -95,12 +95,13 @@ def time_delta():
 class CallsWithoutTracer(RunningCalls):
     """Starts calls as they would be started if there were no tracers."""
 
-    def _start(self, call, results, turn, driver):
+    def _start(self, calls, results, turn, driver):
         outside = CALLING_RUN.set(driver)
-        running = self.executor.start(call, results, turn, self._finish)
+        for call in calls:
+            running = self.executor.start(call, results, turn, self._finish)
+            if not running.ended:
+                self._running[call.id] = running
         CALLING_RUN.reset(outside)
-        if not running.ended:
-            self._running[call.id] = running
 
 
 async def get_weather(city: str) -> str:

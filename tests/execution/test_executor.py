@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Annotated, Any
@@ -183,6 +184,90 @@ def test_a_cancellation(function: Callable[..., Any]):
     result = run_call(function, cancel_after=0.05)
     assert clock() < SOON_SECONDS
     assert "cancelled before it was done" in (result.error or "")
+
+
+def test_each_call_has_its_own_timeout():
+    async def main() -> list[str]:
+        ended: list[str] = []
+        timeouts = {"a": 0.3, "b": 0.05, "c": 0.15, "d": 0.3, "e": 0.05}
+        executor = Executor(Toolbox([tool(hang_later, name=name, timeout=each) for name, each in timeouts.items()]))
+        for name in timeouts:
+            call = ToolCall(id=name, name=name, arguments={})
+            executor.start(call, {}, 1, lambda result: ended.append(f"{result.call_id} {result.error}"))
+        while len(ended) < len(timeouts):
+            await asyncio.sleep(0.005)
+        return [each.removesuffix(" seconds and was given up; it may still take effect") for each in ended]
+
+    clock = Clock()
+    late = "it did not come back within"
+    assert awaited(main()) == [f"b {late} 0.05", f"e {late} 0.05", f"c {late} 0.15", f"a {late} 0.3", f"d {late} 0.3"]
+    assert clock() < SOON_SECONDS
+
+
+def test_a_timeout_goes_on_when_another_call_has_ended():
+    async def main() -> list[ToolResult]:
+        ended: list[ToolResult] = []
+        executor = Executor(Toolbox([tool(shout_later, timeout=0.05), tool(hang_later, timeout=0.1)]))
+        executor.start(ToolCall(id="a", name="hang_later", arguments={}), {}, 1, ended.append)
+        executor.start(ToolCall(id="b", name="shout_later", arguments={"text": "x"}), {}, 1, ended.append)
+        while len(ended) < 2:
+            await asyncio.sleep(0.005)
+            executor.rest()
+        return ended
+
+    assert [(each.call_id, each.output) for each in awaited(main())] == [("b", "X"), ("a", None)]
+
+
+# Functions that come back at once
+
+
+def test_quick_functions_that_now_wait_for_each_other_run_at_the_same_time():
+    met = threading.Barrier(3)
+
+    def meet() -> bool:
+        "Waits for the other two."
+        return met.wait(HANG_SECONDS) >= 0
+
+    async def main() -> list[ToolResult]:
+        ended: list[ToolResult] = []
+        meeting = tool(meet)
+        meeting.is_quick = True
+        executor = Executor(Toolbox([meeting]))
+        for name in "abc":
+            executor.prepare(ToolCall(id=name, name="meet", arguments={}), {}, 1, ended.append)
+        executor.start_quick_calls()
+        while len(ended) < 3:
+            await asyncio.sleep(0.005)
+        return ended
+
+    clock = Clock()
+    assert {(each.call_id, each.output) for each in awaited(main())} == {("a", True), ("b", True), ("c", True)}
+    assert clock() < SOON_SECONDS
+
+
+def test_a_function_is_quick_as_long_as_it_comes_back_at_once():
+    pauses = [0.0, 0.0, 0.02, 0.0]
+
+    def doze() -> float:
+        "Sleeps now and then."
+        time.sleep(pauses[0])
+        return pauses.pop(0)
+
+    dozing, known = tool(doze), []
+    for _ in range(3):
+        run_call(dozing)
+        known.append(dozing.is_quick)
+    assert known[2] is False
+    assert run_call(dozing).output == 0.0
+
+
+def test_a_quick_function_that_is_refused_is_not_run():
+    threads = ThreadPool(max_stuck=1)
+    assert "did not come back" in (run_call(tool(hang, timeout=0.05), pool=threads).error or "")
+    quick = tool(shout)
+    quick.is_quick = True
+    result = run_call(quick, {"text": "x"}, pool=threads)
+    assert (result.ran, "1 earlier calls hang" in (result.error or "")) == (False, True)
 
 
 def test_a_coroutine_may_tidy_up_when_it_is_cancelled():

@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from tests.run.playing import until
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
-from toolspeak.execution.threads import MAX_STUCK_THREADS, ThreadPool, TooManyStuckThreads
+from toolspeak.execution.threads import MAX_STUCK_THREADS, ThreadJob, ThreadPool, TooManyStuckThreads
 
 
 def run_in(threads: ThreadPool, function: Callable[[], Any]) -> CallOutcome:
@@ -69,6 +70,57 @@ def test_what_hangs_is_counted_and_capped():
     until(lambda: threads.stuck == 0)
     until(lambda: ended == [Returned(True)] * 3)  # late, but passed on
     assert run_in(threads, lambda: "again") == Returned("again")
+
+
+def test_jobs_run_in_turn_in_one_thread():
+    threads = ThreadPool()
+    outcomes: SimpleQueue[CallOutcome] = SimpleQueue()
+    names: list[int] = []
+
+    def note(number: int) -> int:
+        names.append(threading.get_ident())
+        return number
+
+    threads.start_in_turn([ThreadJob(threads, partial(note, number), outcomes.put, None) for number in range(5)])
+    assert [outcomes.get(timeout=20) for _ in range(5)] == [Returned(number) for number in range(5)]
+    assert len(set(names)) == 1
+    until(lambda: len(threads._idle) == 1 and threads.running == 0)
+
+
+def test_a_job_that_waits_for_the_next_one_goes_on_when_they_are_spread():
+    threads = ThreadPool()
+    ended: list[CallOutcome] = []
+    met = threading.Barrier(3)
+    jobs = [ThreadJob(threads, lambda: met.wait(20) >= 0, ended.append, None) for _ in range(3)]
+    queue = threads.start_in_turn(jobs)
+    threads.spread(queue, jobs)
+    until(lambda: ended == [Returned(True)] * 3)
+    until(lambda: len(threads._idle) == 3 and threads.running == 0)
+
+
+def test_no_thread_is_lost_when_jobs_are_spread_before_it_has_come():
+    threads = ThreadPool()
+    before = threading.active_count()
+    ended: list[CallOutcome] = []
+    for _ in range(300):
+        jobs = [ThreadJob(threads, lambda: 1, ended.append, None) for _ in range(3)]
+        threads.spread(threads.start_in_turn(jobs), jobs)
+    until(lambda: len(ended) == 900 and threads.running == 0)
+    assert len(threads._idle) == threading.active_count() - before
+
+
+def test_jobs_for_which_there_is_no_thread_still_run_in_turn():
+    threads = ThreadPool(max_stuck=1)
+    let_go = threading.Event()
+    ended: list[CallOutcome] = []
+    jobs = [ThreadJob(threads, lambda: let_go.wait(20), ended.append, None) for _ in range(3)]
+    queue = threads.start_in_turn(jobs)
+    jobs[0].abandon()
+    threads.spread(queue, jobs)  # no further one is started
+    assert threads.running == 3
+    let_go.set()
+    until(lambda: ended == [Returned(True)] * 3)
+    until(lambda: len(threads._idle) == 1 and threads.running == threads.stuck == 0)
 
 
 def test_what_has_ended_cannot_be_stuck():

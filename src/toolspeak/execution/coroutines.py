@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
 from contextlib import suppress
 from types import CoroutineType
 from typing import Any, NamedTuple, cast
@@ -23,45 +23,58 @@ class GuardedCoroutine:
     coroutine that swallows its cancellation blocks neither this run nor the end of the event loop.
     """
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._coroutine = coroutine
-        self._abandoned = self._has_returned = False
+    def __init__(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Prepare to await the coroutine that `begin` returns, which is called by the task that awaits this."""
+        self._begin = begin
+        self._abandoned = False
 
     def abandon(self) -> None:
         """Let the next cancellation close the coroutine."""
         self._abandoned = True
 
     def __await__(self) -> Generator[Any, Any, CallOutcome]:
-        coroutine = self._coroutine
+        try:
+            coroutine = self._begin()
+        except BaseException as error:
+            return Raised(error)
         thrown: BaseException | None = None
         while True:
             try:
                 awaited = coroutine.send(None) if thrown is None else coroutine.throw(thrown)
             except StopIteration as stop:
-                self._has_returned = True
                 return Returned(stop.value)
             except BaseException as error:
                 return Raised(error)
+            finally:
+                thrown = None  # its traceback refers to this frame: a cycle for the garbage collector
             try:
                 yield awaited
-                thrown = None
             except GeneratorExit:
-                self.close()
+                _close(coroutine)
                 raise
             except BaseException as error:
                 if self._abandoned:
-                    self.close()
+                    _close(coroutine)
                     return Raised(asyncio.CancelledError())
                 thrown = error
 
-    def close(self) -> None:
-        """End the coroutine immediately, if it has not ended; it may never have started."""
-        if self._has_returned:
-            return
-        with suppress(BaseException):
-            for _ in range(MAX_CANCELLATIONS):
-                self._coroutine.throw(asyncio.CancelledError())  # raises, unless the coroutine continues
-            self._coroutine.close()
+
+def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
+    """End a coroutine immediately."""
+    with suppress(BaseException):
+        for _ in range(MAX_CANCELLATIONS):
+            coroutine.throw(asyncio.CancelledError())  # raises, unless the coroutine continues
+        coroutine.close()
+
+
+def begin_coroutine(function: Callable[[], Any]) -> Coroutine[Any, Any, Any]:
+    """Call an async function, and return the coroutine to await."""
+    value = function()
+    return value if value.__class__ is CoroutineType else _resolve(value)
+
+
+async def _resolve(value: Any) -> Any:
+    return await resolve_pending(value) if is_pending(value) else value
 
 
 class PendingValue(NamedTuple):
@@ -82,7 +95,7 @@ def is_pending(value: Any) -> bool:
 
 async def resolve_pending(value: Any) -> Any:
     """Await a pending value: return the result of an awaitable, or the items of an async iterator as a list."""
-    if value.__class__ is CoroutineType or not isinstance(value, AsyncIterator):
+    if not isinstance(value, AsyncIterator):
         return await value
     try:
         return await _collect_items(cast("AsyncIterator[Any]", value))

@@ -2,17 +2,26 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextvars import Context as ThreadContext
 from contextvars import ContextVar, copy_context
+from functools import partial
+from time import monotonic
 from typing import Any, TypeAlias
 
 from toolspeak.errors import InvalidArguments, ReplayMiss, ToolError
-from toolspeak.execution.coroutines import GuardedCoroutine, PendingValue, is_pending, resolve_pending
-from toolspeak.execution.outcome import CallOutcome, Raised, Returned, format_error, make_result
-from toolspeak.execution.threads import THREAD_POOL, ThreadPool
+from toolspeak.execution.call_loop import find_call_loop
+from toolspeak.execution.coroutines import (
+    GuardedCoroutine,
+    PendingValue,
+    begin_coroutine,
+    is_pending,
+    resolve_pending,
+)
+from toolspeak.execution.outcome import CallOutcome, Raised, format_error, make_result
+from toolspeak.execution.threads import THREAD_POOL, ThreadJob, ThreadPool
 from toolspeak.log import LOG
 from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.spec import ToolSpec
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.context import ProgressCallback
 from toolspeak.tools.results import PLAIN_TYPES
@@ -21,6 +30,9 @@ from toolspeak.tools.toolbox import explain_unknown_tool
 
 CANCEL_GRACE_SECONDS = 0.2
 """How long a coroutine may go on after it was cancelled, before it is closed."""
+
+QUICK_SECONDS = 0.0001
+"""How long a function may take that comes back at once."""
 
 CALL_DEPTH: ContextVar[int] = ContextVar("toolspeak_depth", default=0)
 """How deeply tool calls are nested here: 0 outside, 1 in a tool, 2 in a tool of an agent that a tool runs."""
@@ -38,6 +50,7 @@ class Executor:
 
     Attributes:
         toolbox: The tools.
+        pool: The threads in which functions run.
         tasks: The tasks of coroutines that have not ended. A task may end a moment later than its call.
         exceptions: What functions raised, by the id of the call.
     """
@@ -67,7 +80,8 @@ class Executor:
         self._deps = deps
         self._run_id = run_id
         self._timeout = timeout
-        self._pool = pool
+        self.pool = pool
+        self._quick: list[tuple[RunningCall, ThreadJob]] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.exceptions: dict[str, BaseException] = {}
 
@@ -80,7 +94,7 @@ class Executor:
         on_start: CallListener | None = None,
         on_progress: ProgressCallback | None = None,
     ) -> "RunningCall":
-        """Start a call. `done` gets its one result in this event loop; if the call cannot start, before this returns.
+        """Start a call. `done` gets its one result in this event loop, perhaps before this returns.
 
         Args:
             call: The call.
@@ -93,12 +107,26 @@ class Executor:
         Raises:
             ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
         """
-        running = RunningCall(call, done, self._pool, self.tasks, self.exceptions, self._describe)
+        running = self.prepare(call, results, turn, done, on_start, on_progress)
+        self.start_quick_calls()
+        return running
+
+    def prepare(
+        self,
+        call: ToolCall,
+        results: Mapping[str, ToolResult],
+        turn: int,
+        done: ResultCallback,
+        on_start: CallListener | None = None,
+        on_progress: ProgressCallback | None = None,
+    ) -> "RunningCall":
+        """Start a call as `start` does, unless its function came back at once before: see `start_quick_calls`."""
+        running = RunningCall(self, call, done)
         if on_start is not None:
             running.context.run(on_start, call.id)
         try:
             tool = self._find_tool(call.name)
-            context = Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
+            context = self._build_context(call, turn, on_progress) if tool.takes_context else None
             bound = tool.bind(resolve_references(call.arguments, results), context)
         except (InvalidArguments, BrokenReference, _UnknownTool) as error:
             running.finish(ToolResult(call_id=call.id, error=str(error), ran=False))
@@ -108,18 +136,48 @@ class Executor:
         except Exception as error:  # a default factory that fails, arguments nested too deeply to follow
             running.finish(ToolResult(call_id=call.id, error=format_error(error), ran=False))
             return running
-
-        def function() -> Any:
-            return tool.function(*bound.args, **bound.kwargs)
-
-        running.set_timeout(tool.spec, self._timeout)
+        running.begin(tool, tool.spec.timeout if tool.spec.timeout is not None else self._timeout)
+        function = partial(tool.function, *bound.args, **bound.kwargs)
         if tool.is_async:
-            running.run_in_loop(_call_async(function))
+            running.run_in_loop(partial(begin_coroutine, function))
+        elif tool.is_quick:
+            self._quick.append((running, running.make_job(function, running.context)))
         else:
-            running.run_in_thread(function)
+            running.run_in_thread(function, running.context)
         return running
 
-    def _describe(self, call: ToolCall) -> str:
+    def start_quick_calls(self) -> None:
+        """Start the prepared calls whose functions came back at once before, and wait a moment for their results.
+
+        They run in one thread, one after the other. When the moment is over, those that have not begun get other ones.
+        """
+        if self._quick:
+            quick, self._quick = self._quick, []
+            running, jobs = [each for each, _ in quick], [job for _, job in quick]
+            try:
+                queue = self.pool.start_in_turn(jobs)
+            except (ToolError, RuntimeError) as error:
+                for each in running:
+                    each.refuse(error)
+                return
+            try:
+                find_call_loop().wait_for(running)
+            finally:
+                if not all(each.ended for each in running):
+                    self.pool.spread(queue, jobs)
+
+    def takes_context(self, name: str) -> bool:
+        """Whether the tool of a name takes a `Context`, by which its function can report its progress."""
+        return name in self.toolbox and self.toolbox[name].takes_context
+
+    def _build_context(self, call: ToolCall, turn: int, on_progress: ProgressCallback | None) -> Context[Any]:
+        return Context(deps=self._deps, run_id=self._run_id, call_id=call.id, turn=turn, on_progress=on_progress)
+
+    def rest(self) -> None:
+        """Let go of what waits for the next call: there is none."""
+        find_call_loop().drop_timer()
+
+    def describe(self, call: ToolCall) -> str:
         """Describe a call for the log. A tool that takes a `Context` may have failed for want of deps."""
         lacks_deps = self._deps is None and call.name in self.toolbox and _may_need_deps(self.toolbox[call.name])
         run = f" of run {self._run_id}" if self._run_id else ""
@@ -149,26 +207,31 @@ class RunningCall:
         context: The context in which its function runs.
     """
 
-    def __init__(
-        self,
-        call: ToolCall,
-        done: ResultCallback,
-        pool: ThreadPool,
-        tasks: set[asyncio.Task[None]],
-        exceptions: dict[str, BaseException],
-        describe: Callable[[ToolCall], str],
-    ) -> None:
+    __slots__ = (
+        "_call",
+        "_call_loop",
+        "_done",
+        "_executor",
+        "_guarded",
+        "_job",
+        "_seconds",
+        "_task",
+        "_tool",
+        "context",
+    )
+
+    def __init__(self, executor: Executor, call: ToolCall, done: ResultCallback) -> None:
+        self._executor = executor
         self._call = call
         self._done: ResultCallback | None = done
-        self._pool = pool
-        self._tasks = tasks
-        self._exceptions = exceptions
-        self._describe = describe
-        self._loop = asyncio.get_running_loop()
+        self._call_loop = find_call_loop()
         self.context = copy_context()
         self.context.run(CALL_DEPTH.set, CALL_DEPTH.get() + 1)
-        self._timer: asyncio.TimerHandle | None = None
-        self._stop: Callable[[], None] = _do_nothing
+        self._tool: Tool[..., Any] | None = None
+        self._seconds: float | None = None
+        self._job: ThreadJob | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._guarded: GuardedCoroutine | None = None
 
     @property
     def ended(self) -> bool:
@@ -176,106 +239,99 @@ class RunningCall:
 
     # How the call runs
 
-    def set_timeout(self, spec: ToolSpec, timeout: float | None) -> None:
-        """Start the timeout of the tool or, if it has none, the given one."""
-        seconds = spec.timeout if spec.timeout is not None else timeout
+    def begin(self, tool: Tool[..., Any], seconds: float | None) -> None:
+        """Note that the call runs a tool from now on, for that many seconds at most."""
+        self._tool = tool
         if seconds is not None:
-            self._timer = self._loop.call_later(seconds, self._expire, seconds)
+            self._seconds = seconds
+            self._call_loop.add_timeout(self, seconds)
 
-    def run_in_thread(self, function: Callable[[], Any]) -> None:
+    def run_in_thread(self, function: Callable[[], Any], context: ThreadContext) -> None:
         """Run a function in a thread; what it returns is awaited in the event loop where that is needed."""
-
-        def work() -> ToolResult | PendingValue:
-            value = function()
-            if is_pending(value):  # a plain function may return a coroutine
-                return PendingValue(value)
-            return make_result(self._call.id, Returned(value))
-
-        def pass_on(outcome: CallOutcome) -> None:
-            try:
-                self._loop.call_soon_threadsafe(self._handle_outcome, outcome)
-            except RuntimeError:  # the event loop is closed, and with it whoever was waiting
-                return
-
         try:
-            # A copy: a context can be entered once at a time, and the task of the coroutine may still be in it.
-            job = self._pool.start(work, pass_on, self.context.copy())
-        except (ToolError, RuntimeError) as error:  # too many threads are stuck, or the system has no thread left
-            self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
-            return
-        self._stop = job.abandon
+            self._executor.pool.start_in_turn([self.make_job(function, context)])
+        except (ToolError, RuntimeError) as error:
+            self.refuse(error)
 
-    def _handle_outcome(self, outcome: CallOutcome) -> None:
-        """Handle, in the event loop, what `work` gave in its thread: an error, a result, or a value to be awaited."""
+    def make_job(self, function: Callable[[], Any], context: ThreadContext) -> ThreadJob:
+        """Make the job that runs a function in a thread."""
+        self._job = ThreadJob(self._executor.pool, partial(self._work, function), self._pass_on, context)
+        return self._job
+
+    def refuse(self, error: Exception) -> None:
+        """End the call, since too many threads are stuck, or the system has no thread left."""
+        self.finish(ToolResult(call_id=self._call.id, error=format_error(error), ran=False))
+
+    def _work(self, function: Callable[[], Any]) -> ToolResult | PendingValue:
+        start = monotonic()
+        try:
+            value = function()
+            return PendingValue(value) if is_pending(value) else make_result(self._call.id, value)
+        finally:
+            if self._tool is not None:
+                self._tool.is_quick = monotonic() - start < QUICK_SECONDS
+
+    def _pass_on(self, outcome: CallOutcome) -> None:
+        self._call_loop.put_outcome(self, outcome)
+
+    def take_outcome(self, outcome: CallOutcome) -> None:
+        """Take, in the event loop, what `_work` gave in its thread: an error, a result, or a value to be awaited."""
         if isinstance(outcome, Raised):
-            self._fail(outcome)
+            self._fail(outcome.error)
         elif isinstance(outcome.value, ToolResult):
             self.finish(outcome.value)
         elif self._done is None:
             outcome.value.discard()
         else:
-            self.run_in_loop(resolve_pending(outcome.value.value))
+            self.run_in_loop(partial(resolve_pending, outcome.value.value))
 
-    def run_in_loop(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the event loop."""
-        guarded = GuardedCoroutine(coroutine)
+    def run_in_loop(self, begin: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Run, in the event loop, the coroutine that `begin` returns."""
+        self._guarded = GuardedCoroutine(begin)
+        self._task = self._call_loop.loop.create_task(self._wait_for(self._guarded), context=self.context)
+        self._executor.tasks.add(self._task)
 
-        async def run() -> None:
+    async def _wait_for(self, guarded: GuardedCoroutine) -> None:
+        task = self._task
+        try:
             outcome = await guarded
             if isinstance(outcome, Raised):
-                self._fail(outcome)
-            elif (
-                type(outcome.value) not in PLAIN_TYPES
-                and isinstance(outcome.value, Iterator)
-                and self._done is not None
-            ):
-                self.run_in_thread(lambda: outcome.value)  # reading the items of an iterator may block
+                self._fail(outcome.error)
+            elif _may_block(outcome.value) and self._done is not None:
+                # A copy: a context can be entered once at a time, and this task is still in it.
+                self.run_in_thread(lambda: outcome.value, self.context.copy())
             else:
-                self.finish(make_result(self._call.id, outcome))
-
-        task = self._loop.create_task(run(), context=self.context)
-
-        def on_end(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
-            guarded.close()  # a task that is cancelled before its first step has never awaited the coroutine
-
-        def stop() -> None:
-            def close() -> None:
-                if not task.done():
-                    guarded.abandon()
-                    task.cancel()
-
-            task.cancel()
-            self._loop.call_later(CANCEL_GRACE_SECONDS, close)
-
-        self._stop = stop
-        self._tasks.add(task)
-        task.add_done_callback(on_end)
+                self.finish(make_result(self._call.id, outcome.value))
+        finally:
+            if task is not None:
+                self._executor.tasks.discard(task)
 
     # How the call ends
 
-    def _fail(self, raised: Raised) -> None:
+    def _fail(self, error: BaseException) -> None:
         """End the call with what its function raised, keep the exception, and log it with its traceback."""
-        is_cancelled = isinstance(raised.error, asyncio.CancelledError)
+        is_cancelled = isinstance(error, asyncio.CancelledError)
         if self._done is not None and not is_cancelled:  # what a call raises after it was given up concerns nobody
-            self._exceptions[self._call.id] = raised.error
-            LOG.warning("tool %s failed (%s)", self._call.name, self._describe(self._call), exc_info=raised.error)
-        self.finish(make_result(self._call.id, raised))
+            self._executor.exceptions[self._call.id] = error
+            place = self._executor.describe(self._call)
+            LOG.warning("tool %s failed (%s)", self._call.name, place, exc_info=error)
+        self.finish(ToolResult(call_id=self._call.id, error=format_error(error)))
 
     def finish(self, result: ToolResult) -> None:
         """End the call with a result; any later result is ignored."""
         done, self._done = self._done, None
-        self._stop = _do_nothing  # the old one refers to this call: a cycle for the garbage collector
-        if self._timer is not None:
-            self._timer.cancel()
+        self._job = self._task = self._guarded = None  # they refer to this call: a cycle for the garbage collector
         if done is not None:
+            if self._seconds is not None:
+                self._call_loop.remove_timeout(self, self._seconds)
             done(result)
 
     def cancel(self) -> None:
         """Stop the call, and end it as cancelled."""
         self._give_up("cancelled before it was done; what it had begun may have taken effect")
 
-    def _expire(self, seconds: float) -> None:
+    def expire(self, seconds: float) -> None:
+        """End the call, since it did not come back in time."""
         self._give_up(f"it did not come back within {seconds:g} seconds and was given up; it may still take effect")
 
     def _give_up(self, why: str) -> None:
@@ -283,11 +339,22 @@ class RunningCall:
             self._stop()
             self.finish(ToolResult(call_id=self._call.id, error=why))
 
+    def _stop(self) -> None:
+        """Stop waiting for a thread, and cancel a coroutine; one that ignores that is closed a while later."""
+        if self._job is not None:
+            self._job.abandon()
+        if self._task is not None and self._guarded is not None:
+            self._task.add_done_callback(self._executor.tasks.discard)
+            self._task.cancel()
+            self._call_loop.loop.call_later(CANCEL_GRACE_SECONDS, _close, self._task, self._guarded)
 
-def _do_nothing() -> None:
-    """Stop a call that has nothing to stop."""
+
+def _close(task: asyncio.Task[None], guarded: GuardedCoroutine) -> None:
+    if not task.done():
+        guarded.abandon()
+        task.cancel()
 
 
-async def _call_async(function: Callable[[], Any]) -> Any:
-    value = function()
-    return await resolve_pending(value) if is_pending(value) else value
+def _may_block(value: Any) -> bool:
+    """Whether reading a returned value may block: it is an iterator, whose items are taken one by one."""
+    return type(value) not in PLAIN_TYPES and isinstance(value, Iterator)

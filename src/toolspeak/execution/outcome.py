@@ -29,12 +29,10 @@ class Raised(NamedTuple):
 CallOutcome: TypeAlias = Returned | Raised
 
 
-def make_result(call_id: str, outcome: CallOutcome) -> ToolResult:
-    """Convert an outcome into the result of a tool call. This never raises, whatever was returned or raised."""
+def make_result(call_id: str, value: Any) -> ToolResult:
+    """Convert what a function returned into the result of its call. This never raises, whatever was returned."""
     try:
-        if isinstance(outcome, Raised):
-            return ToolResult(call_id=call_id, error=format_error(outcome.error))
-        rest, media = _split_media(outcome.value)
+        rest, media = _split_media(value)
         return ToolResult(call_id=call_id, output=output_value(rest), media=media)
     except BaseException as error:  # a hostile __repr__ may raise anything at all, SystemExit included
         return ToolResult(call_id=call_id, error=f"its result cannot be shown: {format_error(error)}")

@@ -7,10 +7,11 @@ are daemons, so that a stuck one does not keep the program from ending.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolspeak.errors import ToolError
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
@@ -59,15 +60,16 @@ class ThreadJob:
             self._pool.stuck -= self._state == "stuck"
             self._state = "ended"
         self._done(outcome)
-        with self._pool.lock:  # after `done`: a function that is not counted has reported its outcome
-            self._pool.running -= 1
+
+
+JobQueue: TypeAlias = "SimpleQueue[ThreadJob]"
 
 
 class ThreadPool:
     """Threads that are started when needed, used again, and end when idle.
 
     Attributes:
-        lock: Protects `stuck` and the list of idle threads.
+        lock: Protects the counts, the list of idle threads, and what is put into their queues.
         stuck: How many threads run a function that is no longer waited for and has not returned.
         running: How many functions were started and have not reported their outcome.
     """
@@ -76,7 +78,7 @@ class ThreadPool:
         self.lock = threading.Lock()
         self.stuck = self.running = 0
         self._max_stuck = max_stuck
-        self._idle: list[SimpleQueue[ThreadJob]] = []
+        self._idle: list[JobQueue] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._reset_after_fork)
 
@@ -84,36 +86,76 @@ class ThreadPool:
         self, function: Callable[[], Any], done: Callable[[CallOutcome], None], context: Context | None = None
     ) -> ThreadJob:
         """Run `function` in a thread; `done` gets its outcome, in that thread, however late it comes."""
+        job = ThreadJob(self, function, done, context)
+        self.start_in_turn([job])
+        return job
+
+    def start_in_turn(self, jobs: Sequence[ThreadJob]) -> JobQueue:
+        """Run jobs in one thread, one after the other; return the queue in which those wait that have not begun."""
         with self.lock:
             if self.stuck >= self._max_stuck:
                 raise TooManyStuckThreads(
                     f"not run: {self.stuck} earlier calls hang and cannot be ended; the program must be restarted"
                 )
-            queue = self._idle.pop() if self._idle else None
-            self.running += 1
-        job = ThreadJob(self, function, done, context)
-        if queue is None:
-            threading.Thread(target=self._run_jobs, args=(job,), name="toolspeak tool", daemon=True).start()
-        else:
-            queue.put(job)
-        return job
-
-    def _run_jobs(self, job: ThreadJob) -> None:
-        """Run a job, then those that come through this thread's queue, until none has come for a while."""
-        queue: SimpleQueue[ThreadJob] = SimpleQueue()
-        while True:
-            job.run()
-            del job  # what a function returned must not live on in an idle thread
-            with self.lock:
-                self._idle.append(queue)
+            idle = self._idle.pop() if self._idle else None
+            queue: JobQueue = SimpleQueue() if idle is None else idle
+            self._put(queue, jobs)
+        if idle is None:
             try:
-                job = queue.get(timeout=IDLE_SECONDS)
-            except Empty:
+                threading.Thread(target=self._run_jobs, args=(queue,), name="toolspeak tool", daemon=True).start()
+            except RuntimeError:  # the system has no thread left
+                with self.lock:
+                    self.running -= len(jobs)
+                raise
+        return queue
+
+    def spread(self, queue: JobQueue, jobs: Sequence[ThreadJob]) -> None:
+        """Run each of the jobs that still waits in a queue in a thread of its own, or in turn if there is none."""
+        waiting: list[ThreadJob] = []
+        with self.lock:
+            with suppress(Empty):
+                while True:  # the thread may take one at any moment
+                    waiting.append(queue.get_nowait())
+            if waiting and waiting[0] not in jobs[1:]:  # the thread of the queue is on its way to it
+                queue.put(waiting.pop(0))
+            self.running -= len(waiting)
+        for place, job in enumerate(waiting):
+            try:
+                self.start_in_turn([job])
+            except (TooManyStuckThreads, RuntimeError):
                 with self.lock:
                     if queue in self._idle:
                         self._idle.remove(queue)
+                    self._put(queue, waiting[place:])
+                return
+
+    def _put(self, queue: JobQueue, jobs: Sequence[ThreadJob]) -> None:
+        self.running += len(jobs)
+        for job in jobs:
+            queue.put(job)
+
+    def _run_jobs(self, queue: JobQueue) -> None:
+        """Run the jobs that come through this thread's queue, until none has come for a while."""
+        job: ThreadJob | None = None
+        while True:
+            if job is None:
+                try:
+                    job = queue.get(timeout=IDLE_SECONDS)
+                except Empty:
+                    with self.lock:
+                        if not queue.empty():  # `start_in_turn` has just put something into it
+                            continue
+                        if queue in self._idle:
+                            self._idle.remove(queue)
                         return
-                job = queue.get()  # `start` has just taken this queue from the idle ones
+            job.run()
+            job = None  # what a function returned must not live on in an idle thread
+            with self.lock:
+                self.running -= 1  # now: a function that is not counted has reported its outcome
+                if queue.empty():
+                    self._idle.append(queue)
+                else:
+                    job = queue.get()
 
     def _reset_after_fork(self) -> None:
         """Forget all threads: in a forked child only the thread that forked exists."""

@@ -55,7 +55,7 @@ def start_call(state: State, fact: ToolStarted) -> None:
     entry = turn.calls[call_id]
     if entry.stage != "done":  # else the result of the same call is used again: it was counted when it ran
         turn.calls[call_id] = entry.move_to("running")
-        turn.running_ids = (*turn.running_ids, call_id)
+        turn.running_ids += (call_id,)
         state.started_calls += 1
 
 

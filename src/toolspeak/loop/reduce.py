@@ -50,7 +50,7 @@ from toolspeak.loop.state import (
     has_open_call,
     replace_limits,
 )
-from toolspeak.messages import Message, Result, Text, Thinking, ToolResult, user
+from toolspeak.messages import Media, Message, Result, Text, Thinking, ToolResult, user
 from toolspeak.spec import ToolSpec
 
 _NOT_STARTED: tuple[Stage, ...] = ("waiting", "awaiting_approval", "approved")
@@ -175,7 +175,7 @@ def _end_message(state: State, fact: TurnEnded) -> None:
     """Add the message to the history, and give a result to each of its calls that must not run."""
     turn, message = state.turn, fact.message
     if message.parts:
-        state.history = (*state.history, message)
+        state.history += (message,)
     turn.is_open, turn.finish = False, fact.finish
     _sort_calls(turn, message)
     _add_usage(state, fact)
@@ -253,17 +253,18 @@ def _ask_again(state: State, note: str) -> None:
 
 def _close_turn(state: State) -> None:
     """Once every call of an ended message has its result, add the results to the history; the model is next."""
-    turn = state.turn
+    turn, run = state.turn, state.run
     if turn.is_open:
         return
-    _refuse_early_answer(state)
-    calls = turn.calls.values()
+    if run is not None and run.output:
+        _refuse_early_answer(state, run.output)
     is_closed = len(state.history) > turn.history_start + 1
-    if is_closed or not calls or has_open_call(turn):
+    if is_closed or not turn.calls or has_open_call(turn):
         return
-    state.finished_calls = (*state.finished_calls, *calls)
+    calls = turn.calls.values()
+    state.finished_calls += tuple(calls)
     if turn.finish not in ENDED_WELL:  # the run ends here; if it is resumed, the whole message is discarded
-        state.history = (*state.history, Message(role="tool", parts=tuple(map(_build_result, calls))))
+        state.history += (Message(role="tool", parts=tuple(map(_build_result, calls))),)
         return
     ran = [each for each in calls if _has_run(each)]
     # A call is counted with its result, once a turn however often it stands in the message.
@@ -272,8 +273,10 @@ def _close_turn(state: State) -> None:
         key = (each.key, each.shown_text)
         counts[key] = state.repeat_counts.get(key, 0) + 1
     highest = max(counts.values())
-    message = Message(role="tool", parts=(*map(_build_result, calls), *_build_notes(state, counts, highest)))
-    state.history = (*state.history, message)
+    parts: list[Result | Text] = [_build_result(each) for each in calls]
+    if run is not None and run.limits.repeats is not None and highest >= run.limits.repeats:
+        parts.append(_warn_of_repetition(counts, run.limits.repeats, highest))
+    state.history += (Message(role="tool", parts=tuple(parts)),)
     state.model_is_next = state.interruption is None
     state.demand = update_demand(state.demand, ran)
     state.repeat_counts.update(counts)
@@ -284,11 +287,8 @@ def _close_turn(state: State) -> None:
         _hand_over(state, state.successor)
 
 
-def _refuse_early_answer(state: State) -> None:
+def _refuse_early_answer(state: State, output: str) -> None:
     """Refuse the typed answer if another call of its message failed: the model did not know that when it answered."""
-    output = state.run.output if state.run else None
-    if not output:
-        return
     calls = state.turn.calls.values()
     others = [each.result for each in calls if each.key.tool != output]
     if any(result is not None and result.error not in (None, *_BEYOND_LIMIT) for result in others):
@@ -329,16 +329,15 @@ def _has_run(entry: CallState) -> bool:
 
 def _build_result(entry: CallState) -> Result:
     result = entry.result or ToolResult(call_id=entry.id)
-    content = () if result.media and result.output is None else (Text(text=entry.shown_text),)
-    return Result(call_id=entry.id, content=(*content, *result.media), is_error=result.error is not None)
+    content: tuple[Text | Media, ...] = (Text(text=entry.shown_text),)
+    if result.media:
+        content = result.media if result.output is None else (*content, *result.media)
+    return Result(call_id=entry.id, content=content, is_error=result.error is not None)
 
 
-def _build_notes(state: State, counts: Mapping[tuple[CallKey, str], int], highest: int) -> list[Text]:
-    limit = state.run.limits.repeats if state.run else None
-    if limit is None or highest < limit:
-        return []
+def _warn_of_repetition(counts: Mapping[tuple[CallKey, str], int], limit: int, highest: int) -> Text:
     repeated = [key.tool for (key, _), count in counts.items() if count >= limit]
-    return [Text(text=words.warn_of_repetition(list(dict.fromkeys(repeated)), highest))]
+    return Text(text=words.warn_of_repetition(list(dict.fromkeys(repeated)), highest))
 
 
 # Interrupted and resumed runs

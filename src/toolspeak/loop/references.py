@@ -47,6 +47,8 @@ def resolve_references(value: Any, results: Mapping[str, ToolResult]) -> Any:
     Raises:
         BrokenReference: A call has no result, has failed, or its result has no such part.
     """
+    if type(value) is dict and PLAIN_TYPES.issuperset(map(type, cast("dict[str, Any]", value).values())):
+        return cast("dict[str, Any]", value).copy()  # the arguments of most calls
     match value:
         case Ref():
             return _follow(value, results)

@@ -56,7 +56,9 @@ def _can_start(state: State, entry: CallState, spec: ToolSpec | None) -> bool:
     needs_approval = entry.is_quoted or (spec is not None and spec.approve)
     if state.turn.is_open and (needs_approval or (spec is not None and spec.sequential)):
         return False
-    if _waits_for_results(state, entry) or _answers_too_early(state, entry):
+    if entry.depends_on and _waits_for_results(state, entry):
+        return False
+    if state.run is not None and entry.key.tool == state.run.output and _answers_too_early(state, entry):
         return False
     # A call with a broken reference needs no approval: it starts, and fails with the reason.
     return not needs_approval or entry.stage == "approved" or _resolve(state, entry) is None
@@ -70,7 +72,7 @@ def _waits_for_results(state: State, entry: CallState) -> bool:
 def _answers_too_early(state: State, entry: CallState) -> bool:
     """Whether a call gives the typed answer while others of its message, which do not wait for it, have no result."""
     calls = state.turn.calls
-    if state.run is None or entry.key.tool != state.run.output or len(calls) == 1:
+    if len(calls) == 1:
         return False
     waiting_ids = {entry.id}  # this call, and all that wait for it
     for each in calls.values():  # a call refers to earlier ones only

@@ -149,6 +149,11 @@ class State:
     compacted: Compacted | None = None
 
     @property
+    def run_id(self) -> str:
+        """The id of the run; "" before it has started."""
+        return "" if self.run is None else self.run.run_id
+
+    @property
     def has_demand(self) -> bool:
         """Whether the next message is bound to a choice of tools, such as a call that it must make."""
         return self.demand.mode != "auto"

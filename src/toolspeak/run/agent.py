@@ -320,13 +320,11 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             durability: What makes the run durable.
         """
         check_options(options, RunOptions)
-        answer = self._find_answer(output)
-        text = self.system if isinstance(self.system, str) else None
-        messages = build_conversation(text, options.get("messages", ()), prompt)
+        answer, fixed = self._find_answer(output), self._fixed_tools
+        messages = build_conversation(self.system, options.get("messages", ()), prompt)
         compacted = check_compaction(options.get("compacted"), messages)
         check_attachments(self.model, messages)
-        limits = check_limits(options.get("limits") or self.limits)
-        fixed = self._fixed_tools
+        limits = check_limits(given) if (given := options.get("limits")) else self.limits
         check_prices(limits, self.models, () if self.choose_tools else self.own_tools)
         if fixed is not None:
             check_deps(fixed, self._find_deps(options))
@@ -334,14 +332,16 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         run_id = make_run_id(self.model) if durability is None else durability.run_id
 
         async def ask_before_start() -> tuple[Toolbox, Dialect, tuple[Message, ...]]:
+            if fixed is not None and not callable(self.system):
+                return fixed, await self._dialects.choose_first(earlier), messages
             context = Context(deps=self._find_deps(options), run_id=run_id)
             toolbox = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             dialect = await self._dialects.choose_first(earlier)
             return toolbox, dialect, await set_system(self.system, messages, context)
 
         async def begin() -> tuple[Driver, Sequence[Fact]]:
-            unasked = fixed or self.own_tools, self.dialect, messages
-            (toolbox, dialect, opening), ended = await wait_within(limits, ask_before_start(), unasked, durability)
+            asked, ended = await wait_within(limits, ask_before_start(), None, durability)
+            toolbox, dialect, opening = asked or (fixed or self.own_tools, self.dialect, messages)
             has_tools = ended is None or fixed is not None
             offered = add_answer(offer_tools(self, toolbox, opening), answer)
             started = RunStarted(
@@ -358,7 +358,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
                 tools=offered.specs,
                 compacted=compacted,
                 tool_budget=None if self.code else self.tool_budget,
-                search_tools=name_search_tools(offered),
+                search_tools=() if self.tool_budget is None else name_search_tools(offered),
             )
             driver = self._build_driver(run_id, offered, dialect, options, watched, (), outer, durability)
             return driver, [started] if ended is None else [started, ended]
@@ -432,8 +432,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         outer: OuterCall | None = None,
         durability: Durability | None = None,
     ) -> Driver:
-        models = self._dialects.pair(dialect, self.sampling)
-        trace = begin_trace(self.tracing, outer, facts)
+        models, trace = self._dialects.pair(dialect, self.sampling), begin_trace(self.tracing, outer, facts)
         return Driver(
             models,
             toolbox.specs,
@@ -442,6 +441,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             facts=facts,
             stream=watched
             or gains_by_streaming(toolbox.specs, [each.dialect for each in models], parallel=self.parallel_tool_calls),
+            watched=watched,
             approve=self._find_approver(outer),
             record=options.get("record") if trace is None else trace.follow(options.get("record")),
             publish=None if outer is None else outer.publish,

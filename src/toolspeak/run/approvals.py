@@ -83,10 +83,11 @@ def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) ->
         for each in state.turn.calls.values()
         if each.stage == "approved" and (fact := asked.get(each.id)) and fact.digest != _digest(fact.call, toolbox)
     }
-    run_id = "" if state.run is None else state.run.run_id
     for call_id in changed:
         name = asked[call_id].call.name
-        LOG.warning("run %s: somebody is asked again, since %s has changed after its call was allowed", run_id, name)
+        LOG.warning(
+            "run %s: somebody is asked again, since %s has changed after its call was allowed", state.run_id, name
+        )
     state.turn.calls |= changed
 
 

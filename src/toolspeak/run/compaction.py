@@ -139,7 +139,9 @@ def find_context(state: State, answering: AnsweringModel) -> int | None:
     """Return the tokens of a request and its answer: the limit of the run, or what the model has if that is less."""
     limit = state.run.limits.context if state.run is not None else None
     own = find_model_context(answering.model, answering.sampling)
-    return min((each for each in (limit, own) if each is not None), default=None)
+    if limit is None or own is None:
+        return own if limit is None else limit
+    return min(limit, own)
 
 
 def count_recalled_chars(context: int | None) -> int:

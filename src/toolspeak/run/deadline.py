@@ -41,6 +41,8 @@ def schedule_deadline(
 
 def _find_end(limits: Limits, durability: Durability | None) -> _RunDeadline | None:
     """Return when the time of a run that begins or goes on now is over; None if the run may take any time."""
+    if limits.seconds is None and durability is None:
+        return None
     ends: list[_RunDeadline] = []
     if limits.seconds is not None:
         elapsed = 0.0 if durability is None else durability.elapsed

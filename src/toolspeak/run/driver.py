@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from toolspeak.dialects import Dialect
 from toolspeak.events import (
+    CallQuoted,
     CallReady,
     Compacted,
     Event,
@@ -29,7 +30,6 @@ from toolspeak.events import (
     ToolProgress,
     ToolStarted,
     TurnEnded,
-    TurnRestarted,
     TurnStarted,
 )
 from toolspeak.execution import Executor
@@ -56,7 +56,7 @@ from toolspeak.run.callbacks import Recorder
 from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
 from toolspeak.run.deadline import schedule_deadline
 from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids, report_reuse
-from toolspeak.run.inbox import DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
+from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
 from toolspeak.run.receiving import prepare_fallback, receive_message
 from toolspeak.run.running_calls import RunningCalls
 from toolspeak.run.tasks import RunTasks
@@ -93,6 +93,7 @@ class Driver:
         *,
         facts: Sequence[Fact] = (),
         stream: bool = True,
+        watched: bool = True,
         approve: Approver | None = None,
         record: Recorder | None = None,
         publish: Callable[[Event], None] | None = None,
@@ -108,6 +109,7 @@ class Driver:
             compactor: Compacts the conversation when it becomes too long.
             facts: The run so far.
             stream: Whether messages are requested as streams.
+            watched: Whether `batches` yields the events.
             approve: Asked about calls that need an approval; without it, the run pauses.
             record: Called with each new fact.
             publish: Called with each new event, after it was recorded and before the run acts on it.
@@ -128,7 +130,7 @@ class Driver:
         self._events: list[Event] = []
         self._reader: TurnReader | None = None
         self._quotations: dict[str, QuotationFinder] = {}  # by the names of dialects
-        self._request_count = self._change_count = 0
+        self._request_count = 0
         self._discarded_ids: set[str] = set()  # of calls in messages that broke off: they may still be running
         self._tasks = RunTasks()
         self._receiving: asyncio.Task[None] | None = None
@@ -137,10 +139,12 @@ class Driver:
         self.successors: dict[str, Driver] = {}
         self._speaker: HandedOver | None = None
         self.barrier = CommitBarrier(durability.commit if durability is not None else None)
+        listeners = (watched and self._events.append, durability is not None and self.barrier.add, publish)
+        self._listeners = [listener for listener in listeners if listener]
         self._calls = RunningCalls(executor, self.barrier, self._inbox.put)
 
     async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
-        """Drive the run from its first new facts to its end; yield its events in the order in which they happened.
+        """Drive the run from its first new facts to its end; yield its events, in order, if somebody watches it.
 
         Args:
             first: The first new facts.
@@ -159,7 +163,8 @@ class Driver:
                 if self._durability is not None:
                     await self.barrier.flush()
                 if self._events:
-                    events, self._events = self._events, []
+                    events = self._events.copy()
+                    self._events.clear()
                     yield events
                 if self.state.ended is not None:
                     return
@@ -193,23 +198,18 @@ class Driver:
 
     # Facts
 
-    def _fold(self, fact: Fact) -> None:
+    def _fold(self, fact: Fact) -> bool:
+        """Record a fact and fold it; return whether facts of its kind change the state."""
         if self._record is not None:
             self._record(fact)
         self.facts.append(fact)
-        self._pass_on(fact)
-        if fold(self.state, fact):
-            self._change_count += 1
-        if isinstance(fact, Compacted):
-            self._compactor.is_busy = False
-            self._quotations.clear()  # they know the tools, to which `recall` was added
+        for listener in self._listeners:
+            listener(fact)
+        return fold(self.state, fact)
 
-    def _pass_on(self, event: Event) -> None:
-        self._events.append(event)
-        if self._durability is not None:
-            self.barrier.add(event)
-        if self._publish is not None:
-            self._publish(event)
+    def _pass_on(self, delta: Event) -> None:
+        for listener in self._listeners:
+            listener(delta)
 
     def _handle(self, item: Fact | PiecesArrived | ModelFailed | FallbackReady) -> None:
         if self.state.ended is not None:  # the item arrived together with the one that ended the run
@@ -235,35 +235,35 @@ class Driver:
 
     def _handle_failure(self, error: Exception) -> None:
         """Discard the message that broke off and let another model be asked, or end the run if none is left."""
-        failed, turn = self._models.current.model.name, self.state.turn
-        if self.state.interruption is None and self._models.pass_on(error, self.state.history):
-            model = self._models.current.model.name
-            LOG.warning("%s: %s failed (%s); asking %s", self._place(turn.number), failed, type(error).__name__, model)
-            self._discarded_ids |= find_call_ids(self.facts)
-            restarted = TurnRestarted(turn=turn.number, failed=failed, reason=str(error), model=model)
-            if self._models.current.choose_dialect is None:
-                self._apply(restarted)
-            else:
-                self._tasks.start(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
+        is_interrupted = self.state.interruption is not None
+        restarted = None if is_interrupted else self._models.pass_on(error, self.state)
+        if restarted is None:
+            self.error = error if is_interrupted else self._models.build_error()
+            self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
             return
-        self.error = self._models.build_error() if self.state.interruption is None else error
-        self._apply(Interrupted(cause="endpoint", detail=str(self.error)))
-
-    def _place(self, turn: int) -> str:
-        """Return which run and turn a message of the log is about."""
-        return f"run {self.state.run.run_id if self.state.run else ''}, turn {turn}"
+        self._discarded_ids |= find_call_ids(self.facts)
+        if self._models.current.choose_dialect is None:
+            self._apply(restarted)
+        else:
+            self._tasks.start(prepare_fallback(self._models, restarted, self._request_count, self._inbox.put))
 
     def _emit(self, events: list[Event]) -> None:
         """Pass deltas on, and apply facts."""
         for event in events:
             if isinstance(event, DELTAS):
                 self._pass_on(event)
-            elif isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
-                self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
+            elif isinstance(event, CALL_FACTS):
+                self._take_call(event)
             else:
                 self._apply(self._add_cost(event) if isinstance(event, TurnEnded) else event)
-                for fact in report_reuse(self.state, event):
-                    self._fold(fact)
+
+    def _take_call(self, event: CallReady | CallQuoted) -> None:
+        if isinstance(event, CallReady) and self._reader is not None and event.call.id in self._reader.quoted_ids:
+            self._fold(event)  # `CallQuoted` comes next, and the call must not start before it
+            return
+        self._apply(event)
+        for fact in report_reuse(self.state, event):
+            self._fold(fact)
 
     def _add_cost(self, ended: TurnEnded) -> TurnEnded:
         """Return the end of a message with its cost. The model that wrote it works, so the run stays with it."""
@@ -274,21 +274,19 @@ class Driver:
 
     def _apply(self, fact: Fact) -> None:
         """Fold a fact, and act if it changed the state."""
-        before = self._change_count
-        self._fold(fact)
-        if self._change_count != before:
+        if self._fold(fact):
+            if isinstance(fact, Compacted):
+                self._compactor.is_busy = False
+                self._quotations.clear()  # they know the tools, to which `recall` was added
             self._act()
 
     # Actions
 
     def _act(self) -> None:
-        """Perform what `decide` returns, until that no longer changes the state."""
-        before = -1
-        while self._change_count != before:
-            before = self._change_count
-            for action in decide(self.state):
-                if not (self._is_parking and isinstance(action, AskModel | RunTools)):
-                    self._perform(action)
+        """Perform what `decide` returns. The facts that this makes call for nothing more, unless they are applied."""
+        for action in decide(self.state):
+            if not (self._is_parking and isinstance(action, AskModel | RunTools)):
+                self._perform(action)
 
     def _perform(self, action: Action) -> None:
         match action:
@@ -306,7 +304,7 @@ class Driver:
             case AskApproval(calls=calls):
                 self._ask_approval(calls)
             case Finish(reason=reason, detail=detail):
-                log_end(reason, detail, self._place(self.state.turn.number))
+                log_end(reason, detail, f"run {self.state.run_id}, turn {self.state.turn.number}")
                 self._fold(RunEnded(reason=reason, detail=detail))
 
     def _ask_model(self, action: AskModel) -> None:
@@ -314,7 +312,7 @@ class Driver:
         if self._must_compact(action):
             return
         model, dialect, _, _ = self._models.current
-        LOG.info("%s: asking %s, %s dialect", self._place(action.turn), model.name, dialect.name)
+        LOG.info("run %s, turn %s: asking %s, %s dialect", self.state.run_id, action.turn, model.name, dialect.name)
         self._fold(TurnStarted(turn=action.turn, model=model.name, dialect=dialect.name, in_text=dialect.in_text))
         shown = render_request(self.state, dialect, action)
         self._reader = build_reader(self.state, dialect, action, self._quotations, self._discarded_ids)
@@ -335,12 +333,12 @@ class Driver:
         if planned is None:
             return False
         if isinstance(planned, Overflow):
-            self._fold(Interrupted(cause="context", detail=planned.reason))
+            self._apply(Interrupted(cause="context", detail=planned.reason))
         elif needs_summary(planned):
             self._compactor.is_busy = True
             self._tasks.start(self._end_on_failure(partial(self._write_summary, planned), "the summary"))
         else:
-            self._fold(planned)
+            self._apply(planned)
         return True
 
     async def _write_summary(self, planned: Compacted) -> None:

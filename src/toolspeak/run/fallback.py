@@ -12,9 +12,18 @@ from typing import NamedTuple
 
 from toolspeak.dialects import Dialect, Shown
 from toolspeak.errors import EndpointDown, ModelError, RateLimited, StreamInterrupted, UsageError
-from toolspeak.events import CallQuoted, CallReady, CallStarted, Fact, ToolFinished, ToolStarted, TurnStarted
+from toolspeak.events import (
+    CallQuoted,
+    CallReady,
+    CallStarted,
+    Fact,
+    ToolFinished,
+    ToolStarted,
+    TurnRestarted,
+    TurnStarted,
+)
+from toolspeak.log import LOG
 from toolspeak.loop import State
-from toolspeak.messages import Message
 from toolspeak.models import Model, Request, Sampling, check_attachments
 from toolspeak.models.sent_messages import SentMessages
 
@@ -72,25 +81,32 @@ class ModelRotation:
         """Note that the message is there: for the next one, every model may be asked again."""
         self._failures.clear()
 
-    def pass_on(self, error: Exception, messages: Sequence[Message]) -> bool:
-        """Note that the current model failed. Whether another model can be asked, which is then the current one.
+    def pass_on(self, error: Exception, state: State) -> TurnRestarted | None:
+        """Note that the current model failed. If another one can be asked, it is then the current one.
 
         Args:
             error: Why the current model failed.
-            messages: What the next model is asked; a model that cannot take their attachments is passed over.
+            state: The state of the run. A model that cannot take the attachments of its conversation is passed over.
+
+        Returns:
+            The fact that the other model is asked for the message; None if no other can be asked.
         """
-        self._failures.append(_Failure(self.current.model.name, error))
+        failed = self.current.model.name
+        self._failures.append(_Failure(failed, error))
         if not isinstance(error, OUTAGES):
-            return False
+            return None
         while len(self._failures) < len(self._models):
             self._place = (self._place + 1) % len(self._models)
+            model = self.current.model
             try:
-                check_attachments(self.current.model, messages)
+                check_attachments(model, state.history)
             except UsageError as unsupported:
-                self._failures.append(_Failure(self.current.model.name, unsupported, was_asked=False))
-            else:
-                return True
-        return False
+                self._failures.append(_Failure(model.name, unsupported, was_asked=False))
+                continue
+            place, kind = f"run {state.run_id}, turn {state.turn.number}", type(error).__name__
+            LOG.warning("%s: %s failed (%s); asking %s", place, failed, kind, model.name)
+            return TurnRestarted(turn=state.turn.number, failed=failed, reason=str(error), model=model.name)
+        return None
 
     async def choose_dialect(self) -> None:
         """Ask the server of the current model for its dialect, if the dialect is not known."""
@@ -126,14 +142,12 @@ def find_call_ids(facts: Sequence[Fact]) -> set[str]:
     return ids
 
 
-def report_reuse(state: State, fact: Fact) -> tuple[Fact, ...]:
+def report_reuse(state: State, fact: CallReady | CallQuoted) -> tuple[Fact, ...]:
     """Return the facts that report the result of a call that need not run, if `fact` is the last one about its text.
 
     The same call had its result in a message that was discarded. It is reported so that each call has a result before
     the next turn.
     """
-    if not isinstance(fact, CallReady | CallQuoted):
-        return ()
     call = state.turn.calls.get(fact.call.id if isinstance(fact, CallReady) else fact.call_id)
     if call is None or call.result is None or not call.result.ran:
         return ()

@@ -5,13 +5,25 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from toolspeak._frozen import frozen
-from toolspeak.events import ArgsDelta, NestedDelta, TextDelta, ThinkingDelta, ToolProgress, TurnRestarted
+from toolspeak.events import (
+    ArgsDelta,
+    CallQuoted,
+    CallReady,
+    NestedDelta,
+    TextDelta,
+    ThinkingDelta,
+    ToolProgress,
+    TurnRestarted,
+)
 from toolspeak.pieces import Piece
 
 T = TypeVar("T")
 
 DELTAS = (TextDelta, ThinkingDelta, ArgsDelta, ToolProgress, NestedDelta)
 """Events that are passed on and are no facts."""
+
+CALL_FACTS = (CallReady, CallQuoted)
+"""Facts that add a call to the turn."""
 
 
 class PiecesArrived(NamedTuple):

@@ -283,8 +283,8 @@ def _describe(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else text if len(text) <= 40 else f"a {name}"
 
 
-def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
-    """Join the system text, the messages so far and the prompt into the messages that a run begins with."""
+def build_conversation(system_prompt: System | None, messages: Any, prompt: Any) -> tuple[Message, ...]:
+    """Join the system prompt, if it is a text, the messages so far and the prompt into the first messages of a run."""
     if isinstance(messages, str) or not isinstance(messages, Sequence):
         raise UsageError(f"messages is a list of messages, not {_describe(messages)}")
     messages = cast("Sequence[object]", messages)
@@ -293,8 +293,8 @@ def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> t
         raise UsageError("messages are those of an outcome, or made by toolspeak.messages: user(…) and the like")
     if prompt is not None and not isinstance(prompt, str | Message):
         raise UsageError(f"a prompt is text or a message, not {type(prompt).__name__}")
-    if system_text is not None and not any(message.role == "system" for message in conversation):
-        conversation.insert(0, system(system_text))
+    if isinstance(system_prompt, str) and not any(message.role == "system" for message in conversation):
+        conversation.insert(0, system(system_prompt))
     if prompt is not None:
         conversation.append(user(prompt) if isinstance(prompt, str) else prompt)
     if not conversation or conversation[-1].role not in ("user", "tool"):
@@ -304,10 +304,12 @@ def build_conversation(system_text: str | None, messages: Any, prompt: Any) -> t
 
 def check_compaction(compacted: Any, messages: Sequence[Message]) -> Compacted | None:
     """Return the compaction of an earlier run if it can be one of these messages."""
-    if compacted is not None and not isinstance(compacted, Compacted):
+    if compacted is None:
+        return None
+    if not isinstance(compacted, Compacted):
         raise UsageError(f"compacted is that of an outcome, not {_describe(compacted)}")
     count = sum(message.role != "system" for message in messages)
-    if compacted is not None and compacted.dropped >= count:
+    if compacted.dropped >= count:
         raise UsageError(
             f"compacted drops {compacted.dropped} messages, and there are only {count}: it belongs to other messages"
         )

@@ -28,7 +28,7 @@ def build_outcome(
         detail=state.ended.detail if state.ended else "",
         output=output,
         agent=state.speaker.agent if state.speaker else "",
-        run_id=state.run.run_id if state.run else "",
+        run_id=state.run_id,
         compacted=state.compacted,
     )
 

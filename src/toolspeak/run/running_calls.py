@@ -34,23 +34,29 @@ class RunningCalls:
 
     def start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
         """Start calls of a turn, whose arguments may refer to the results."""
-        for call in calls:
-            self._barrier.launch(call.id, partial(self._start, call, results, turn, driver))
+        if self._barrier.is_durable:
+            for call in calls:
+                self._barrier.launch(call.id, partial(self._start, (call,), results, turn, driver))
+        else:
+            self._start(calls, results, turn, driver)
 
-    def _start(self, call: ToolCall, results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
+    def _start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
         outside = CALLING_RUN.set(driver)
-        trace = driver.trace
-        progress = CallProgress(call.id, driver.take_event)
-
-        def finish(result: ToolResult) -> None:
-            progress.finish()
-            self._finish(result)
-
-        on_start = None if trace is None else trace.enter_call
-        running = self.executor.start(call, results, turn, finish, on_start, progress.report)
+        on_start = None if driver.trace is None else driver.trace.enter_call
+        for call in calls:
+            finish, report = self._finish, None
+            if self.executor.takes_context(call.name):
+                progress = CallProgress(call.id, driver.take_event)
+                finish, report = partial(self._finish_reporting, progress), progress.report
+            running = self.executor.prepare(call, results, turn, finish, on_start, report)
+            if not running.ended:
+                self._running[call.id] = running
         CALLING_RUN.reset(outside)
-        if not running.ended:
-            self._running[call.id] = running
+        self.executor.start_quick_calls()
+
+    def _finish_reporting(self, progress: CallProgress, result: ToolResult) -> None:
+        progress.finish()
+        self._finish(result)
 
     def _finish(self, result: ToolResult) -> None:
         self._running.pop(result.call_id, None)
@@ -68,6 +74,7 @@ class RunningCalls:
         """Cancel all calls, because the run has ended."""
         for running in list(self._running.values()):
             running.cancel()
+        self.executor.rest()
 
     def replace_executor(self, executor: Executor) -> None:
         """Let another executor run the calls from here on; it gets what the old one knows."""

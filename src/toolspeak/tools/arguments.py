@@ -52,10 +52,10 @@ class Checker:
         """Return the Python values by key, or raise `InvalidArguments`."""
         try:
             if isinstance(arguments, dict):
-                refuse_odd_keys(self.tool, cast("dict[Any, Any]", arguments))
                 values, faults = self._validate_each(cast("dict[str, Any]", arguments))
                 if not faults:
                     return values
+                refuse_odd_keys(self.tool, cast("dict[Any, Any]", arguments))
             return self._validate_coerced(arguments)
         except RecursionError:
             raise InvalidArguments(self.tool, ("the arguments are nested too deeply",)) from None

@@ -3,10 +3,9 @@
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from toolspeak.errors import UsageError
 from toolspeak.spec import Effect, Schema, ToolSpec
@@ -42,8 +41,7 @@ class Unset(Enum):
 UNSET = Unset.UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """Validated arguments, ready for the function."""
 
     args: tuple[Any, ...]
@@ -60,6 +58,7 @@ class Tool(Generic[P, R]):
         spec: The description of the tool that models and the loop use.
         function: The function.
         is_async: Whether calling the function gives an awaitable.
+        is_quick: Whether the function, which is not async, came back at once when a run last called it.
 
     Examples:
         >>> def double(x: int) -> int:
@@ -75,6 +74,7 @@ class Tool(Generic[P, R]):
     spec: ToolSpec
     function: Callable[P, R]
     is_async: bool
+    is_quick: bool = False
 
     def __init__(
         self,

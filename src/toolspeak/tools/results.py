@@ -49,7 +49,8 @@ PLAIN_TYPES = frozenset({str, int, float, bool, NoneType})
 
 def output_value(result: Any) -> Json:
     """Return the return value of a tool as a JSON value."""
-    if result is None or type(result) in (str, bool):
+    kind = cast("type[Any]", type(result))
+    if kind is str or kind is bool or result is None or (kind is int and result.bit_length() <= MAX_INTEGER_BITS):
         return result
     survey = _Survey()
     size = survey.measure(result)
