@@ -12,7 +12,6 @@ from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Parser, Shown
 from toolspeak.events import AUTO, CallReady, Event, FinishReason, TextDelta, ToolChoice
 from toolspeak.messages import Message
-from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
 
@@ -59,6 +58,8 @@ class LeakReader:
     def __init__(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> None:
+        from toolspeak.reading.reader import Reader  # imported with the first answer
+
         self._token_reader = Reader(specs, strict=strict, thinking=thinking, prefix=prefix, announced_only=True)
         self._full_reader: Reader | None = Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
         self._token_events: list[Event] = []
