@@ -194,7 +194,7 @@ async def begin_stream(port, data):
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(data)}\r\n\r\n"
     writer.write(head.encode() + data)
-    await reader.readuntil(b"word")
+    await reader.readuntil(b"ord ")  # the token is "word ", however it begins
     return writer
 
 
