@@ -42,7 +42,10 @@ BENCHES = (
         " repetitions.",
     ),
     Bench(
-        "idle_runs", "Memory", "Runs that wait for a model, in a fresh process, beside a loop written by hand on httpx."
+        "idle_runs",
+        "Memory",
+        "Runs that wait for a model, in a fresh process, beside a loop written by hand on httpx, and beside requests of"
+        " aiohttp alone, which is the least there is.",
     ),
     Bench(
         "gateway",

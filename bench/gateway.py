@@ -19,10 +19,11 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from harness.environments import versions_here
-from harness.figures import Figure, compare
+from harness.figures import Figure, compare, measure_in_turn
 from harness.gateway_servers import WORD, build_request
 from harness.report import parse_options, report
 
@@ -30,6 +31,10 @@ TOKENS = 2_000
 STREAMS = 200
 MAX_PACED_RATIO = 2.0
 MAX_ADDED_SECONDS = 12e-6
+MAX_MEMORY_RATIO = 2.0
+HELD_PACE_SECONDS = 0.5
+"""The time between two tokens of a stream that is held open to see what it takes of memory."""
+
 ANSWERS = ("prose", "prose and calls", "calls")
 SERVERS = Path(__file__).resolve().parent / "harness" / "gateway_servers.py"
 
@@ -64,8 +69,12 @@ async def read_stream(port, data):
 
 
 async def read_cpu(port):
+    return await read_number(port, "/cpu")
+
+
+async def read_number(port, path):
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /cpu HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+    writer.write(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
     answer = await reader.read()
     writer.close()
     return float(answer.rpartition(b"\r\n\r\n")[2])
@@ -133,7 +142,7 @@ async def measure(ports, rounds):
         title = f"a token, back to back, more than the relay, {answer}"
         figures.append(Figure(title=title, ours=added, bar=MAX_ADDED_SECONDS, times=rounds))
     for pace in (0.1, 0.05):
-        figures += await measure_load(ports, pace, max(rounds // 2, 1))
+        figures += await measure_load(ports, pace, rounds)
     return figures
 
 
@@ -154,14 +163,50 @@ async def measure_load(ports, pace, rounds):
     return figures
 
 
+def measure_memory(endpoint, rounds):
+    """Measure the row of memory. Each value comes from a fresh server."""
+
+    def measure_server(kind):
+        with start_server(kind, endpoint) as port:
+            return asyncio.run(hold_streams(port))
+
+    print("memory …", file=sys.stderr)
+    taken = measure_in_turn({kind: partial(measure_server, kind) for kind in ("gateway", "relay")}, rounds)
+    pairs = [(each["gateway"], each["relay"]) for each in taken]
+    return compare(f"memory of a stream, {STREAMS} at once", pairs, "relay", MAX_MEMORY_RATIO, unit="KiB")
+
+
+async def hold_streams(port):
+    """Return the KiB that a server takes for each of many streams that have begun and wait for their next token."""
+    await read_stream(port, build_request(30, 0))  # the first request does what is done only once
+    data = build_request(100, HELD_PACE_SECONDS)
+    held = [await begin_stream(port, data)]
+    before = await read_number(port, "/memory")
+    held += await asyncio.gather(*(begin_stream(port, data) for _ in range(STREAMS)))
+    after = await read_number(port, "/memory")
+    for writer in held:
+        writer.close()
+    return (after - before) / STREAMS / 1024
+
+
+async def begin_stream(port, data):
+    """Ask for a stream and read its first token; return what closes it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(data)}\r\n\r\n"
+    writer.write(head.encode() + data)
+    await reader.readuntil(b"ord ")  # the token is "word ", however it begins
+    return writer
+
+
 def main() -> int:
-    options = parse_options("Measure the gateway beside a bare relay.", full=7, short=3)
+    options = parse_options("Measure the gateway beside a bare relay.", full=11, short=7)
     with (
         start_server("endpoint") as port,
         start_server("relay", port) as bare,
         start_server("gateway", port) as ours,
     ):
         figures = asyncio.run(measure({"relay": bare, "gateway": ours}, options.reps))
+        figures.append(measure_memory(port, options.reps))
     return report(figures, versions_here("toolspeak", "starlette", "uvicorn", "aiohttp"), options.json)
 
 

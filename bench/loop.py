@@ -4,17 +4,18 @@ A turn is all facts of one message with one call: `fold` and `decide` after each
 never reaches the loop; what is timed is how a driver tells a delta from a fact and passes it on.
 The least of several passes counts: other work on the machine only ever adds time.
 
-Two rows are about traces. A run without a tracer stands beside the same run with calls that know nothing of tracers, in
-turn: that is what the possibility of a tracer costs. And a run with a tracer stands beside one without.
+Two rows are about traces. A run without a tracer stands beside the same run with calls that know nothing of tracers:
+that is what the possibility of a tracer costs. And a run with a tracer stands beside one without.
 """
 
 import asyncio
 import gc
 import sys
+from functools import partial
 from time import process_time
 
 from harness.environments import versions_here
-from harness.figures import Figure, compare
+from harness.figures import Figure, compare, measure_in_turn
 from harness.report import parse_options, report
 
 from toolspeak.events import (
@@ -128,11 +129,12 @@ def compare_traces(reps):
 
     provider = TracerProvider()
     time_run(), time_run(provider)
-    unused = [(time_run(), time_run(starter=CallsWithoutTracer)) for _ in range(4 * reps)]
-    used = [(time_run(provider), time_run()) for _ in range(reps)]
+    unused = measure_in_turn({"with": time_run, "without": partial(time_run, starter=CallsWithoutTracer)}, 4 * reps)
+    used = measure_in_turn({"with": partial(time_run, provider), "without": time_run}, reps)
+    unused_pairs, used_pairs = ([(each["with"], each["without"]) for each in taken] for taken in (unused, used))
     return [
-        compare("a call in a run, without a tracer", unused, "no code for one", MAX_UNUSED_TRACER),
-        compare("a call in a run, with a tracer", used, "without", None),
+        compare("a call in a run, without a tracer", unused_pairs, "no code for one", MAX_UNUSED_TRACER),
+        compare("a call in a run, with a tracer", used_pairs, "without", None),
     ]
 
 

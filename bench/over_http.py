@@ -20,7 +20,7 @@ from harness.report import parse_options, report
 
 HARNESS = Path(__file__).resolve().parent / "harness"
 US, BASE = "toolspeak", "httpx"
-FRAMEWORKS = ("pydantic-ai", "langchain", "openai-agents", "llm")
+FRAMEWORKS = ("pydantic-ai", "langchain", "openai-agents", "strands", "llm")
 FRAMEWORK_SHARE = 5
 """How many times fewer runs a framework makes in one measurement."""
 FRAMEWORK_REPETITIONS = 3

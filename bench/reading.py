@@ -3,15 +3,17 @@
 It is compared with the fastest partial JSON parser in a library, pydantic's `from_json(allow_partial=…)`, used as it
 must be used on a stream: on all text so far, again for every chunk. The full form also compares the reading of one
 plain call with what other libraries have for calls in text; README.md says how far that is the same work. The least of
-several passes counts: other work on the machine only ever adds time.
+several passes counts, since other work on the machine only ever adds time; in a row with a ratio, the sides take turns
+and medians count.
 """
 
 import sys
+from functools import partial
 from time import process_time
 
 from harness.comparison import US, Job, Row, measure_rows, peers_of
 from harness.environments import versions_here, versions_of
-from harness.figures import Figure
+from harness.figures import Figure, compare, measure_in_turn
 from harness.report import parse_options, report
 from pydantic_core import from_json
 
@@ -73,25 +75,22 @@ def time_reparsing(text):
 
 
 def main() -> int:
-    options = parse_options("Measure reading.", full=7, short=5, peers=True)
+    options = parse_options("Measure reading.", full=11, short=7, peers=True)
     reps = options.reps
-
-    def best(measure, text):
-        return min(measure(text) for _ in range(reps))
 
     figures = []
     for title, pattern in (("plain", PLAIN), ("escape-heavy", ESCAPED)):
-        small, large = (best(time_reader, build_call(pattern, size)) for size in (200_000, 800_000))
+        sides = {size: partial(time_reader, build_call(pattern, size * 1000)) for size in (200, 800)}
+        taken = measure_in_turn(sides, reps)
         name = f"200 kB of {title} arguments, by 4 characters"
-        figures.append(Figure(title=name, ours=small, bar=0.5, times=reps))
-        small, large = small / 200, large / 800
-        name = f"1,000 letters of 800,000, {title}"
-        grown = {"ours": large, "beside": "a call of 200,000", "theirs": small, "ratio": large / small}
-        figures.append(Figure(title=name, **grown, bar=1.25, times=reps))
-    ours, beside = (best(measure, build_call(PLAIN, 50_000)) for measure in (time_reader, time_reparsing))
-    partial = {"ours": ours, "beside": "from_json, again and again", "theirs": beside, "ratio": ours / beside}
-    figures.append(Figure(title="50 kB of plain arguments, by 4 characters", **partial, times=reps))
-    prose = best(time_reader, PARAGRAPHS) / len(split_chunks(PARAGRAPHS))
+        figures.append(Figure(title=name, ours=min(each[200] for each in taken), bar=0.5, times=reps))
+        pairs = [(each[800] / 800, each[200] / 200) for each in taken]
+        figures.append(compare(f"1,000 letters of 800,000, {title}", pairs, "a call of 200,000", 1.25))
+    call = build_call(PLAIN, 50_000)
+    taken = measure_in_turn({"ours": partial(time_reader, call), "beside": partial(time_reparsing, call)}, reps)
+    pairs = [(each["ours"], each["beside"]) for each in taken]
+    figures.append(compare("50 kB of plain arguments, by 4 characters", pairs, "from_json, again and again", None))
+    prose = min(time_reader(PARAGRAPHS) for _ in range(reps)) / len(split_chunks(PARAGRAPHS))
     figures.append(Figure(title="prose, a chunk of 4 characters", ours=prose, bar=3e-6, times=reps))
     used = versions_here("toolspeak", "pydantic-core")
     if options.peers:

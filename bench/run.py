@@ -17,7 +17,7 @@ ROWS = (
     row_alone("1,000 tools, 1,000 dataclasses", "many dataclasses", None),
     Row("import", Job(US, "import"), Job(US, "import asyncio"), "import asyncio", 1.5),
     Row("import and define one tool", Job(US, "from nothing"), Job("smolagents", "import"), "import smolagents", 0.5),
-    row_beside("import and define one agent", "agent", "pydantic-ai", 0.2),
+    row_beside("import and define one agent", "agent", "pydantic-ai", 0.2, "langchain", "openai-agents", "strands"),
     row_beside("check a call, 8 arguments", "call", "pydantic-ai", None),
 )
 

@@ -57,6 +57,33 @@ def test_fields_are_those_of_a_dataclass() -> None:
     assert Ours.__slots__ == Theirs.__slots__
 
 
+def test_the_signature_is_known_before_the_first_value_and_after_it() -> None:
+    @frozen
+    class Point:
+        x: int
+        y: int = 0
+
+    class Shifted(Point):
+        def __init__(self, by: int) -> None:
+            super().__init__(x=by)
+
+    for _ in range(2):
+        assert str(inspect.signature(Point)) == "(*, x: int, y: int = 0) -> None"
+        assert str(inspect.signature(Shifted)) == "(by: int) -> None"
+        assert (Point(x=1).y, Shifted(by=3).x) == (0, 3)
+
+
+def test_a_value_takes_no_positional_arguments() -> None:
+    @frozen
+    class Point:
+        x: int
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"Point\.__init__\(\) takes 1 positional argument but 2 were given"):
+            Point(1)  # type: ignore[misc]  # pyright: ignore[reportCallIssue] (what is tested)
+        assert Point(x=1).x == 1
+
+
 def test_a_value_is_a_dataclass() -> None:
     assert is_dataclass(Ours(name="a"))
 

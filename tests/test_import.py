@@ -83,3 +83,27 @@ def test_a_run_without_a_tracer_loads_nothing_for_traces(tmp_path: Path):
         "import sys, json; print(json.dumps([name for name in sys.modules if 'telemetry' in name]))"
     )
     assert report(code, tmp_path) == []
+
+
+DEFINE_AGENT = """
+from toolspeak import Agent, connect
+def double(x: int) -> int:
+    "Double a number."
+    return 2 * x
+Agent(connect("model", at="http://127.0.0.1:1/v1", key="key", dialect="native"), tools=[double])
+"""
+
+
+def test_an_agent_is_defined_without_what_only_a_run_or_other_models_need(tmp_path: Path):
+    code = f"{DEFINE_AGENT}\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
+    loaded = set(report(code, tmp_path))
+    later = (
+        *("aiohttp", "pydantic", "griffe", "tomllib", "html", "ctypes", "decimal", "sqlite3", "importlib.metadata"),
+        *("toolspeak.reading.reader", "toolspeak.turns", "toolspeak.run.driver", "toolspeak.run.chain"),
+        *("toolspeak.dialects.grammar", "toolspeak.dialects.tool_index", "toolspeak.tools.discovery"),
+        *("toolspeak.mcp_client", "toolspeak.settings.loader", "toolspeak.execution.sandbox.full"),
+        *("toolspeak.models.embedded", "toolspeak.models.transport"),
+        *("toolspeak.wire.anthropic_messages", "toolspeak.wire.openai_responses", "toolspeak.wire.gemini_content"),
+    )
+    assert "toolspeak.run.agent" in loaded
+    assert [name for name in later if name in loaded] == []

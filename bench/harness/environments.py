@@ -1,5 +1,6 @@
 """The environments of the peers, `.venvs/NAME`, each made from `peers/NAME.txt` when it is first needed."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ PACKAGES = {
     "toolspeak": ("toolspeak", "pydantic", "aiohttp"),
     "pydantic-ai": ("pydantic-ai-slim", "openai"),
     "langchain": ("langchain", "langchain-core", "langchain-openai", "openai"),
+    "strands": ("strands-agents",),
 }
 """The packages whose versions are reported, where it is not the one package that the environment is named for."""
 
@@ -33,10 +35,23 @@ def prepare(names: Iterable[str]) -> None:
             continue
         print(f"installing {name} …", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", VENVS / name], check=True)
-        # One set of constraints for all: every peer is measured with the same pydantic.
+        shared = VENVS / name / "constraints.txt"
+        shared.write_text(select_constraints(requirements.read_text()))
         pip = [python_of(name), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-c", "constraints.txt", "-r", requirements], cwd=ROOT, check=True)
+        subprocess.run([*pip, "-c", shared, "-r", requirements], cwd=ROOT, check=True)
         stamp.write_text(wanted)
+
+
+def select_constraints(requirements: str) -> str:
+    """Return our constraints, so that every peer is measured with the same pydantic, but for its own pins."""
+    own = {normalize_name(line) for line in requirements.splitlines() if "==" in line}
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return "".join(f"{line}\n" for line in lines if normalize_name(line) not in own)
+
+
+def normalize_name(pin: str) -> str:
+    """Return the name of a pinned package in the one form that counts: `PyYAML==6` is `pyyaml`."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[=\[]", pin)[0]).lower()
 
 
 def python_of(name: str) -> Path:

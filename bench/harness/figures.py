@@ -4,12 +4,14 @@ Each script measures in its own way and ends in rows of this one shape. A bar is
 the highest ratio where the row compares us with somebody else, else the highest value of our own figure.
 """
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 Table = list[tuple[str, ...]]
+Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +78,11 @@ class Figure:
         if ratio < 0.1:
             return f"{ratio:.2g}"
         return f"{ratio:.2f}" if self.held is not False or round(ratio, 2) > (self.bar or 0) else f"{ratio:.4f}"
+
+
+def measure_in_turn(sides: Mapping[Name, Callable[[], float]], times: int) -> list[dict[Name, float]]:
+    """Measure sides right after each other, in random order, so many times."""
+    return [{name: sides[name]() for name in random.sample(list(sides), len(sides))} for _ in range(times)]
 
 
 def compare(title: str, pairs: Sequence[tuple[float, float]], beside: str, bar: float | None, **more: Any) -> Figure:

@@ -1,14 +1,16 @@
 """The servers of `gateway.py`: `python gateway_servers.py endpoint|relay PORT|gateway PORT` prints its port and serves.
 
 The endpoint streams tokens, each in a write of its own. The relay is Starlette, aiohttp and nothing else. The relay and
-the gateway stand before the endpoint, whose port they are given, and also report the CPU that they have used.
+the gateway stand before the endpoint, whose port they are given, and also report the CPU and the memory that they use.
 """
 
 import asyncio
 import json
 import random
+import resource
 import sys
 import time
+from pathlib import Path
 
 WORD = "word "
 TOOL = {
@@ -90,7 +92,7 @@ async def run_endpoint():
 
 
 def serve_measured(application):
-    """Serve an app, and at `/cpu` the CPU seconds that its process has used."""
+    """Serve an app, at `/cpu` the CPU seconds that its process has used, and at `/memory` the bytes that it holds."""
     from starlette.responses import PlainTextResponse
     from starlette.routing import Route
 
@@ -100,7 +102,11 @@ def serve_measured(application):
     async def cpu(request):
         return PlainTextResponse(str(time.process_time()))
 
-    application.routes.append(Route("/cpu", cpu))
+    async def memory(request):
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return PlainTextResponse(str(pages * resource.getpagesize()))
+
+    application.routes.extend([Route("/cpu", cpu), Route("/memory", memory)])
     with listen("127.0.0.1", 0) as listening:
         print(listening.getsockname()[1], flush=True)
         run_server(build_server(application, host="127.0.0.1", port=0), listening)

@@ -57,6 +57,9 @@ ARGUMENTS = {
     "pets": True,
 }
 
+URL = "http://127.0.0.1:1/v1"
+"""An address at which nothing listens, for agents that are not run."""
+
 PROSE = "There are a few houses by the harbour that might do; I look for rooms in the week that you named. " * 4
 
 BOOK = '''
@@ -160,7 +163,7 @@ def toolspeak_agent(function):
     from toolspeak import Agent
     from toolspeak.models import connect
 
-    return Agent(connect("model", at="http://127.0.0.1:1/v1", key="key", dialect="native"), tools=[function])
+    return Agent(connect("model", at=URL, key="key", dialect="native"), tools=[function])
 
 
 def toolspeak(what):
@@ -232,7 +235,7 @@ def pydantic_ai_agent(function):
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    provider = OpenAIProvider(base_url="http://127.0.0.1:1/v1", api_key="key")
+    provider = OpenAIProvider(base_url=URL, api_key="key")
     return Agent(OpenAIChatModel("model", provider=provider), tools=[function])
 
 
@@ -262,9 +265,19 @@ def langchain_schema(function):
     return convert_to_openai_tool(tool(function, parse_docstring=True))
 
 
+def langchain_agent(function):
+    from langchain.agents import create_agent
+    from langchain_core.tools import tool
+    from langchain_openai import ChatOpenAI
+
+    return create_agent(ChatOpenAI(model="model", base_url=URL, api_key="key"), tools=[tool(function)])
+
+
 def langchain(what):
     if what == "from nothing":
         return time_cold(langchain_schema)
+    if what == "agent":
+        return time_cold(langchain_agent)
 
     from langchain_core.output_parsers import JsonOutputParser
     from langchain_core.tools import tool  # noqa: F401 (so that it is loaded)
@@ -281,6 +294,28 @@ def langchain(what):
                 lambda chunks: [*JsonOutputParser().transform(iter(chunks))][-1]["arguments"],
                 split_pieces(written_call()),
             )
+
+
+def openai_agents(what):
+    def define(function):
+        from agents import Agent, OpenAIChatCompletionsModel, function_tool
+        from openai import AsyncOpenAI
+
+        model = OpenAIChatCompletionsModel("model", AsyncOpenAI(base_url=URL, api_key="key"))
+        return Agent(name="bench", model=model, tools=[function_tool(function)])
+
+    return time_cold(define)
+
+
+def strands(what):
+    def define(function):
+        from strands import Agent, tool
+        from strands.models.openai import OpenAIModel
+
+        model = OpenAIModel(client_args={"base_url": URL, "api_key": "key"}, model_id="model")
+        return Agent(model=model, tools=[tool(function)], callback_handler=None)
+
+    return time_cold(define)
 
 
 def smolagents(what):
@@ -330,7 +365,14 @@ def make_dataclasses(count):
     ]
 
 
-PEERS = {"toolspeak": toolspeak, "pydantic-ai": pydantic_ai, "langchain": langchain, "smolagents": smolagents}
+PEERS = {
+    "toolspeak": toolspeak,
+    "pydantic-ai": pydantic_ai,
+    "langchain": langchain,
+    "openai-agents": openai_agents,
+    "smolagents": smolagents,
+    "strands": strands,
+}
 
 if __name__ == "__main__":
     peer, what = sys.argv[1:]

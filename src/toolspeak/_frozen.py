@@ -4,12 +4,14 @@ One decorator instead of thirty repetitions of the same three flags. A class who
 message, an event) has a `kind`: a class variable, which costs nothing to construct and names the class in saved JSON.
 
 The methods are not those that `dataclass` generates, but behave like them. `dataclass` compiles six methods for each
-class; here only `__init__` is compiled and the others are shared, which makes importing the package much faster. And
-`__init__` sets the slots directly, instead of by `object.__setattr__`, which halves the time to construct a value.
+class; here only `__init__` is compiled, when the first value of the class is constructed, and the others are shared:
+importing the package becomes much faster. And `__init__` sets the slots directly, instead of by `object.__setattr__`,
+which halves the time to construct a value.
 """
 
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, fields
+from inspect import Signature, signature
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, cast, dataclass_transform
@@ -20,21 +22,55 @@ T = TypeVar("T")
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def frozen(cls: type[T]) -> type[T]:
     """Make `cls` a frozen, slotted, keyword-only dataclass."""
-    made: Any = dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)(cls)
-    known = fields(made)
-    compared = _build_getter([field.name for field in known if field.compare])
+    if cls.__doc__ is None:
+        cls.__doc__ = f"{cls.__name__}({', '.join(cls.__annotations__)})"  # `dataclass` would ask for the signature
+    described: Any = dataclass(kw_only=True, init=False, repr=False, eq=False)(cls)
+    known = fields(described)
+    names = [field.name for field in known]
     methods = {
-        "__init__": _build_init(made, known),
         "__repr__": _build_repr([field.name for field in known if field.repr]),
-        **_build_comparison(compared),
-        **_build_state_methods(made, [field.name for field in known]),
+        **_build_comparison(_build_getter([field.name for field in known if field.compare])),
+        **_build_state_methods(names),
         "__setattr__": _refuse_to_set,
         "__delattr__": _refuse_to_delete,
     }
-    for name, method in methods.items():
-        if cls.__dict__.get(name) is None:  # else the class has a method of its own
-            setattr(made, name, method)
+    own = {name: value for name, value in vars(cls).items() if name not in names and name not in _NOT_WITH_SLOTS}
+    own |= {name: method for name, method in methods.items() if own.get(name) is None}  # else it has one of its own
+    inherited = {name for base in cls.__mro__[1:] for name in getattr(base, "__slots__", ())}
+    own["__slots__"] = tuple(name for name in names if name not in inherited)
+    made: Any = type(cls)(cls.__name__, cls.__bases__, own)
+    made.__qualname__ = cls.__qualname__
+    if "__init__" not in own:
+        made.__init__ = _delay_init(made, known)
+        made.__signature__ = _InitSignature()
     return cast("type[T]", made)
+
+
+_NOT_WITH_SLOTS = frozenset({"__dict__", "__weakref__"})
+"""What a class without slots has for its instances."""
+
+
+def _delay_init(made: Any, known: tuple[Field[Any], ...]) -> Callable[..., None]:
+    """Return an `__init__` that compiles the real one and puts it in its own place."""
+
+    def compile_and_call(self: object, **values: Any) -> None:
+        made.__init__ = init = _build_init(made, known)
+        init(self, **values)
+
+    compile_and_call.__qualname__ = f"{made.__qualname__}.__init__"
+    return compile_and_call
+
+
+class _InitSignature:
+    """The signature of a class whose `__init__` may not be compiled yet."""
+
+    def __get__(self, value: object, made: Any) -> Signature | None:
+        if "__init__" in vars(made) and "__signature__" not in vars(
+            made
+        ):  # a subclass that is constructed in its own way
+            return None
+        init = signature(_build_init(made, fields(made)))
+        return init.replace(parameters=list(init.parameters.values())[1:])
 
 
 def _build_init(made: Any, known: tuple[Field[Any], ...]) -> Callable[..., None]:
@@ -93,7 +129,7 @@ def _build_repr(names: list[str]) -> Callable[[object], str]:
     return describe
 
 
-def _build_state_methods(made: Any, names: list[str]) -> dict[str, Callable[..., Any]]:
+def _build_state_methods(names: list[str]) -> dict[str, Callable[..., Any]]:
     """Return the methods for copies and pickles, which must get around `__setattr__`."""
 
     def get_state(self: object) -> list[Any]:
@@ -101,7 +137,7 @@ def _build_state_methods(made: Any, names: list[str]) -> dict[str, Callable[...,
 
     def set_state(self: object, state: list[Any]) -> None:
         for name, value in zip(names, state, strict=True):
-            getattr(made, name).__set__(self, value)
+            object.__setattr__(self, name, value)
 
     return {"__getstate__": get_state, "__setstate__": set_state}
 

@@ -5,7 +5,6 @@ checked (types, enums, required and unknown keys); bounds and patterns are left 
 more than a schema can express.
 """
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
@@ -320,7 +319,9 @@ def nearest(name: str, options: Iterable[str], *, likeness: float = 0.5) -> str 
     if len(name) > MAX_NAME_CHARS:
         return None
     plain = {_fold_name(option): option for option in options}
-    found = difflib.get_close_matches(_fold_name(name), plain, n=1, cutoff=likeness)
+    from difflib import get_close_matches  # imported with the first name that is not known
+
+    found = get_close_matches(_fold_name(name), plain, n=1, cutoff=likeness)
     return plain[found[0]] if found else None
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_group
+from typer.testing import CliRunner
 
 from tests.cli.commands import Done, run_command
 from toolspeak import InvalidArguments, discover
+from toolspeak.cli.app import app, select_commands
 from toolspeak.spec import strict_schema
 
 TOOLS = '''
@@ -341,3 +344,24 @@ def test_the_cost_of_tools_and_what_a_budget_cuts(folder: Path):
     cut = [line.split() for line in picked.stdout.splitlines()[1:5]]
     assert all(int(row[2]) <= 400 < int(row[1]) for row in cut)
     assert "mail; the model finds the others with find_tools" in picked.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--help"], ["chat", "--help"], ["runs", "--help"], ["runs", "list", "--help"], ["chta"], ["mcp", "x"]],
+)
+def test_help_and_errors_are_the_same_if_only_named_commands_are_built(words: list[str]):
+    whole, selected = (CliRunner().invoke(each, words) for each in (app, select_commands(words)))
+    assert (selected.exit_code, selected.output) == (whole.exit_code, whole.output)
+
+
+def test_a_command_that_is_not_named_is_listed_without_its_parameters():
+    whole, selected = get_group(app), get_group(select_commands(["runs", "list"]))
+    assert list(selected.commands) == list(whole.commands)
+    assert len(selected.commands["chat"].params) < len(whole.commands["chat"].params)
+    assert get_group(select_commands(["chat"])).commands["chat"].params[0].name == whole.commands["chat"].params[0].name
+
+
+def test_a_shell_that_completes_words_knows_all_commands(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("_TOOLSPEAK_COMPLETE", "complete_bash")
+    assert select_commands([]) is app

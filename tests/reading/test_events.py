@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from toolspeak.dialects import DIALECTS, JSON, fold
-from toolspeak.dialects.native import LeakReader
+from toolspeak.dialects.leak_reader import LeakReader
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 

@@ -8,10 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, explain, fold
-from toolspeak.dialects.native import LeakReader
+from toolspeak.dialects.leak_reader import LeakReader
 from toolspeak.messages import Call, Message, Text, ToolCall
 from toolspeak.reading.emitter import is_placeholder
-from toolspeak.reading.raw_calls import has_raw_form
+from toolspeak.reading.raw_tools import has_raw_form
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 

@@ -7,7 +7,7 @@ from hypothesis import given, note, settings
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
-from toolspeak.dialects.native import LeakReader
+from toolspeak.dialects.leak_reader import LeakReader
 from toolspeak.messages import ToolCall
 from toolspeak.reading.tokens import ROLES
 

@@ -3,11 +3,15 @@
 Each group of commands is a module, `…_commands.py`; here they are put together.
 """
 
+import os
 import sys
+from collections.abc import Sequence
+from copy import copy
 from io import TextIOWrapper
 from typing import Annotated
 
 import typer
+from typer.models import CommandInfo, TyperInfo
 
 from toolspeak._version import __version__
 from toolspeak.cli.conversation_commands import chat_command, run_command
@@ -35,7 +39,7 @@ def run() -> int:
         if isinstance(stream, TextIOWrapper):  # a character that the encoding lacks is no reason to fail
             stream.reconfigure(errors="backslashreplace")
     try:
-        return app(standalone_mode=False) or 0
+        return select_commands(sys.argv[1:])(standalone_mode=False) or 0
     except ToolsChanged as error:  # the difference is read line by line
         return _fail(str(error), keeps_lines=True)
     except UsageError as error:
@@ -52,6 +56,36 @@ def run() -> int:
         if format_message is None:
             raise
         return _fail(format_message())
+
+
+def select_commands(words: Sequence[str]) -> typer.Typer:
+    """Return the command line with those commands whole that the words name, since typer takes a millisecond for each.
+
+    The others have their names and their help, for the list of all commands.
+    """
+    if any(name.endswith("_COMPLETE") for name in os.environ):  # a shell asks what can be written
+        return app
+    selected, commands, groups = copy(app), app.registered_commands, app.registered_groups
+    selected.registered_commands = [each if each.name in words else _leave_out_parameters(each) for each in commands]
+    selected.registered_groups = [each if each.name in words else _leave_out_commands(each) for each in groups]
+    return selected
+
+
+def _leave_out_parameters(command: CommandInfo) -> CommandInfo:
+    def listed() -> None: ...
+
+    listed.__doc__ = command.callback.__doc__
+    left = copy(command)
+    left.callback = listed
+    return left
+
+
+def _leave_out_commands(group: TyperInfo) -> TyperInfo:
+    left = copy(group)
+    left.typer_instance = copy(group.typer_instance)
+    if left.typer_instance is not None:
+        left.typer_instance.registered_commands = []
+    return left
 
 
 def _fail(message: str, *, code: int = 2, keeps_lines: bool = False) -> int:

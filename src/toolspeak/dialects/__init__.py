@@ -13,7 +13,9 @@ The reading itself is done in `toolspeak.reading`: one reader for every form of 
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from toolspeak._lazy import export_lazily
 from toolspeak.dialects.dialect import Constraint, Dialect, Parser, Shown
 from toolspeak.dialects.native import NATIVE
 from toolspeak.dialects.text import JSON, PYTHON, TYPESCRIPT
@@ -21,9 +23,15 @@ from toolspeak.errors import UsageError
 from toolspeak.events import FinishReason
 from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
 from toolspeak.reading.content import MessageContent, fold
-from toolspeak.reading.explanation import Explanation, explain
-from toolspeak.reading.trace import MessageSpan, Refusal, RepairPlace
 from toolspeak.spec import ToolSpec
+
+if TYPE_CHECKING:
+    from toolspeak.reading.explanation import Explanation, explain
+    from toolspeak.reading.trace import MessageSpan, Refusal, RepairPlace
+else:  # what reads answers is imported with the first answer
+    __getattr__ = export_lazily(
+        "toolspeak.reading", explanation=("Explanation", "explain"), trace=("MessageSpan", "Refusal", "RepairPlace")
+    )
 
 DIALECTS: dict[str, Dialect] = {each.name: each for each in (NATIVE, JSON, TYPESCRIPT, PYTHON)}
 """The dialects of toolspeak, by name."""

@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any
 
 from toolspeak.dialects.dialect import Constraint
-from toolspeak.dialects.grammar import NOTATIONS, build_grammar, format_gbnf
 from toolspeak.events import ToolChoice
-from toolspeak.reading.raw_calls import has_raw_form
+from toolspeak.reading.raw_tools import has_raw_form
 from toolspeak.spec import Schema, ToolSpec
 
 
@@ -41,6 +40,8 @@ constrain_python = partial(_constrain_code, "python")
 
 def _format_grammar(notation: str, specs: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> str:
     tools = forced_tools(specs, choice)
+    from toolspeak.dialects.grammar import NOTATIONS, build_grammar, format_gbnf  # with the first forced call
+
     return format_gbnf(build_grammar(NOTATIONS[notation], tools, choice, parallel=parallel))
 
 

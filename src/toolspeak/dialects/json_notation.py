@@ -7,7 +7,7 @@ from typing import Any, cast
 from toolspeak.codec import encode_argument
 from toolspeak.dialects.notation import parameters_of
 from toolspeak.messages import ToolCall
-from toolspeak.reading.raw_calls import has_raw_form
+from toolspeak.reading.raw_tools import has_raw_form
 from toolspeak.spec import Schema, ToolSpec
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from toolspeak.dialects.notation import referenced_calls
 from toolspeak.messages import ToolCall
-from toolspeak.reading.raw_calls import find_raw_parameters
+from toolspeak.reading.raw_tools import find_raw_parameters
 from toolspeak.spec import ToolSpec
 
 

@@ -15,8 +15,7 @@ from toolspeak.dialects.constraints import (
 from toolspeak.dialects.dialect import Constraint, Parser, Shown
 from toolspeak.events import AUTO, ToolChoice
 from toolspeak.messages import Media, Message, Part, Result, Role, Text, ToolCall
-from toolspeak.reading.raw_calls import find_raw_parameters
-from toolspeak.reading.reader import Reader
+from toolspeak.reading.raw_tools import find_raw_parameters
 from toolspeak.spec import ToolSpec
 
 MAX_INLINE_CHARS = 200
@@ -98,6 +97,8 @@ class TextDialect:
             thinking: Whether the message begins inside reasoning, whose opening tag was in the prompt.
             prefix: What the ids of calls begin with.
         """
+        from toolspeak.reading.reader import Reader  # imported with the first answer
+
         return Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
 
     def _render_message(self, message: Message, calls: dict[str, ToolCall], raw: Mapping[str, str]) -> Message:

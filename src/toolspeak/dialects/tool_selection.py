@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Dialect, Shown
@@ -34,11 +35,13 @@ from toolspeak.dialects.slim_tools import (
     shorten_tools,
     slim_tools,
 )
-from toolspeak.dialects.tool_index import ToolIndex
 from toolspeak.events import ToolChoice
 from toolspeak.messages import Message, Part, Text, ToolCall
 from toolspeak.spec import ToolSpec
 from toolspeak.validation import nearest
+
+if TYPE_CHECKING:
+    from toolspeak.dialects.tool_index import ToolIndex
 
 FIND = "find_tools"
 QUERY = "query"
@@ -250,7 +253,9 @@ class _Key:
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _index(key: _Key) -> ToolIndex:
+def _index(key: _Key) -> "ToolIndex":
+    from toolspeak.dialects.tool_index import ToolIndex  # imported with the first budget of tools
+
     return ToolIndex(key.tools)
 
 

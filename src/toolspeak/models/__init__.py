@@ -14,13 +14,20 @@
   controls the process, `local_server.py` is its program), `cores.py` chooses the threads, `weights/` has the weights.
 """
 
+from typing import TYPE_CHECKING
+
+from toolspeak._lazy import export_lazily
 from toolspeak.models.dialect_choice import DialectChoice
-from toolspeak.models.embedded import EmbeddedModel
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
 from toolspeak.models.model import Model, Request, Sampling, check_attachments, find_model_cost, match_dialect
 from toolspeak.models.profiles import DIALECTS_BY_NAME, SERVERS
+
+if TYPE_CHECKING:
+    from toolspeak.models.embedded import EmbeddedModel
+else:
+    __getattr__ = export_lazily(__name__, embedded=("EmbeddedModel",))
 
 __all__ = [
     "DIALECTS_BY_NAME",

@@ -1,6 +1,6 @@
 """`Model`: what the rest of the package needs of a model. It is asked with a `Request`, and answers in pieces."""
 
-import secrets
+import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
@@ -115,7 +115,7 @@ def check_attachments(model: Model, messages: Iterable[Message]) -> None:
 def make_run_id(model: Model) -> str:
     """Return an id for a new run: a random one, unless the model makes ids of its own, as one with a seed does."""
     make: Callable[[], str | None] | None = getattr(model, "make_run_id", None)
-    return (make() if make is not None else None) or secrets.token_hex(8)
+    return (make() if make is not None else None) or os.urandom(8).hex()
 
 
 def match_dialect(dialect: Dialect, model: Model) -> Dialect:

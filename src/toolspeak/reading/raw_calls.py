@@ -18,18 +18,15 @@ The text is emitted as it arrives. Only a line that may be the closing fence is 
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from toolspeak._frozen import frozen
 from toolspeak.events import Repair
 from toolspeak.reading.cursor import Cursor
 from toolspeak.reading.emitter import EventEmitter, StartedCall, is_placeholder
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS
+from toolspeak.reading.raw_tools import LABEL, find_raw_parameters
 from toolspeak.reading.source import Reading
-from toolspeak.spec import ToolSpec
-
-LABEL = re.compile(r"[\w.$:/-]*")
-"""Characters of a name that can be a label."""
 
 BLANKS_IN_LINE = re.compile(r"[ \t]*")
 MARKS = {"`": re.compile("`*"), "~": re.compile("~*")}
@@ -40,15 +37,6 @@ LF_BEFORE_MARK = {char: re.compile(rf"(\n)(?={char})|\n\Z") for char in MARKS}
 
 CRLF_BEFORE_MARK = {char: re.compile(rf"(\r?\n)(?={char})|(?:\r\n?|\n)\Z") for char in MARKS}
 """The same in a block whose lines may end in `\\r\\n`."""
-
-
-def has_raw_form(spec: ToolSpec) -> bool:
-    """Whether a tool can be called by a block with its name.
-
-    A tool with a name such as `python` or `json` cannot: a block with that label holds calls of any tool.
-    """
-    is_language = spec.name.lower() in CODE_LABELS | DATA_LABELS
-    return spec.raw is not None and not is_language and LABEL.fullmatch(spec.name) is not None
 
 
 @frozen
@@ -222,11 +210,6 @@ class RawArgument:
         """Emit that the call is complete."""
         self._emitter.emit_args(self._call.id, '"}')
         self._emitter.emit_ready(self._call, {self.parameter: self.value}, repair)
-
-
-def find_raw_parameters(specs: Iterable[ToolSpec]) -> dict[str, str]:
-    """Return the parameter for the raw text of each tool that can be called by a block with its name."""
-    return {spec.name: spec.raw for spec in specs if spec.raw is not None and has_raw_form(spec)}
 
 
 def _json(text: str) -> str:

@@ -1,10 +1,9 @@
 """`Agent`: a model, its tools, and the loop between them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import UsageError
 from toolspeak.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
 from toolspeak.execution.sandbox import SandboxLimits
@@ -20,9 +19,7 @@ from toolspeak.run.approvals import Approver
 from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
 from toolspeak.run.code_mode import offer_tools
-from toolspeak.run.compaction import Compactor
 from toolspeak.run.deadline import find_limits, refuse_late_start, wait_within
-from toolspeak.run.driver import Driver
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
     AgentOptions,
@@ -52,7 +49,6 @@ from toolspeak.run.inputs import (
 )
 from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output, add_answer, build_first_choice
-from toolspeak.run.recall_tool import RECALL_TOOL
 from toolspeak.run.receiving import gains_by_streaming
 from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
@@ -61,15 +57,15 @@ from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
 from toolspeak.run.summary import Summarizer
 from toolspeak.run.tracing import begin_trace
-from toolspeak.settings import Settings
 from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool, Toolbox
 
+if TYPE_CHECKING:
+    from toolspeak.run.driver import Driver
+    from toolspeak.settings import Settings
+
 TOOL_TIMEOUT_SECONDS = 300.0
 """After how long a call is given up, if its tool has no timeout of its own."""
-
-OWN_TOOLS = Toolbox([RECALL_TOOL])
-"""Tools that a run may offer its model beside those of the agent."""
 
 
 class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
@@ -130,7 +126,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         tool_budget: int | None = None,
         code: bool | SandboxLimits = False,
         tracer: TracerOption = None,
-        settings: Settings | None = None,
+        settings: "Settings | None" = None,
     ) -> None:
         """Put an agent together.
 
@@ -167,8 +163,6 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         """
         check_callback(approve, "approve", "a call")
         check_callback(summarize, "summarize", "messages")
-        if settings is not None and not isinstance(cast("object", settings), Settings):
-            raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
         self.models = find_models(model, settings)
         self.model, self.system = self.models[0], check_system(system)
         self._tools, self.choose_tools = collect_tools(tools), check_chooser(choose_tools)
@@ -271,7 +265,9 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         """
         return build_handoff_tool(self, name, description, approve=approve)
 
-    async def build_successor(self, context: Context[Any], driver: Driver, handed: HandedOver | None = None) -> Driver:
+    async def build_successor(
+        self, context: Context[Any], driver: "Driver", handed: HandedOver | None = None
+    ) -> "Driver":
         """Build the driver with which this agent goes on with the conversation of another run.
 
         Args:
@@ -339,7 +335,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
             dialect = await self._dialects.choose_first(earlier)
             return toolbox, dialect, await set_system(self.system, messages, context)
 
-        async def begin() -> tuple[Driver, Sequence[Fact]]:
+        async def begin() -> "tuple[Driver, Sequence[Fact]]":
             asked, ended = await wait_within(limits, ask_before_start(), None, durability)
             toolbox, dialect, opening = asked or (fixed or self.own_tools, self.dialect, messages)
             has_tools = ended is None or fixed is not None
@@ -388,18 +384,18 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         refuse_late_start(facts, asks=fixed is None or callable(self.system))
         first = [RunResumed(limits=options.get("limits")), *build_approvals(facts, options.get("approvals") or {})]
 
-        def build(tools: Toolbox, dialect: Dialect) -> Driver:
+        def build(tools: Toolbox, dialect: Dialect) -> "Driver":
             toolbox = add_answer(offer_tools(self, tools, started.messages, started), answer)
             return self._build_driver(started.run_id, toolbox, dialect, options, watched, facts, outer, durability)
 
-        async def ask_before_start() -> Driver | None:
+        async def ask_before_start() -> "Driver | None":
             context = Context(deps=self._find_deps(options), run_id=started.run_id)
             tools = await choose_run_tools(self.choose_tools, await self._tools.aload(), context)
             driver = build(tools, await self._dialects.choose_first(started))
             await restore_handoffs(driver, driver.toolbox, facts, context)
             return driver
 
-        async def begin() -> tuple[Driver, Sequence[Fact]]:
+        async def begin() -> "tuple[Driver, Sequence[Fact]]":
             driver, ended = await wait_within(limits, ask_before_start(), None, durability)
             if driver is None:
                 driver = build(fixed or self.own_tools, self.dialect)
@@ -431,7 +427,11 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
         facts: Sequence[Fact] = (),
         outer: OuterCall | None = None,
         durability: Durability | None = None,
-    ) -> Driver:
+    ) -> "Driver":
+        from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
+        from toolspeak.run.driver import Driver
+        from toolspeak.run.recall_tool import OWN_TOOLS
+
         models, trace = self._dialects.pair(dialect, self.sampling), begin_trace(self.tracing, outer, facts)
         return Driver(
             models,

@@ -4,17 +4,16 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeAlias, cast
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
-from toolspeak.errors import UsageError
-from toolspeak.mcp_client import ServerTools, is_server_target, join_tools, read_target
 from toolspeak.models import Model
-from toolspeak.run.graph import GraphStep, draw_flowchart
-from toolspeak.run.server_tools import build_server_tools
-from toolspeak.tools import Tool, Toolbox, as_tool, discover
+from toolspeak.tools import Tool, Toolbox
 
-ToolSource: TypeAlias = ServerTools | ModuleType | Path | str
+if TYPE_CHECKING:
+    from toolspeak.mcp_client import ServerTools
+
+ToolSource: TypeAlias = Union["ServerTools", ModuleType, Path, str]
 """Where tools are: a module, package, file or folder, or MCP servers (`"mcp:npx some-server"`, `"mcp.json"`)."""
 
 Tools: TypeAlias = Toolbox | ToolSource | Iterable[Callable[..., Any] | Tool[..., Any] | ToolSource]
@@ -28,7 +27,7 @@ class AgentTools:
         own: The tools that are not those of MCP servers.
     """
 
-    def __init__(self, own: Toolbox, servers: Sequence[ServerTools] = ()) -> None:
+    def __init__(self, own: Toolbox, servers: "Sequence[ServerTools]" = ()) -> None:
         self.own = own
         self._servers = servers
         self._joined = None if servers else own
@@ -43,6 +42,8 @@ class AgentTools:
         """Return all tools. Servers that have not started are started, which blocks until all have started."""
         with self._lock:
             if self._joined is None:
+                from toolspeak.mcp_client import join_tools
+
                 self._joined = join_tools(self.own, self._servers)
             return self._joined
 
@@ -83,6 +84,8 @@ class ToolUser:
 
     def graph(self) -> str:
         """Draw the models and the tools as a mermaid flowchart."""
+        from toolspeak.run.graph import GraphStep, draw_flowchart
+
         label = ", else ".join(model.name for model in self.models)
         return draw_flowchart([GraphStep(shape="model", label=label, tools=self.toolbox.names)])
 
@@ -91,27 +94,9 @@ def collect_tools(tools: Tools) -> AgentTools:
     """Collect tools from what an agent was given. Places are searched, and no server is started."""
     if isinstance(tools, Toolbox):
         return AgentTools(tools)
-    if isinstance(tools, ModuleType | Path | str | ServerTools):
-        tools = [tools]
-    if callable(tools):
-        raise UsageError("tools is a list of functions; write tools=[…] around the one function")
-    if not isinstance(cast("object", tools), Iterable):
-        text = repr(tools)
-        shown = text if len(text) <= 40 else f"a {type(tools).__name__}"
-        raise UsageError(f"tools is a list of functions, or a module, file or folder, not {shown}")
-    found: list[Tool[..., Any]] = []
-    servers: list[ServerTools] = []
-    boxes: list[Toolbox] = []
-    for each in tools:
-        if isinstance(each, ServerTools):
-            servers.append(each)
-        elif isinstance(each, Path | str) and is_server_target(each):
-            servers.append(build_server_tools(read_target(each)))
-        elif isinstance(each, ModuleType | Path | str):
-            boxes.append(discover(each))
-            found += boxes[-1]
-        else:
-            found.append(as_tool(each))
-    if len(boxes) == 1 and not servers and len(found) == len(boxes[0]):
-        return AgentTools(boxes[0])
-    return AgentTools(Toolbox(found, skipped=[each for box in boxes for each in box.skipped]), servers)
+    if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):
+        return AgentTools(Toolbox(cast("Sequence[Tool[..., Any]]", tools)))
+    from toolspeak.run.tool_sources import search_sources  # imported with the first place where tools are
+
+    own, servers = search_sources(tools)
+    return AgentTools(own, servers)

@@ -1,6 +1,5 @@
 """Asking somebody whether calls may run."""
 
-import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
@@ -93,6 +92,8 @@ def withdraw_approvals(state: State, facts: Sequence[Fact], toolbox: Toolbox) ->
 
 def _digest(call: ToolCall, toolbox: Toolbox) -> str:
     """Return what an approval is bound to: a digest of the name, the arguments and the schema of the tool."""
+    import hashlib  # imported with the first approval
+
     schema = toolbox[call.name].spec.parameters if call.name in toolbox else None
     data = [call.name, encode_argument(call.arguments), schema]
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:32]

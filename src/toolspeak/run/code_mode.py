@@ -27,7 +27,6 @@ from toolspeak.limits import Limits
 from toolspeak.messages import Message
 from toolspeak.outcome import Outcome
 from toolspeak.run.handoffs import Handoff
-from toolspeak.run.program_model import ProgramModel, format_result
 from toolspeak.run.search_tools import add_program_search_tools, add_search_tools, rename_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, find_outer_call, finish_inner_run
 from toolspeak.spec import ToolSpec
@@ -35,6 +34,7 @@ from toolspeak.tools import Context, Tool, Toolbox
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
+    from toolspeak.run.program_model import ProgramModel
     from toolspeak.run.run import AgentRun
 
 AgentMaker: TypeAlias = "Callable[[ProgramModel, Toolbox], Agent[Any]]"
@@ -83,6 +83,8 @@ def _build_tool(
     names = name_functions(inner.specs)
 
     async def run_program(code: str, run_context: Context[Any]) -> Any:
+        from toolspeak.run.program_model import ProgramModel  # imported with the first program
+
         outer = find_outer_call(run_context, run_program)
         if outer is None:
             raise ToolError(f"only the model of a run can call {name}")
@@ -135,7 +137,7 @@ def _prepare(
     context: Context[Any],
     outer: OuterCall,
     facts: Sequence[Fact],
-    program: ProgramModel,
+    program: "ProgramModel",
 ) -> "AgentRun[Any]":
     """Build the run of a program, from its facts if there are some."""
     record = program.note
@@ -163,8 +165,10 @@ def _count_calls_left(outer: OuterCall, limits: Limits) -> int | None:
     return max(limits.calls - outer.driver.state.started_calls - inner, 0)
 
 
-def _read_outcome(name: str, program: ProgramModel, outcome: Outcome[Any]) -> Any:
+def _read_outcome(name: str, program: "ProgramModel", outcome: Outcome[Any]) -> Any:
     """Return what a program resulted in, or raise the error that tells the model why it failed."""
+    from toolspeak.run.program_model import format_result
+
     result = program.result
     if outcome.stop_reason != "answered":
         printed = f" {outcome.detail}" if outcome.detail else ""

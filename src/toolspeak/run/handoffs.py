@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from toolspeak.errors import ToolError, UsageError
 from toolspeak.events import Fact, HandedOver, ToolChoice
 from toolspeak.run.callbacks import call_function
-from toolspeak.run.driver import Driver
 from toolspeak.run.inputs import AGENT_ATTRIBUTE, build_choice, check_system_text
 from toolspeak.run.running_calls import CALLING_RUN
 from toolspeak.run.search_tools import name_search_tools
@@ -20,6 +19,7 @@ from toolspeak.tools import Context, Tool, Toolbox
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
+    from toolspeak.run.driver import Driver
 
 
 class Handoff:
@@ -41,7 +41,7 @@ class Handoff:
         driver.hand_over(pending or await self._describe(context, driver, successor), successor)
         return f"The conversation is handed over to {self.name}."
 
-    async def _describe(self, context: Context[Any], driver: Driver, successor: Driver) -> HandedOver:
+    async def _describe(self, context: Context[Any], driver: "Driver", successor: "Driver") -> HandedOver:
         """Build the fact that the agent goes on with the conversation."""
         agent, toolbox, run = self.agent, successor.toolbox, driver.state.run
         system = agent.system
@@ -71,7 +71,7 @@ def build_handoff_tool(agent: "Agent[Any]", name: str, description: str, *, appr
     return Tool(Handoff(agent, name), name=name, description=description, effect="idempotent", approve=approve)
 
 
-async def restore_handoffs(driver: Driver, toolbox: Toolbox, facts: Sequence[Fact], context: Context[Any]) -> None:
+async def restore_handoffs(driver: "Driver", toolbox: Toolbox, facts: Sequence[Fact], context: Context[Any]) -> None:
     """Give the driver of a resumed run the agents to which the run was handed over."""
     for fact in facts:
         if not isinstance(fact, HandedOver):

@@ -29,11 +29,11 @@ from toolspeak.run.approvals import Approver
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.conversation import replace_system
 from toolspeak.run.summary import Summarizer
-from toolspeak.settings import Settings
 from toolspeak.tools import Context, Tool, Toolbox
 from toolspeak.tools.toolbox import explain_unknown_tool
 
 if TYPE_CHECKING:
+    from toolspeak.settings import Settings
     from toolspeak.telemetry import Tracer, Tracing
 
 Choice: TypeAlias = str | Sequence[str] | ToolChoice
@@ -67,7 +67,7 @@ class AgentOptions(TypedDict, total=False):
     tool_budget: int | None
     code: bool | SandboxLimits
     tracer: TracerOption
-    settings: Settings | None
+    settings: "Settings | None"
 
 
 def build_choice(choice: Choice, toolbox: Toolbox) -> ToolChoice:
@@ -171,6 +171,17 @@ def check_model(model: Any) -> Model:
     if isinstance(model, type) or not isinstance(model, Model):
         raise UsageError(f"model is a name, such as 'openai:gpt-5.1', or a model object, not {_describe(model)}")
     return model
+
+
+def check_settings(settings: Any) -> "Settings | None":
+    """Return the settings if they are settings, or left out."""
+    if settings is None:
+        return None
+    from toolspeak.settings import Settings
+
+    if not isinstance(settings, Settings):
+        raise UsageError(f"settings are those of toolspeak.settings.load(…), not {type(settings).__name__}")
+    return settings
 
 
 def check_system(value: Any) -> System | None:

@@ -2,27 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from toolspeak import settings
 from toolspeak.errors import ToolspeakError, UsageError
-from toolspeak.models import SERVERS, EmbeddedModel, Endpoint, HttpModel, Model, resolve_model
-from toolspeak.models.adapters import find_adapter
+from toolspeak.models import SERVERS, Endpoint, HttpModel, Model, resolve_model
 from toolspeak.models.dialect_choice import DialectChoice
-from toolspeak.models.embedded import name_for_calibration
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
-from toolspeak.models.warm import WarmOptions, is_supported
-from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
-from toolspeak.run.inputs import check_model
-from toolspeak.settings import EndpointSettings, Settings, cache_folder, load_calibrated_dialect
+from toolspeak.run.inputs import check_model, check_settings
+
+if TYPE_CHECKING:
+    from toolspeak.models import EmbeddedModel
+    from toolspeak.settings import EndpointSettings, Settings
 
 Models: TypeAlias = str | Model | Sequence[str | Model] | None
 """A model, by its name or as an object, or several of them in the order in which they are asked; None stands for the
 model in the settings."""
 
 
-def find_model(name: str | None = None, *, configured: Settings | None = None, keep_warm: bool = False) -> Model:
+def find_model(name: str | None = None, *, configured: "Settings | None" = None, keep_warm: bool = False) -> Model:
     """Return the model of that name; without a name, the one in the settings.
 
     An endpoint in the settings wins over a known one of the same name. An endpoint that an installed package offers
@@ -65,8 +64,9 @@ def _plugin_model(plugin: Plugin, name: str) -> Model:
     return model
 
 
-def find_models(given: Models, configured: Settings | None) -> tuple[Model, ...]:
+def find_models(given: Models, configured: "Settings | None") -> tuple[Model, ...]:
     """Return the models that a user gave, by their names or as objects; without any, the one in the settings."""
+    configured = check_settings(configured)
     if given is None or isinstance(given, str):
         return (find_model(given, configured=configured),)
     if not isinstance(given, Sequence):
@@ -78,7 +78,12 @@ def find_models(given: Models, configured: Settings | None) -> tuple[Model, ...]
     )
 
 
-def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> EmbeddedModel:
+def _embedded_model(path: str, configured: "Settings", *, keep_warm: bool) -> "EmbeddedModel":
+    from toolspeak.models.adapters import find_adapter
+    from toolspeak.models.embedded import EmbeddedModel, name_for_calibration
+    from toolspeak.models.warm import WarmOptions, is_supported
+    from toolspeak.models.weights import QWEN_CODER, find_weights
+
     local = configured.local
     if path:
         weights, name = Path(path).expanduser(), None
@@ -93,7 +98,7 @@ def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> Embe
     if keep_warm and is_supported and local.keep_minutes is not None:
         warm = WarmOptions(folder=warm_folder(), idle_seconds=60 * local.keep_minutes)
     adapter = find_adapter(local.adapter, weights)
-    calibrated = load_calibrated_dialect("local", name_for_calibration(weights, adapter))
+    calibrated = settings.load_calibrated_dialect("local", name_for_calibration(weights, adapter))
     return EmbeddedModel(
         weights,
         name=name,
@@ -108,15 +113,15 @@ def _embedded_model(path: str, configured: Settings, *, keep_warm: bool) -> Embe
 
 def weights_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder in which weights are kept."""
-    return cache_folder(environ) / "models"
+    return settings.cache_folder(environ) / "models"
 
 
 def warm_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder with the files of warm servers."""
-    return cache_folder(environ) / "servers"
+    return settings.cache_folder(environ) / "servers"
 
 
-def _http_model(configured: EndpointSettings, model: str, origin: str) -> HttpModel:
+def _http_model(configured: "EndpointSettings", model: str, origin: str) -> HttpModel:
     name = configured.name
     model = model or configured.model or ""
     if not model:
@@ -151,7 +156,7 @@ def _http_model(configured: EndpointSettings, model: str, origin: str) -> HttpMo
 
 def _with_measured_dialect(model: HttpModel) -> HttpModel:
     """Return the model with the dialect that `toolspeak calibrate` measured to be its best, if it has."""
-    calibrated = load_calibrated_dialect(model.endpoint.base_url, model.model)
+    calibrated = settings.load_calibrated_dialect(model.endpoint.base_url, model.model)
     return model if calibrated is None else HttpModel(model.endpoint, model.model, _measured(calibrated))
 
 

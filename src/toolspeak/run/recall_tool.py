@@ -3,7 +3,7 @@
 from toolspeak.errors import ToolError
 from toolspeak.loop.recall import RECALL, read_earlier
 from toolspeak.run.running_calls import CALLING_RUN
-from toolspeak.tools import Tool
+from toolspeak.tools import Tool, Toolbox
 
 
 async def recall(handle: str, start: int = 0) -> str:
@@ -17,3 +17,6 @@ async def recall(handle: str, start: int = 0) -> str:
 
 
 RECALL_TOOL = Tool(recall, name=RECALL.name, description=RECALL.description, effect=RECALL.effect)
+
+OWN_TOOLS = Toolbox([RECALL_TOOL])
+"""Tools that a run may offer its model beside those of the agent."""

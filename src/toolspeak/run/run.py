@@ -15,11 +15,11 @@ from toolspeak.events import Event, Fact, Interrupted
 from toolspeak.execution import CALL_DEPTH
 from toolspeak.outcome import Outcome
 from toolspeak.run import portal
-from toolspeak.run.driver import Driver
 from toolspeak.run.output import Output
 from toolspeak.run.results import build_outcome, find_output
 
 if TYPE_CHECKING:
+    from toolspeak.run.driver import Driver
     from toolspeak.run.partial_answer import PartialAnswer
 
 O = TypeVar("O")  # noqa: E741 (an outcome)
@@ -30,7 +30,7 @@ MAX_AGENT_DEPTH = 8
 
 CANCELLED = Interrupted(cause="cancelled")
 
-Beginning: TypeAlias = Callable[[], Awaitable[tuple[Driver, Sequence[Fact]]]]
+Beginning: TypeAlias = "Callable[[], Awaitable[tuple[Driver, Sequence[Fact]]]]"
 """A function that builds the driver of a run, and the facts that the run begins with."""
 
 
@@ -203,7 +203,7 @@ class AgentRun(Run[Outcome[T]]):
             raise OutputMissing(cast("Outcome[None]", outcome))
         return outcome
 
-    def _conclude(self, driver: Driver) -> None:
+    def _conclude(self, driver: "Driver") -> None:
         state = driver.state
         if state.ended is None:
             return

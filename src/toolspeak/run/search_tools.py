@@ -2,17 +2,19 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from toolspeak.dialects import PYTHON, Dialect
 from toolspeak.dialects.slim_tools import HELP, HELP_DESCRIPTION, find_free_name
 from toolspeak.dialects.tool_selection import FIND, describe_find_tool, explain_tool, find_names, say_found
 from toolspeak.errors import ToolError
-from toolspeak.run.driver import Driver
 from toolspeak.run.running_calls import CALLING_RUN
 from toolspeak.run.shown_tools import list_searched
 from toolspeak.spec import ToolSpec
 from toolspeak.tools import Tool, Toolbox
+
+if TYPE_CHECKING:
+    from toolspeak.run.driver import Driver
 
 SearchFunction: TypeAlias = Callable[[str], Awaitable[str]]
 
@@ -94,7 +96,7 @@ def _explain(name: str, tools: Mapping[str, ToolSpec], dialect: Dialect) -> str:
     return text
 
 
-def _find_driver() -> Driver:
+def _find_driver() -> "Driver":
     driver = CALLING_RUN.get()
     if driver is None:
         raise ToolError("only the model of a run can ask about its tools")

@@ -30,7 +30,6 @@ from toolspeak.outcome import Outcome
 from toolspeak.run.approvals import Approver
 from toolspeak.run.barrier import Durability
 from toolspeak.run.callbacks import call_function
-from toolspeak.run.driver import Driver
 from toolspeak.run.inbox import DELTAS
 from toolspeak.run.inputs import AGENT_ATTRIBUTE
 from toolspeak.run.running_calls import CALLING_RUN
@@ -40,6 +39,7 @@ from toolspeak.tools.signature import read_signature
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
+    from toolspeak.run.driver import Driver
     from toolspeak.run.run import AgentRun
 
 Number = TypeVar("Number", int, float)
@@ -54,7 +54,7 @@ CONTEXT_NAME = "run_context"
 class OuterCall(NamedTuple):
     """The call that makes an inner run, and the driver of the run that made the call."""
 
-    driver: Driver
+    driver: "Driver"
     call_id: str
 
     def publish(self, event: Event) -> None:
@@ -119,7 +119,7 @@ class OuterCall(NamedTuple):
         return facts
 
 
-def is_call_of(driver: Driver, call_id: str, function: Callable[..., Any]) -> bool:
+def is_call_of(driver: "Driver", call_id: str, function: Callable[..., Any]) -> bool:
     """Whether a call runs now in the run of a driver, and runs this very function."""
     turn = driver.state.turn
     call = turn.calls.get(call_id)

@@ -16,7 +16,6 @@ from toolspeak.models.request_size import cut_bytes
 from toolspeak.pieces import Answer, Piece
 from toolspeak.run.callbacks import call_function
 from toolspeak.run.fallback import AnsweringModel
-from toolspeak.turns import TurnReader
 
 Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
 """A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
@@ -97,6 +96,8 @@ async def summarize_by_model(
     answering: AnsweringModel, part: DroppedPart, context: int, bytes_per_token: float
 ) -> WrittenSummary:
     """Ask the model for a summary, by one request without tools. It takes half of the context, its answer a quarter."""
+    from toolspeak.turns import TurnReader  # imported with the first summary
+
     model, dialect, sampling, _ = answering
     conversation = _write_conversation(part, int(context / 2 * bytes_per_token))
     prompt = REQUEST.format(words=max(part.max_bytes // 12, 20), conversation=conversation)

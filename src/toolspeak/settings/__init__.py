@@ -8,21 +8,34 @@ A project may be a stranger's, so the library reads no project's file by itself,
 trusts (`trust.py`).
 """
 
-from toolspeak.settings.calibrations import (
-    forget_calibrated_dialect,
-    load_calibrated_dialect,
-    save_calibrated_dialect,
-)
-from toolspeak.settings.folders import cache_folder, config_folder, data_folder
-from toolspeak.settings.loader import load, user_file
-from toolspeak.settings.values import (
-    ApprovalPolicy,
-    EndpointSettings,
-    IgnoredSettings,
-    LocalSettings,
-    SettingRow,
-    Settings,
-)
+from typing import TYPE_CHECKING
+
+from toolspeak._lazy import export_lazily
+
+if TYPE_CHECKING:
+    from toolspeak.settings.calibrations import (
+        forget_calibrated_dialect,
+        load_calibrated_dialect,
+        save_calibrated_dialect,
+    )
+    from toolspeak.settings.folders import cache_folder, config_folder, data_folder
+    from toolspeak.settings.loader import load, user_file
+    from toolspeak.settings.values import (
+        ApprovalPolicy,
+        EndpointSettings,
+        IgnoredSettings,
+        LocalSettings,
+        SettingRow,
+        Settings,
+    )
+else:  # an agent that is given a model object needs no settings
+    __getattr__ = export_lazily(
+        __name__,
+        calibrations=("forget_calibrated_dialect", "load_calibrated_dialect", "save_calibrated_dialect"),
+        folders=("cache_folder", "config_folder", "data_folder"),
+        loader=("load", "user_file"),
+        values=("ApprovalPolicy", "EndpointSettings", "IgnoredSettings", "LocalSettings", "SettingRow", "Settings"),
+    )
 
 __all__ = [
     "ApprovalPolicy",

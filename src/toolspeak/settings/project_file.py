@@ -8,7 +8,6 @@ harmless settings count (`select_harmless`). Some settings are the user's alone,
 import json
 import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -215,6 +214,8 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     Raises:
         UsageError: The text is not TOML.
     """
+    import tomllib  # imported with the first file
+
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

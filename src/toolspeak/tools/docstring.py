@@ -92,4 +92,6 @@ def parse_sections(text: str, style: Style) -> ParsedDocstring:
 
 def _join_wrapped_lines(text: str) -> str:
     """Join the lines of each paragraph; lists and blank lines stay."""
+    if "\n" not in text:
+        return text.expandtabs().strip()
     return re.sub(r"(?<!\n)\n(?![\n*\-\d])[ \t]*", " ", inspect.cleandoc(text)).strip()

@@ -166,6 +166,8 @@ def _collect_local_names() -> dict[str, Any]:
 
 
 def _is_context(hint: Any) -> bool:
+    if isinstance(hint, type):
+        return hint is Context
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     if get_origin(hint) in (Union, UnionType):
@@ -236,7 +238,7 @@ def _get_field_default(field: "FieldInfo") -> Any:
 
 def _split_annotated(hint: Any) -> tuple[Any, str, "FieldInfo | None"]:
     """Split a hint into the type, the description and pydantic's `Field`. Bare text in `Annotated` is a description."""
-    if get_origin(hint) is not Annotated:
+    if isinstance(hint, type) or get_origin(hint) is not Annotated:
         return hint, "", None
     base, *metadata = get_args(hint)
     texts = [item if isinstance(item, str) else getattr(item, "documentation", None) for item in metadata]

@@ -16,6 +16,8 @@ from toolspeak.tools.schema import TypeInfo
 
 def read_type(annotation: Any) -> TypeInfo:
     """Return the validator and schema of `annotation`, or raise `UnusableType` with the reason."""
+    if type(annotation) is type:  # a plain class, such as `str`
+        return _read_type(annotation, "")
     annotation = _replace_iterables(annotation)
     # `int | str` equals `str | int`, but the order of the schema differs: the text belongs to the key of the cache.
     if not _is_hashable(annotation):

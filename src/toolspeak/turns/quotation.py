@@ -30,7 +30,7 @@ from toolspeak.dialects.native import NativeDialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.events import CallReady
 from toolspeak.messages import Concat, Media, Message, Ref, Result, Text, ToolCall
-from toolspeak.reading.raw_calls import find_raw_parameters
+from toolspeak.reading.raw_tools import find_raw_parameters
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.tokens import ROLES
 from toolspeak.spec import ToolSpec

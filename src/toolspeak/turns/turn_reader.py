@@ -31,7 +31,7 @@ from toolspeak.events import (
 from toolspeak.messages import Call, Extra, Message, Part, Raw, Text, Thinking, ToolCall
 from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.reading.content import ContentBuilder
-from toolspeak.reading.raw_calls import find_raw_parameters
+from toolspeak.reading.raw_tools import find_raw_parameters
 from toolspeak.spec import ToolSpec
 from toolspeak.turns.native_calls import NativeCalls
 from toolspeak.turns.near_miss import find_near_miss

@@ -20,8 +20,9 @@ is in `CLIENT_WIRES`, but not in `WIRES`.
 To add an API:
 
 1. Make a package beside `openai_chat`, with these modules and an `__init__.py` that exports what `Wire` lists.
-2. Add its name to `ApiName` and its package to `WIRES`, both in `api.py`. Clients (`models/`) and the gateway take it
-   from there: the route, the ids and the headers follow from what the package exports.
+2. Add its name to `ApiName`, its package to `_SERVED`, which the type checker reads, and both to `_SERVED_PACKAGES`,
+   all in `api.py`. Clients (`models/`) and the gateway take it from there: the route, the ids and the headers follow
+   from what the package exports.
 3. Add the name to `settings/values.py` (`EndpointSettings.api`) and `settings/schema.py` (`ENDPOINT_SETTINGS`), and the
    servers that use the API to `models/profiles.py`. If the API has an SDK whose clients `connect` should take, teach
    `models/lookup.py` to recognise them (`_library`, `_from_client`).

@@ -1,22 +1,26 @@
 """`Wire`: what the package of an API must export, `WIRES`: the APIs there are, and `CLIENT_WIRES`: those of endpoints.
 
 An API that is only called, and not served by the gateway, has the first half, `ClientWire`. The type checker holds each
-package to its half or to both. See the package docstring for how to add an API.
+package to its half or to both. A package is imported when its API is first asked for: a program that uses one API does
+not load the others. See the package docstring for how to add an API.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from toolspeak.events import Event, FinishReason, Usage
 from toolspeak.messages import Media, Message
 from toolspeak.pieces import Answer, Piece
 from toolspeak.spec import ToolSpec
-from toolspeak.wire import anthropic_messages, gemini_content, ollama_chat, openai_chat, openai_responses
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.failures import ErrorReport
 from toolspeak.wire.framing import Framing
 from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
+
+if TYPE_CHECKING:
+    from toolspeak.wire import anthropic_messages, gemini_content, ollama_chat, openai_chat, openai_responses
 
 ServedApiName: TypeAlias = Literal["openai", "anthropic", "openai-responses", "gemini"]
 """The names of the APIs that have both sides, so that the gateway serves them."""
@@ -171,13 +175,42 @@ class Wire(ClientWire, Protocol):
         ...
 
 
-WIRES: Mapping[ServedApiName, Wire] = {
-    "openai": openai_chat,
-    "anthropic": anthropic_messages,
-    "openai-responses": openai_responses,
-    "gemini": gemini_content,
+if TYPE_CHECKING:
+    _SERVED: tuple[Wire, ...] = (openai_chat, anthropic_messages, openai_responses, gemini_content)
+    _ONLY_CALLED: tuple[ClientWire, ...] = (ollama_chat,)
+
+N = TypeVar("N", bound=str)
+W_co = TypeVar("W_co", covariant=True)
+
+
+class WireTable(Mapping[N, W_co]):
+    """The packages of APIs by the names of the APIs."""
+
+    def __init__(self, packages: Mapping[N, str]) -> None:
+        self._packages = packages
+        self._imported: dict[N, W_co] = {}
+
+    def __getitem__(self, name: N) -> W_co:
+        if (wire := self._imported.get(name)) is None:
+            wire = self._imported[name] = cast("W_co", import_module(f"toolspeak.wire.{self._packages[name]}"))
+        return wire
+
+    def __iter__(self) -> Iterator[N]:
+        return iter(self._packages)
+
+    def __len__(self) -> int:
+        return len(self._packages)
+
+
+_SERVED_PACKAGES: dict[ServedApiName, str] = {
+    "openai": "openai_chat",
+    "anthropic": "anthropic_messages",
+    "openai-responses": "openai_responses",
+    "gemini": "gemini_content",
 }
+
+WIRES: Mapping[ServedApiName, Wire] = WireTable(_SERVED_PACKAGES)
 """The APIs with both sides."""
 
-CLIENT_WIRES: Mapping[ApiName, ClientWire] = {**WIRES, "ollama": ollama_chat}
+CLIENT_WIRES: Mapping[ApiName, ClientWire] = WireTable({**_SERVED_PACKAGES, "ollama": "ollama_chat"})
 """The APIs that an endpoint may have."""

@@ -24,7 +24,7 @@ from toolspeak.dialects.grammar.prose import build_prose
 from toolspeak.dialects.grammar.values import TOKENS, ValueNotation, ValueRules
 from toolspeak.dialects.notation import identifier, is_optional, literal, parameters_of
 from toolspeak.events import ToolChoice
-from toolspeak.reading.raw_calls import has_raw_form
+from toolspeak.reading.raw_tools import has_raw_form
 from toolspeak.spec import ToolSpec
 
 RAW_FENCES = ("```", "````", "``````")

@@ -4,12 +4,19 @@ code ──┬── monty.py ── pydantic-monty: a part of Python, with no a
        └── full.py ─── CPython in a child process, which `child/` confines before it reads the code
 """
 
+from typing import TYPE_CHECKING
+
+from toolspeak._lazy import export_lazily
 from toolspeak.errors import UsageError
-from toolspeak.execution.sandbox.confinement import Confinement, detect_confinement
-from toolspeak.execution.sandbox.full import run_full
 from toolspeak.execution.sandbox.monty import has_monty, run_monty
 from toolspeak.execution.sandbox.options import SandboxLimits, SandboxMode
 from toolspeak.execution.sandbox.result import CodeResult
+
+if TYPE_CHECKING:
+    from toolspeak.execution.sandbox.confinement import Confinement, detect_confinement
+    from toolspeak.execution.sandbox.full import run_full
+else:
+    __getattr__ = export_lazily(__name__, confinement=("Confinement", "detect_confinement"), full=("run_full",))
 
 __all__ = [
     "CodeResult",
@@ -42,6 +49,8 @@ def run_code(
     Raises:
         UsageError: The mode is not available on this machine; the message says what is missing.
     """
+    from toolspeak.execution.sandbox.full import run_full  # imported with the first code that is run
+
     if mode not in ("monty", "full", "auto"):
         raise UsageError(f"mode is 'monty', 'full' or 'auto', not {mode!r}")
     limits = limits or SandboxLimits()
