@@ -143,6 +143,13 @@ def test_after_a_made_up_result_nothing_is_called():
         ('A call looks so:\n{"name": "now", "arguments": {}}', 0),
         ('{"name": "now", "arguments": {}}\nis how a call looks.', 0),
         ("now()\nwill tell you.", 0),
+        ("await now()", 1),
+        ("commentary to=functions.now <|message|>{}<|call|>", 1),
+        ("Sure thing.\nto=functions.now <|message|>{}<|call|>", 1),
+        ("Sure thing.\n \u200bto=functions.now <|message|>{}<|call|>", 1),
+        ("Sure thing, it goes to=functions.now {}", 0),
+        ("Sure thing, `<tool_call>` announces a call.", 0),
+        ("Sure thing, and\n```\n<tool_call>now()</tool_call>\n```\nis a call.", 0),
     ],
 )
 def test_of_leaked_calls_only_tokens_or_a_message_of_nothing_else_count(text, calls):

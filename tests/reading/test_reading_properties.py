@@ -4,6 +4,7 @@ import json
 
 import pytest
 from hypothesis import given, note, settings
+from hypothesis import strategies as st
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
@@ -113,3 +114,33 @@ def test_text_in_which_nothing_is_called_is_shown_as_it_is(specs, text):
     content = fold(read_events(specs, [text]))
     if not content.calls and not content.malformed:
         assert content.text == text
+
+
+# Leaked calls: prose is recognised before a reader is built
+
+
+def read_with_both_readers(specs, text, finish):
+    """What a message holds: calls that a token announces, or all calls if it is nothing but calls."""
+    whole = read_events(specs, [text], finish)
+    is_prose = any(event.kind == "text_delta" and event.text.strip() for event in whole)
+    has_call = any(event.kind == "call_ready" for event in whole)
+    return whole if has_call and not is_prose else read_events(specs, [text], finish, announced_only=True)
+
+
+PROSE = ["The", "the ", "to", "to=", "Done.", "I'm", " ", "\n", "\t", "\u200b", "1. ", "weather ", "print ", "commentary ", "await ",
+         "json\n", "now", "is: ", "<|message|>", "`", "{", "- ", ". {", "to=self"]  # fmt: skip
+openings = st.lists(st.sampled_from(PROSE), max_size=12).map("".join)
+
+
+@settings(max_examples=at_least(1000))
+@given(offered, openings, texts, pieces, st.sampled_from(["stop", "length"]))
+def test_leaked_calls_are_the_same_whether_or_not_the_message_begins_with_plain_prose(
+    specs, opening, text, places, finish
+):
+    text = opening + text
+    note(as_record(specs, text))
+    expected = comparable(fold(read_with_both_readers(specs, text, finish)))
+    for chunks in ([text], cut(text, places), list(text)):
+        reader = LeakReader(specs)
+        events = [event for chunk in chunks for event in reader.feed(chunk)]
+        assert comparable(fold(events + reader.close(finish))) == expected

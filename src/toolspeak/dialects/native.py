@@ -7,11 +7,13 @@ the text is passed on unread.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Parser, Shown
 from toolspeak.events import AUTO, CallReady, Event, FinishReason, TextDelta, ToolChoice
 from toolspeak.messages import Message
+from toolspeak.reading.plain_prose import PlainProse
 from toolspeak.reading.reader import Reader
 from toolspeak.spec import ToolSpec
 
@@ -53,29 +55,51 @@ class NativeDialect:
 class LeakReader:
     """Two readers side by side: one for calls that a token announces, one for a message that is nothing but calls.
 
-    While the message may still be nothing but calls, all events are held back; the first word of prose decides.
+    While the message may still be nothing but calls, all events are held back; the first word of prose decides. As long
+    as the message is plain prose, neither reader is built.
     """
 
     def __init__(
         self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
     ) -> None:
-        self._token_reader = Reader(specs, strict=strict, thinking=thinking, prefix=prefix, announced_only=True)
-        self._full_reader: Reader | None = Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
+        self._build_reader = partial(Reader, specs, strict=strict, thinking=thinking, prefix=prefix)
+        self._plain = None if thinking else PlainProse()
+        self._token_reader: Reader | None = None
+        self._full_reader: Reader | None = None
         self._token_events: list[Event] = []
         self._full_events: list[Event] = []
 
     def feed(self, text: str) -> list[Event]:
         """Read text that has arrived, and return the new events."""
-        return self._choose(self._token_reader.feed(text), self._full_reader.feed(text) if self._full_reader else [])
+        if self._plain is not None:
+            shown = self._plain.feed(text)
+            if shown is not None:
+                return [TextDelta(text=shown)] if shown else []
+            text = self._plain.held
+        tokens = self._get_token_reader()
+        return self._choose(tokens.feed(text), self._full_reader.feed(text) if self._full_reader else [])
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:
         """End the message, and return the last events."""
+        if self._plain is not None:
+            return [TextDelta(text=self._plain.held)] if self._plain.held else []
         full = self._full_reader.close(finish) if self._full_reader else []
-        events = self._choose(self._token_reader.close(finish), full)
+        events = self._choose(self._get_token_reader().close(finish), full)
         if self._full_reader is None:
             return events
         has_call = any(isinstance(event, CallReady) for event in self._full_events)
         return self._full_events if has_call else self._token_events
+
+    def _get_token_reader(self) -> Reader:
+        """Return the reader of announced calls. It is built first, with the other reader, if that is needed as well."""
+        if self._token_reader is None:
+            plain, self._plain = self._plain, None
+            self._token_reader = self._build_reader(announced_only=True)
+            if plain is not None and plain.has_begun:
+                self._token_reader.skip_prose(plain.line, plain.shown_chars)
+            else:
+                self._full_reader = self._build_reader()
+        return self._token_reader
 
     def _choose(self, token_events: list[Event], full_events: list[Event]) -> list[Event]:
         """Hold new events back, or return those of the token reader once the message holds prose."""

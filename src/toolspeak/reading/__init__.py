@@ -2,6 +2,7 @@
 
 `reader.py` has the one class for callers, `Reader`. Each module knows only those below it:
 
+    plain_prose.py                    a message that is recognised as prose before a reader is built
     reader.py                         a message: finds where a call may begin, and emits the rest as prose
     token_reader.py                   what a token of a model family opens: calls, reasoning, a made-up result
     bare_calls.py, fenced_calls.py    calls that no token announces, and calls in fenced blocks

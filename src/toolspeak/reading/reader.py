@@ -117,6 +117,12 @@ class Reader:
         self._source.feed(text)
         return self._advance()
 
+    def skip_prose(self, line: str, count: int) -> None:
+        """Begin after prose that somebody else has shown: `count` characters, the last of them those of `line`."""
+        self._prose.line = line
+        self._prose.fresh = INDENT.fullmatch(line) is not None
+        self._source.skip(count)
+
     def close(self, finish: FinishReason = "stop") -> list[Event]:
         """End the message, and return the last events."""
         self._source.feed("")
