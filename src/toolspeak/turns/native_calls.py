@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NoReturn, cast
 
 from toolspeak.coercion import coerce_arguments
@@ -19,6 +19,7 @@ from toolspeak.validation import nearest
 MAX_ID_CHARS = 200
 """Characters of an id beyond which an API would not accept it in a later request."""
 
+JSON_BLANKS = " \t\n\r"
 MARKS = re.compile(r'["\\{}\[\]]')
 MARKS_IN_STRING = re.compile(r'["\\]')
 
@@ -32,10 +33,11 @@ class NativeCalls:
         taken: The ids of earlier calls in the conversation.
     """
 
-    def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Collection[str]) -> None:
+    def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Container[str]) -> None:
         self._specs = specs
         self._prefix = prefix
-        self._taken = set(taken)
+        self._taken = taken
+        self._given: set[str] = set()  # the ids of calls of this answer
         self._calls: dict[int, _CallBuffer] = {}
 
     def __len__(self) -> int:
@@ -96,9 +98,10 @@ class NativeCalls:
         ]
 
     def _call(self, index: int) -> "_CallBuffer":
-        if index not in self._calls:
-            self._calls[index] = _CallBuffer()
-        return self._calls[index]
+        call = self._calls.get(index)
+        if call is None:
+            call = self._calls[index] = _CallBuffer()
+        return call
 
     def _start(self, call: "_CallBuffer") -> list[Event]:
         """Give a call its id and its tool, and return `CallStarted`; no event if the call was started before."""
@@ -112,10 +115,10 @@ class NativeCalls:
         """Return the id that the API gave, if no other call has it; else an id of our own."""
         number = len(self._calls)
         chosen = api_id if len(api_id) <= MAX_ID_CHARS else ""
-        while not chosen or chosen in self._taken:
+        while not chosen or chosen in self._taken or chosen in self._given:
             chosen = f"{self._prefix}_{number}"
             number += 1
-        self._taken.add(chosen)
+        self._given.add(chosen)
         return chosen
 
     def _read_json(self, call: "_CallBuffer") -> CallReady | CallMalformed | None:
@@ -150,7 +153,14 @@ def _finite_float(text: str) -> float:
     return number if math.isfinite(number) else _refuse(text)
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite_float).decode
+_decode_first = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite_float).raw_decode
+
+
+def _decode(text: str) -> Any:
+    """Return the value of a JSON text."""
+    text = text.strip(JSON_BLANKS)
+    value, end = _decode_first(text)
+    return value if end == len(text) else _refuse(text)
 
 
 def _is_deep(text: str, arguments: Any) -> bool:
@@ -180,6 +190,20 @@ class _CallBuffer:
         last_event: The event that completed the call.
         chars: The length of the arguments so far.
     """
+
+    __slots__ = (
+        "_depth",
+        "_end",
+        "_escaped",
+        "_in_string",
+        "_pieces",
+        "api_id",
+        "chars",
+        "id",
+        "last_event",
+        "name",
+        "tool",
+    )
 
     def __init__(self) -> None:
         self.api_id = ""

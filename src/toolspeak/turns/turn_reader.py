@@ -10,7 +10,7 @@ text, both count; in `native`, calls in the text count only if the API marks no 
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 
 from toolspeak.dialects.dialect import Dialect, Parser
@@ -66,7 +66,7 @@ class TurnReader:
         *,
         single: bool = False,
         prefix: str = "call",
-        taken: Collection[str] = (),
+        taken: Container[str] = (),
         quotations: QuotationFinder | None = None,
     ) -> None:
         """Prepare to read.
@@ -94,6 +94,7 @@ class TurnReader:
         self._leaked: list[Event] = []  # in `native`: events of calls in the text, until the answer has ended
         self._raw: list[str] = []
         self._thinking: list[str] = []
+        self._text_chars = self._thinking_chars = 0
         self._single = single and dialect.in_text
         self._has_first_call = False
         self._ended = False
@@ -121,12 +122,14 @@ class TurnReader:
 
     def _read_thinking(self, text: str) -> list[Event]:
         self._thinking.append(text)
+        self._thinking_chars += len(text)
         return [ThinkingDelta(text=text)]
 
     def _read_text(self, text: str) -> list[Event]:
         if self._single:
             return self._read_to_first_call(text)
         self._raw.append(text)
+        self._text_chars += len(text)
         return self._collect(self._text_parser().feed(text))
 
     def _text_parser(self) -> Parser:
@@ -141,6 +144,7 @@ class TurnReader:
             if self._has_first_call:
                 break
             self._raw.append(char)
+            self._text_chars += 1
             new = self._collect(self._text_parser().feed(char))
             self._has_first_call = any(isinstance(event, CallReady | CallMalformed) for event in new)
             events += new
@@ -200,34 +204,36 @@ class TurnReader:
         """Read what has not been streamed of the answer, and end the turn."""
         self._ended = True
         events: list[Event] = []
-        text_read, thinking_read = sum(map(len, self._raw)), sum(map(len, self._thinking))
+        text_read, thinking_read = self._text_chars, self._thinking_chars
         for part in answer.parts:
-            if isinstance(part, Text):
+            if isinstance(part, ApiCall):
+                events += self._hold_api_events(self._api_calls.end(part, answer.finish))
+            elif isinstance(part, Text):
                 events += self._read_text(part.text[text_read:]) if len(part.text) > text_read else []
                 text_read = max(text_read - len(part.text), 0)
             elif isinstance(part, Thinking):
                 events += self._read_thinking(part.text[thinking_read:]) if len(part.text) > thinking_read else []
                 thinking_read = max(thinking_read - len(part.text), 0)
-            elif isinstance(part, ApiCall):
-                events += self._hold_api_events(self._api_calls.end(part, answer.finish))
         if self._parser is not None and not self._has_first_call:
             events += self._collect(self._parser.close(answer.finish))
         events += self._api_events
         if self._leaked and not len(self._api_calls):
             self._content.add(self._leaked)
             events += self._mark_quoted(self._leaked)
-        events += self._read_callless_answer(answer.finish)
+        if self._dialect.in_text:
+            events += self._read_callless_answer(answer.finish)
         ended = TurnEnded(
             message=self._message(answer),
             finish=answer.finish,
             usage=self._usage(answer),
             stop_text=answer.stop_text,
         )
-        return [*events, ended]
+        events.append(ended)
+        return events
 
     def _read_callless_answer(self, finish: FinishReason) -> list[Event]:
         """Return the events of a call in an answer without any: a bare program, or a call with a misspelt name."""
-        if not self._dialect.in_text or finish != "stop" or self._content.calls or len(self._api_calls):
+        if finish != "stop" or self._content.calls or len(self._api_calls):
             return []
         call = read_program_call(self._content.text, self._specs, f"{self._prefix}_1")
         if call is None:
@@ -253,8 +259,8 @@ class TurnReader:
     def _message(self, answer: Answer) -> Message:
         """Build the message of the turn: the parts of the answer, with text and calls as they were read."""
         raw = "".join(self._raw)
-        has_changed = self._content.text != raw  # calls or reasoning were found in the text
-        text_parts = self._text_parts()
+        has_changed = raw != "" and self._content.text != raw  # calls or reasoning were found in the text
+        text_parts = self._text_parts() if has_changed else []
         parts: list[Part] = []
         for part in answer.parts:
             if isinstance(part, ApiCall):
@@ -278,7 +284,7 @@ class TurnReader:
     def _usage(self, answer: Answer) -> Usage:
         if answer.usage is not None:
             return answer.usage
-        chars = sum(map(len, self._raw)) + sum(map(len, self._thinking)) + self._api_calls.chars
+        chars = self._text_chars + self._thinking_chars + self._api_calls.chars
         return Usage(output_tokens=estimate_tokens(chars), estimated=True)
 
 
