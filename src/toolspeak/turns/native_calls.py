@@ -48,43 +48,41 @@ class NativeCalls:
         """The length of all arguments so far."""
         return sum(call.chars for call in self._calls.values())
 
-    def feed(self, piece: CallPiece) -> list[Event]:
-        """Add a piece and return the new events. A call is ready once its arguments are complete."""
+    def feed(self, piece: CallPiece, events: list[Event]) -> None:
+        """Add a piece, and the new events to `events`. A call is ready once its arguments are complete."""
         call = self._call(piece.index)
         call.api_id = call.api_id or piece.id
         call.name += piece.name
         if call.last_event is not None:  # the arguments were complete already
             call.chars += len(piece.arguments)
-            return []
-        if not piece.arguments:
-            return []
-        events = self._start(call)
-        events.append(ArgsDelta(call_id=call.id, text=piece.arguments))
-        if call.add(piece.arguments) and (event := self._read_json(call)) is not None:
-            call.last_event = event
-            events.append(event)
-        return events
+        elif piece.arguments:
+            self._start(call, events)
+            events.append(ArgsDelta(call_id=call.id, text=piece.arguments))
+            if call.add(piece.arguments) and (event := self._read_json(call)) is not None:
+                call.last_event = event
+                events.append(event)
 
-    def end(self, whole: ApiCall, finish: FinishReason) -> list[Event]:
-        """End a call with the message, and return the events that are still missing."""
+    def end(self, whole: ApiCall, finish: FinishReason, events: list[Event]) -> None:
+        """End a call with the message, and add the events that are still missing to `events`."""
         call = self._call(whole.index)
+        if call.last_event is not None:
+            return
         call.api_id, call.name = call.api_id or whole.id, whole.name or call.name
-        events = self._start(call)
-        if call.last_event is None:
-            is_whole = not call.chars and call.tool is not None  # nearly always JSON: its end need not be looked for
-            if rest := whole.arguments[call.chars :]:
-                call.hold(rest)
-                if not is_whole:
-                    call.find_end(rest)
-                events.append(ArgsDelta(call_id=call.id, text=rest))
-            # Missing arguments are an empty object, but not if the message was cut before they came.
-            may_read = finish in ENDED_WELL or bool(call.text.strip()) or call.tool is None
-            event = self._read_json(call) if may_read else None
-            if event is None and may_read and is_whole and call.find_end(rest):
+        self._start(call, events)
+        is_whole = not call.chars and call.tool is not None  # nearly always JSON: its end need not be looked for
+        if rest := whole.arguments[call.chars :]:
+            call.hold(rest)
+            if not is_whole:
+                call.find_end(rest)
+            events.append(ArgsDelta(call_id=call.id, text=rest))
+        # Missing arguments are an empty object, but not if the message was cut before they came.
+        event = None
+        if finish in ENDED_WELL or call.text.strip() or call.tool is None:
+            event = self._read_json(call)
+            if event is None and is_whole and call.find_end(rest):
                 event = self._read_json(call)
-            call.last_event = event or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
-            events.append(call.last_event)
-        return events
+        call.last_event = event or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
+        events.append(call.last_event)
 
     def last_event(self, index: int) -> CallReady | CallMalformed | None:
         """Return the event that completed a call, None before that."""
@@ -103,13 +101,13 @@ class NativeCalls:
             call = self._calls[index] = _CallBuffer()
         return call
 
-    def _start(self, call: "_CallBuffer") -> list[Event]:
-        """Give a call its id and its tool, and return `CallStarted`; no event if the call was started before."""
+    def _start(self, call: "_CallBuffer", events: list[Event]) -> None:
+        """Give a call its id and its tool, and add `CallStarted` to `events`, unless the call was started before."""
         if call.id:
-            return []
+            return
         call.id = self._choose_id(call.api_id)
         call.tool = call.name if call.name in self._specs else index_names(tuple(self._specs)).resolve(call.name)
-        return [CallStarted(call_id=call.id, name=call.tool or call.name)]
+        events.append(CallStarted(call_id=call.id, name=call.tool or call.name))
 
     def _choose_id(self, api_id: str) -> str:
         """Return the id that the API gave, if no other call has it; else an id of our own."""

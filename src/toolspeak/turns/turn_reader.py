@@ -46,6 +46,10 @@ MAX_NAME_CHARS = 64
 """Characters that an API accepts in the name of a call."""
 
 
+PROSE_PARTS = (Text, Thinking)
+PROSE_DELTAS = (TextDelta, ThinkingDelta)
+
+
 class TurnReader:
     """Reads one answer.
 
@@ -108,7 +112,7 @@ class TurnReader:
             elif isinstance(piece, ThinkingDelta):
                 events += self._read_thinking(piece.text)
             elif isinstance(piece, CallPiece):
-                events += self._hold_api_events(self._api_calls.feed(piece))
+                self._api_calls.feed(piece, self._choose_api_list(events))
             else:
                 events += self._end(piece)
         return events
@@ -160,7 +164,7 @@ class TurnReader:
             return events
         prose: list[Event] = []
         for event in events:
-            if isinstance(event, TextDelta | ThinkingDelta):
+            if isinstance(event, PROSE_DELTAS):
                 prose.append(event)
             elif isinstance(event, SaidInThought):
                 prose.append(event)
@@ -189,16 +193,13 @@ class TurnReader:
         self.quoted_ids.add(ready.call.id)
         return [CallQuoted(call_id=ready.call.id, result_id=quotation.result_id, tool=quotation.tool)]
 
-    def _hold_api_events(self, events: list[Event]) -> list[Event]:
-        """Hold events of API calls back in a text dialect, and return those that may be handed out now.
+    def _choose_api_list(self, events: list[Event]) -> list[Event]:
+        """Return where events of API calls go: to `events`, or in a text dialect to those that are held back.
 
         While the text goes on, a closing tag may still show that it was reasoning so far. `SaidInThought` then takes
         back every call before it, and must not take back a call of the API.
         """
-        if not self._dialect.in_text:
-            return events
-        self._api_events += events
-        return []
+        return self._api_events if self._dialect.in_text else events
 
     def _end(self, answer: Answer) -> list[Event]:
         """Read what has not been streamed of the answer, and end the turn."""
@@ -207,7 +208,7 @@ class TurnReader:
         text_read, thinking_read = self._text_chars, self._thinking_chars
         for part in answer.parts:
             if isinstance(part, ApiCall):
-                events += self._hold_api_events(self._api_calls.end(part, answer.finish))
+                self._api_calls.end(part, answer.finish, self._choose_api_list(events))
             elif isinstance(part, Text):
                 events += self._read_text(part.text[text_read:]) if len(part.text) > text_read else []
                 text_read = max(text_read - len(part.text), 0)
@@ -269,7 +270,7 @@ class TurnReader:
             elif isinstance(part, Text) and has_changed:
                 parts += text_parts  # all text stands where the first text stood
                 text_parts = []
-            elif not isinstance(part, Text | Thinking) or part.text or part.extra:
+            elif not isinstance(part, PROSE_PARTS) or part.text or part.extra:
                 parts.append(part)
         parts += [_call_part(event) for event in self._content.calls]
         keeps_raw = raw and self._dialect.in_text and not len(self._api_calls)
