@@ -161,6 +161,53 @@ def test_of_leaked_calls_only_tokens_or_a_message_of_nothing_else_count(text, ca
             assert content.text == text
 
 
+# The first word
+
+
+@pytest.mark.parametrize("parser", [DIALECTS["typescript"].parser, LeakReader])
+@pytest.mark.parametrize(
+    ("chunks", "shown"),
+    [
+        (["The", " weather"], ["The", " weather"]),
+        (["\n Hel", "lo", " there"], ["\n Hel", "lo", " there"]),
+        (["Wie"], ["Wie"]),
+        (["天气", "很好"], ["天气", "很好"]),
+        (["I", " see"], ["", "I see"]),
+        (["the", " weather"], ["", "the weather"]),
+        (["Get", " it"], ["", "Get it"]),  # get_weather
+        (["Now", "here"], ["", "Nowhere"]),  # now
+        (["Functions", " of"], ["", "Functions of"]),  # a namespace
+        (["Promise", " me"], ["", "Promise me"]),  # Promise.all([now()])
+        (["GET", " it"], ["", "GET it"]),
+    ],
+)
+def test_a_first_word_is_shown_at_once_unless_a_call_may_begin_with_it(parser, chunks, shown):
+    reader = parser(TOOLS)
+    assert ["".join(event.text for event in reader.feed(chunk)) for chunk in chunks] == shown
+    assert reader.close() == []
+
+
+@pytest.mark.parametrize("parser", [DIALECTS["typescript"].parser, LeakReader])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Result = now()", "Result"),
+        ("Weather.now()", "Weather"),
+        (" Result = now()\n", " Result"),
+        ("result = now()", ""),
+        ("Tools.now()", ""),
+        ("Now()", ""),
+        ("Promise.all([now()])", ""),
+    ],
+)
+def test_a_call_that_follows_the_first_word_after_all_is_read(parser, text, shown):
+    for chunks in ([text], list(text), text.partition("=")):
+        reader = parser(TOOLS)
+        content = fold([event for chunk in chunks for event in reader.feed(chunk)] + reader.close())
+        assert [ready.call.name for ready in content.calls] == ["now"]
+        assert content.text.rstrip("\n") == shown
+
+
 def test_every_text_dialect_reads_every_form():
     for name in ("json", "typescript", "python"):
         parser = DIALECTS[name].parser(TOOLS)

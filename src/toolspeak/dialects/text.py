@@ -98,7 +98,7 @@ class TextDialect:
             thinking: Whether the message begins inside reasoning, whose opening tag was in the prompt.
             prefix: What the ids of calls begin with.
         """
-        return Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
+        return Reader(specs, strict=strict, thinking=thinking, prefix=prefix, shows_first_word=True)
 
     def _render_message(self, message: Message, calls: dict[str, ToolCall], raw: Mapping[str, str]) -> Message:
         """Render one message of the history.
