@@ -43,7 +43,8 @@ def build_reader(
         finder = quotations[dialect.name] = QuotationFinder(specs, dialect)
     finder.follow(state.history)
     ids = finder.call_ids
-    ids.add(discarded_ids)
+    if discarded_ids:
+        ids.add(discarded_ids)
     return TurnReader(
         dialect,
         specs,

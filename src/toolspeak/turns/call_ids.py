@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from toolspeak.messages import Message
+from toolspeak.messages import Call, Message
 
 OWN_ID = re.compile(r"call_(\d+)_")
 """The beginning of an id that was given here: it has the number of its turn."""
@@ -33,8 +33,7 @@ class CallIds:
         if count > len(history) or (count and history[count - 1] is not self._history[-1]):
             self._ids, self._turns, count = set(), set(), 0
         self._history = history
-        for message in history[count:]:
-            self.add([call.id for call in message.calls])
+        self.add(part.call.id for message in history[count:] for part in message.parts if isinstance(part, Call))
 
     def add(self, ids: Iterable[str]) -> None:
         """Add ids that no other call may get."""

@@ -10,8 +10,7 @@ text, both count; in `native`, calls in the text count only if the API marks no 
 
 import json
 import re
-from collections.abc import Container, Sequence
-from functools import partial
+from collections.abc import Container, Iterator, Sequence
 
 from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.events import (
@@ -88,7 +87,6 @@ class TurnReader:
         self._quotations = quotations
         self._keys: dict[str, str] = {}  # of the calls in the text so far, by id
         self._dialect = dialect
-        self._make_parser = partial(dialect.parser, specs, prefix=prefix)
         self._parser: Parser | None = None  # made for the first text: an answer of API calls alone needs no parser
         self._api_calls = NativeCalls({spec.name: spec for spec in specs}, prefix=f"{prefix}_api", taken=taken)
         self._content = ContentBuilder()
@@ -106,7 +104,7 @@ class TurnReader:
     def feed(self, pieces: Sequence[Piece]) -> list[Event]:
         """Read pieces that have arrived and return the new events."""
         events: list[Event] = []
-        for piece in pieces:
+        for piece in pieces if len(pieces) == 1 else _join_texts(pieces):
             if isinstance(piece, TextDelta):
                 events += self._read_text(piece.text)
             elif isinstance(piece, ThinkingDelta):
@@ -138,7 +136,7 @@ class TurnReader:
 
     def _text_parser(self) -> Parser:
         if self._parser is None:
-            self._parser = self._make_parser()
+            self._parser = self._dialect.parser(self._specs, prefix=self._prefix)
         return self._parser
 
     def _read_to_first_call(self, text: str) -> list[Event]:
@@ -287,6 +285,21 @@ class TurnReader:
             return answer.usage
         chars = self._text_chars + self._thinking_chars + self._api_calls.chars
         return Usage(output_tokens=estimate_tokens(chars), estimated=True)
+
+
+def _join_texts(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield pieces that arrived together, with texts that follow each other as one: they are read in one step."""
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, TextDelta):
+            texts.append(piece.text)
+            continue
+        if texts:
+            yield TextDelta(text="".join(texts))
+            texts.clear()
+        yield piece
+    if texts:
+        yield TextDelta(text="".join(texts))
 
 
 def _call_part(event: CallReady | CallMalformed, extra: Extra | None = None) -> Call:
