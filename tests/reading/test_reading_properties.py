@@ -145,7 +145,7 @@ def read_with_both_readers(specs, text, finish):
     return whole if has_call and not is_prose else read_events(specs, [text], finish, announced_only=True)
 
 
-@settings(max_examples=at_least(1000))
+@settings(max_examples=at_least(400))
 @given(offered, openings, texts, pieces, finishes)
 def test_a_first_word_that_is_shown_at_once_changes_no_call(specs, opening, text, places, finish):
     text = opening + text
@@ -157,7 +157,7 @@ def test_a_first_word_that_is_shown_at_once_changes_no_call(specs, opening, text
         assert comparable(fold(read_events(specs, chunks, finish, shows_first_word=True))) == whole
 
 
-@settings(max_examples=at_least(1000))
+@settings(max_examples=at_least(400))
 @given(offered, openings, texts, pieces, finishes)
 def test_leaked_calls_are_the_same_whether_or_not_the_message_begins_with_plain_prose(
     specs, opening, text, places, finish
