@@ -171,6 +171,8 @@ def test_of_leaked_calls_only_tokens_or_a_message_of_nothing_else_count(text, ca
         (["The", " weather"], ["The", " weather"]),
         (["\n Hel", "lo", " there"], ["\n Hel", "lo", " there"]),
         (["Wie"], ["Wie"]),
+        (["Hello."], ["Hello."]),
+        (["Hello", ".", " So"], ["Hello", ".", " So"]),
         (["天气", "很好"], ["天气", "很好"]),
         (["I", " see"], ["", "I see"]),
         (["the", " weather"], ["", "the weather"]),
@@ -192,7 +194,7 @@ def test_a_first_word_is_shown_at_once_unless_a_call_may_begin_with_it(parser, c
     ("text", "shown"),
     [
         ("Result = now()", "Result"),
-        ("Weather.now()", "Weather"),
+        ("Weather.now()", "Weather."),
         (" Result = now()\n", " Result"),
         ("result = now()", ""),
         ("Tools.now()", ""),

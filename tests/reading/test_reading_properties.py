@@ -130,7 +130,7 @@ finishes = st.sampled_from(["stop", "length"])
 
 def with_first_word(text, content):
     """The content of a message whose first word was shown before a call was found to begin with it."""
-    word = re.match(r"\s*([^\W\d_]*)", text)[1]
+    word = re.match(r"\s*([^\W\d_]*\.?)", text)[1]
     shown = {
         part: re.sub(r"^\s*", lambda blanks: blanks[0] + word, content[part], count=1) for part in ("text", "thinking")
     }

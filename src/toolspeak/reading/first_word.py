@@ -16,8 +16,8 @@ from toolspeak.events import Event, TextDelta
 from toolspeak.reading.bare_calls import TRANSPARENT
 from toolspeak.reading.names import Names
 
-FIRST_WORD = re.compile(r"[ \t\n]*([^\W\d_]*)")
-"""The blanks and letters with which a message begins."""
+FIRST_WORD = re.compile(r"[ \t\n]*([^\W\d_]*)\.?")
+"""The blanks and letters with which a message begins, with the full stop of a sentence that is one word."""
 
 
 class FirstWord:
