@@ -13,6 +13,9 @@ import time
 from pathlib import Path
 
 WORD = "word "
+FIRST_WORD = "Word "
+"""Prose begins with a capital. A word in small letters may be a variable: then the gateway waits for the next token."""
+
 TOOL = {
     "type": "function",
     "function": {
@@ -40,7 +43,7 @@ def build_request(tokens, pace, answer="prose"):
 def build_tokens(tokens, answer):
     """Return the tokens of an answer."""
     calls = {"prose": 0, "prose and calls": tokens // 5, "calls": tokens}[answer]
-    words = [WORD] * (tokens - calls)
+    words = [FIRST_WORD, *[WORD] * (tokens - calls - 1)] if calls < tokens else []
     if not calls:
         return words
     lines = "".join(f'get_weather({{city: "Town {number}"}})\n' for number in range(calls // 10))

@@ -143,6 +143,13 @@ def test_after_a_made_up_result_nothing_is_called():
         ('A call looks so:\n{"name": "now", "arguments": {}}', 0),
         ('{"name": "now", "arguments": {}}\nis how a call looks.', 0),
         ("now()\nwill tell you.", 0),
+        ("await now()", 1),
+        ("commentary to=functions.now <|message|>{}<|call|>", 1),
+        ("Sure thing.\nto=functions.now <|message|>{}<|call|>", 1),
+        ("Sure thing.\n \u200bto=functions.now <|message|>{}<|call|>", 1),
+        ("Sure thing, it goes to=functions.now {}", 0),
+        ("Sure thing, `<tool_call>` announces a call.", 0),
+        ("Sure thing, and\n```\n<tool_call>now()</tool_call>\n```\nis a call.", 0),
     ],
 )
 def test_of_leaked_calls_only_tokens_or_a_message_of_nothing_else_count(text, calls):
@@ -152,6 +159,55 @@ def test_of_leaked_calls_only_tokens_or_a_message_of_nothing_else_count(text, ca
         assert len(content.calls) == calls
         if not calls:
             assert content.text == text
+
+
+# The first word
+
+
+@pytest.mark.parametrize("parser", [DIALECTS["typescript"].parser, LeakReader])
+@pytest.mark.parametrize(
+    ("chunks", "shown"),
+    [
+        (["The", " weather"], ["The", " weather"]),
+        (["\n Hel", "lo", " there"], ["\n Hel", "lo", " there"]),
+        (["Wie"], ["Wie"]),
+        (["Hello."], ["Hello."]),
+        (["Hello", ".", " So"], ["Hello", ".", " So"]),
+        (["天气", "很好"], ["天气", "很好"]),
+        (["I", " see"], ["", "I see"]),
+        (["the", " weather"], ["", "the weather"]),
+        (["Get", " it"], ["", "Get it"]),  # get_weather
+        (["Now", "here"], ["", "Nowhere"]),  # now
+        (["Functions", " of"], ["", "Functions of"]),  # a namespace
+        (["Promise", " me"], ["", "Promise me"]),  # Promise.all([now()])
+        (["GET", " it"], ["", "GET it"]),
+    ],
+)
+def test_a_first_word_is_shown_at_once_unless_a_call_may_begin_with_it(parser, chunks, shown):
+    reader = parser(TOOLS)
+    assert ["".join(event.text for event in reader.feed(chunk)) for chunk in chunks] == shown
+    assert reader.close() == []
+
+
+@pytest.mark.parametrize("parser", [DIALECTS["typescript"].parser, LeakReader])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Result = now()", "Result"),
+        ("Weather.now()", "Weather."),
+        (" Result = now()\n", " Result"),
+        ("result = now()", ""),
+        ("Tools.now()", ""),
+        ("Now()", ""),
+        ("Promise.all([now()])", ""),
+    ],
+)
+def test_a_call_that_follows_the_first_word_after_all_is_read(parser, text, shown):
+    for chunks in ([text], list(text), text.partition("=")):
+        reader = parser(TOOLS)
+        content = fold([event for chunk in chunks for event in reader.feed(chunk)] + reader.close())
+        assert [ready.call.name for ready in content.calls] == ["now"]
+        assert content.text.rstrip("\n") == shown
 
 
 def test_every_text_dialect_reads_every_form():

@@ -1,9 +1,12 @@
 """What must hold for every text, however it arrives."""
 
 import json
+import re
+from typing import Any
 
 import pytest
 from hypothesis import given, note, settings
+from hypothesis import strategies as st
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
@@ -113,3 +116,59 @@ def test_text_in_which_nothing_is_called_is_shown_as_it_is(specs, text):
     content = fold(read_events(specs, [text]))
     if not content.calls and not content.malformed:
         assert content.text == text
+
+
+# The beginning of a message: a first word that is shown at once, and prose that is recognised before a reader is built
+
+
+PROSE = ["The", "the ", "to", "to=", "Done.", "I'm", " ", "\n", "\t", "\u200b", "1. ", "weather ", "print ", "commentary ",
+         "await ", "json\n", "now", "is: ", "<|message|>", "`", "{", "- ", ". {", "to=self", "Result", " = ", "Api.", "Get",
+         "_weather(city='Oslo')", "get_weather(city='Oslo')", "\\\n", "天气", "Promise.all([", "</think>"]  # fmt: skip
+openings = st.lists(st.sampled_from(PROSE), max_size=12).map("".join)
+finishes = st.sampled_from(["stop", "length"])
+
+
+def with_first_word(text, content):
+    """The content of a message whose first word was shown before a call was found to begin with it."""
+    word = re.match(r"\s*([^\W\d_]*\.?)", text)[1]
+    shown = {
+        part: re.sub(r"^\s*", lambda blanks: blanks[0] + word, content[part], count=1) for part in ("text", "thinking")
+    }
+    return [{**content, part: shown[part]} for part in shown]
+
+
+def read_with_both_readers(specs, text, finish):
+    """What a message holds: calls that a token announces, or all calls if it is nothing but calls."""
+    whole = read_events(specs, [text], finish)
+    is_prose = any(event.kind == "text_delta" and event.text.strip() for event in whole)
+    has_call = any(event.kind == "call_ready" for event in whole)
+    return whole if has_call and not is_prose else read_events(specs, [text], finish, announced_only=True)
+
+
+@settings(max_examples=at_least(400))
+@given(offered, openings, texts, pieces, finishes)
+def test_a_first_word_that_is_shown_at_once_changes_no_call(specs, opening, text, places, finish):
+    text = opening + text
+    note(as_record(specs, text))
+    held = comparable(fold(read_events(specs, [text], finish)))
+    whole = comparable(fold(read_events(specs, [text], finish, shows_first_word=True)))
+    assert whole == held or whole in with_first_word(text, held)
+    for chunks in (cut(text, places), list(text)):
+        assert comparable(fold(read_events(specs, chunks, finish, shows_first_word=True))) == whole
+
+
+@settings(max_examples=at_least(400))
+@given(offered, openings, texts, pieces, finishes)
+def test_leaked_calls_are_the_same_whether_or_not_the_message_begins_with_plain_prose(
+    specs, opening, text, places, finish
+):
+    text = opening + text
+    note(as_record(specs, text))
+    expected = comparable(fold(read_with_both_readers(specs, text, finish)))
+    found: list[dict[str, Any]] = []
+    for chunks in ([text], cut(text, places), list(text)):
+        reader = LeakReader(specs)
+        events = [event for chunk in chunks for event in reader.feed(chunk)]
+        found.append(comparable(fold(events + reader.close(finish))))
+    assert found[0] == expected or found[0] in with_first_word(text, expected)
+    assert found[1:] == found[:1] * 2

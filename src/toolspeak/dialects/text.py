@@ -99,7 +99,7 @@ class TextDialect:
         """
         from toolspeak.reading.reader import Reader  # imported with the first answer
 
-        return Reader(specs, strict=strict, thinking=thinking, prefix=prefix)
+        return Reader(specs, strict=strict, thinking=thinking, prefix=prefix, shows_first_word=True)
 
     def _render_message(self, message: Message, calls: dict[str, ToolCall], raw: Mapping[str, str]) -> Message:
         """Render one message of the history.

@@ -2,7 +2,9 @@
 
 `reader.py` has the one class for callers, `Reader`. Each module knows only those below it:
 
+    plain_prose.py                    a message that is recognised as prose before a reader is built
     reader.py                         a message: finds where a call may begin, and emits the rest as prose
+    first_word.py                     the first word of a message, shown before it is certain that no call begins there
     token_reader.py                   what a token of a model family opens: calls, reasoning, a made-up result
     bare_calls.py, fenced_calls.py    calls that no token announces, and calls in fenced blocks
     protocols.py                      parts with headers: ReAct, harmony, reasoning

@@ -206,6 +206,8 @@ class BareCallReader:
         if word in BINDERS:
             return "call"
         yield from source.read_while(INDENT)
+        if (yield from source.peek(1)) not in ("=", ",", "(", "\\"):
+            return "prose"
         two = yield from source.peek(2)
         if two[:1] in (",", "\\") and word.isidentifier() and not tool:
             return "call" if two == "\\\n" else "prose"

@@ -1,6 +1,7 @@
 """Which tool a name that a model wrote stands for."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -45,6 +46,7 @@ class Names:
             by_loose_name[key] = None if key in by_loose_name else name  # two tools that are alike: neither is meant
         self._by_loose_name = by_loose_name
         self._by_end = _index_ends(self._exact)
+        self._starts = sorted({*by_loose_name, *map(_loosen, self._by_end), *map(_loosen, NAMESPACES)})
         self._max_chars = MAX_NAMESPACE_CHARS + max(map(len, self._exact), default=0)
 
     def resolve(self, written: str) -> str | None:
@@ -63,6 +65,12 @@ class Names:
         name = INVISIBLE.sub("", name.split("</")[0]).replace("\\_", "_").strip(" \t\r\n`\"'*").removesuffix("()")
         name = CALL_PREFIX_OR_NUMBER.sub("", name)
         return self._find(name) or self._find_in_namespace(name) or self._by_end.get(name)
+
+    def may_begin(self, word: str) -> bool:
+        """Whether the name of a tool, or of a usual namespace, begins with a word, in any case and with separators."""
+        start = _loosen(word)
+        place = bisect_left(self._starts, start)
+        return place < len(self._starts) and self._starts[place].startswith(start)
 
     def _find(self, name: str) -> str | None:
         return name if name in self._exact else self._by_loose_name.get(_loosen(name))

@@ -21,6 +21,7 @@ from toolspeak.reading.bare_calls import INDENT, BareCallReader
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.fenced_calls import FencedCallReader
+from toolspeak.reading.first_word import FirstWord
 from toolspeak.reading.names import index_names
 from toolspeak.reading.prose import MAX_LABEL_CHARS, ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
@@ -72,6 +73,7 @@ class Reader:
         thinking: bool = False,
         prefix: str = "call",
         announced_only: bool = False,
+        shows_first_word: bool = False,
         trace: Trace | None = None,
     ) -> None:
         """Prepare to read.
@@ -82,6 +84,7 @@ class Reader:
             thinking: Whether the message begins inside reasoning, whose opening tag was in the prompt.
             prefix: What the ids of calls begin with.
             announced_only: Read only calls that the token of a model family announces.
+            shows_first_word: Show the first word at once if it can only be that of a sentence (`first_word.py`).
             trace: Where to note what is read as what.
         """
         by_name = {spec.name: spec for spec in specs}
@@ -99,6 +102,7 @@ class Reader:
         self._skipped = 0  # characters of prose that the source has not counted yet
         self._thinking = thinking
         self._announced_only = announced_only
+        self._first_word = FirstWord(self._emitter.names) if shows_first_word and not thinking else None
         self._reading = self._read_message()
 
     def feed(self, text: str) -> list[Event]:
@@ -115,14 +119,29 @@ class Reader:
             self._source.hold(text)
             return []
         self._source.feed(text)
-        return self._advance()
+        return self._merge_first_word(text, self._advance())
+
+    def skip_prose(self, line: str, count: int) -> None:
+        """Begin after prose that somebody else has shown: `count` characters, the last of them those of `line`."""
+        self._prose.line = line
+        self._prose.fresh = INDENT.fullmatch(line) is not None
+        self._source.skip(count)
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:
         """End the message, and return the last events."""
         self._source.feed("")
         self._source.ended = True
         self._source.ended_well = finish in ENDED_WELL
-        return self._advance()
+        return self._merge_first_word("", self._advance())
+
+    def _merge_first_word(self, text: str, events: list[Event]) -> list[Event]:
+        first = self._first_word
+        if first is None:
+            return events
+        events = first.merge(text, events)
+        if first.is_over:
+            self._first_word = None
+        return events
 
     def _advance(self) -> list[Event]:
         self._in_prose = False
@@ -168,13 +187,13 @@ class Reader:
             return True
         if self._announced_only:
             return False
-        if char in ("`", "~", "'") and (yield from source.peek(3)) == char * 3:
+        if char in ("`", "~", "'") and (yield from source.starts_with(char * 3)):
             yield from self._fences.read_block()
             return True
         self._emitter.enter("line")
         if char in ("{", "[") or (yield from self._bare.opens_text(char)):
             return (yield from self._bare.read_value(char))
-        if char == "/" and (yield from source.peek(2)) == "/*":
+        if char == "/" and (yield from source.starts_with("/*")):
             yield from self._prose.show_until("*/")
             return True
         if char == ">":
@@ -182,7 +201,7 @@ class Reader:
         if char == "#":
             yield from self._tokens.read()
             return True
-        if char in ("-", "*") and (yield from source.peek(3)) in ("- {", "* {"):
+        if char in ("-", "*") and (yield from source.starts_with(f"{char} {{")):
             self._prose.show_next(2)
             return True
         if char.isdecimal() and NUMBERED.match((yield from source.peek(5))):
@@ -195,7 +214,7 @@ class Reader:
     def _read_angle(self) -> Reading[bool]:
         """Read a `>` at the beginning of a line: a block quote, a shell's prompt, or a recipient (`>>>name`)."""
         source = self._source
-        if (yield from source.peek(3)) == ">>>":
+        if (yield from source.starts_with(">>>")):
             mark = source.mark()
             source.pos += 3
             self._emitter.enter("recipient")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from toolspeak.dialects import Dialect
 from toolspeak.dialects.tool_selection import ToolSelection, ToolView, select_tools
+from toolspeak.events import RunStarted
 from toolspeak.loop import State
 from toolspeak.loop.compaction import show_history
 from toolspeak.loop.recall import RECALL
@@ -16,16 +17,15 @@ from toolspeak.messages import Message
 from toolspeak.spec import ToolSpec
 
 
-def view_run_tools(state: State, dialect: Dialect) -> tuple[ToolView, tuple[Message, ...]]:
-    """Return the tools of a run and its conversation as the model is shown them next."""
-    if state.run is None or state.run.tool_budget is None:
-        listed = tuple(state.specs.values())
-        return ToolView(listed=listed, history=state.history, dialect=dialect), state.shown_history
-    kept = [*state.run.choice.names, RECALL.name, *([state.run.output] if state.run.output else [])]
-    view = _select(state, dialect, state.run.tool_budget, kept).view(state.history)
+def view_run_tools(
+    state: State, dialect: Dialect, run: RunStarted, budget: int
+) -> tuple[ToolView, tuple[Message, ...]]:
+    """Return the tools of a run with a budget and its conversation as the model is shown them next."""
+    kept = [*run.choice.names, RECALL.name, *([run.output] if run.output else [])]
+    view = _select(state, dialect, budget, kept).view(state.history)
     if state.compacted is not None and state.compacted.dropped:
         kept += _list_dropped(state, view)
-        view = _select(state, dialect, state.run.tool_budget, kept).view(state.history)
+        view = _select(state, dialect, budget, kept).view(state.history)
     return view, show_history(view.history, state.compacted, has_recall=state.has_recall)
 
 

@@ -4,16 +4,21 @@ from collections.abc import MutableMapping, Set
 
 from toolspeak.dialects import Dialect, Shown
 from toolspeak.loop import AskModel, State
-from toolspeak.run.conversation import build_id_prefix, replace_system
+from toolspeak.run.conversation import replace_system
 from toolspeak.run.shown_tools import view_run_tools
 from toolspeak.turns import QuotationFinder, TurnReader
 
 
 def render_request(state: State, dialect: Dialect, action: AskModel) -> Shown:
     """Return what a model is shown in its next turn."""
-    view, history = view_run_tools(state, dialect)
+    if state.run is None or state.run.tool_budget is None:
+        view, history = None, state.shown_history
+    else:
+        view, history = view_run_tools(state, dialect, state.run, state.run.tool_budget)
     if state.speaker is not None:
         history = replace_system(history, state.speaker.system)
+    if view is None:
+        return dialect.render(tuple(state.specs.values()), history, choice=action.choice, parallel=action.parallel)
     return view.render(history, action.choice, parallel=action.parallel)
 
 
@@ -34,15 +39,17 @@ def build_reader(
         discarded_ids: The ids of calls in messages that broke off, which must not be given again.
     """
     specs = tuple(state.specs.values())
-    taken = {call.id for message in state.history for call in message.calls} | discarded_ids
     if (finder := quotations.get(dialect.name)) is None:
         finder = quotations[dialect.name] = QuotationFinder(specs, dialect)
     finder.follow(state.history)
+    ids = finder.call_ids
+    if discarded_ids:
+        ids.add(discarded_ids)
     return TurnReader(
         dialect,
         specs,
         single=not action.parallel,
-        prefix=build_id_prefix(action.turn, taken),
-        taken=taken,
+        prefix=ids.find_prefix(action.turn),
+        taken=ids,
         quotations=finder,
     )

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NoReturn, cast
 
 from toolspeak.coercion import coerce_arguments
@@ -19,6 +19,7 @@ from toolspeak.validation import nearest
 MAX_ID_CHARS = 200
 """Characters of an id beyond which an API would not accept it in a later request."""
 
+JSON_BLANKS = " \t\n\r"
 MARKS = re.compile(r'["\\{}\[\]]')
 MARKS_IN_STRING = re.compile(r'["\\]')
 
@@ -32,10 +33,11 @@ class NativeCalls:
         taken: The ids of earlier calls in the conversation.
     """
 
-    def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Collection[str]) -> None:
+    def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Container[str]) -> None:
         self._specs = specs
         self._prefix = prefix
-        self._taken = set(taken)
+        self._taken = taken
+        self._given: set[str] = set()  # the ids of calls of this answer
         self._calls: dict[int, _CallBuffer] = {}
 
     def __len__(self) -> int:
@@ -46,43 +48,41 @@ class NativeCalls:
         """The length of all arguments so far."""
         return sum(call.chars for call in self._calls.values())
 
-    def feed(self, piece: CallPiece) -> list[Event]:
-        """Add a piece and return the new events. A call is ready once its arguments are complete."""
+    def feed(self, piece: CallPiece, events: list[Event]) -> None:
+        """Add a piece, and the new events to `events`. A call is ready once its arguments are complete."""
         call = self._call(piece.index)
         call.api_id = call.api_id or piece.id
         call.name += piece.name
         if call.last_event is not None:  # the arguments were complete already
             call.chars += len(piece.arguments)
-            return []
-        if not piece.arguments:
-            return []
-        events = self._start(call)
-        events.append(ArgsDelta(call_id=call.id, text=piece.arguments))
-        if call.add(piece.arguments) and (event := self._read_json(call)) is not None:
-            call.last_event = event
-            events.append(event)
-        return events
+        elif piece.arguments:
+            self._start(call, events)
+            events.append(ArgsDelta(call_id=call.id, text=piece.arguments))
+            if call.add(piece.arguments) and (event := self._read_json(call)) is not None:
+                call.last_event = event
+                events.append(event)
 
-    def end(self, whole: ApiCall, finish: FinishReason) -> list[Event]:
-        """End a call with the message, and return the events that are still missing."""
+    def end(self, whole: ApiCall, finish: FinishReason, events: list[Event]) -> None:
+        """End a call with the message, and add the events that are still missing to `events`."""
         call = self._call(whole.index)
+        if call.last_event is not None:
+            return
         call.api_id, call.name = call.api_id or whole.id, whole.name or call.name
-        events = self._start(call)
-        if call.last_event is None:
-            is_whole = not call.chars and call.tool is not None  # nearly always JSON: its end need not be looked for
-            if rest := whole.arguments[call.chars :]:
-                call.hold(rest)
-                if not is_whole:
-                    call.find_end(rest)
-                events.append(ArgsDelta(call_id=call.id, text=rest))
-            # Missing arguments are an empty object, but not if the message was cut before they came.
-            may_read = finish in ENDED_WELL or bool(call.text.strip()) or call.tool is None
-            event = self._read_json(call) if may_read else None
-            if event is None and may_read and is_whole and call.find_end(rest):
+        self._start(call, events)
+        is_whole = not call.chars and call.tool is not None  # nearly always JSON: its end need not be looked for
+        if rest := whole.arguments[call.chars :]:
+            call.hold(rest)
+            if not is_whole:
+                call.find_end(rest)
+            events.append(ArgsDelta(call_id=call.id, text=rest))
+        # Missing arguments are an empty object, but not if the message was cut before they came.
+        event = None
+        if finish in ENDED_WELL or call.text.strip() or call.tool is None:
+            event = self._read_json(call)
+            if event is None and is_whole and call.find_end(rest):
                 event = self._read_json(call)
-            call.last_event = event or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
-            events.append(call.last_event)
-        return events
+        call.last_event = event or _repair(call.id, self._specs[call.tool or ""], call.text, finish)
+        events.append(call.last_event)
 
     def last_event(self, index: int) -> CallReady | CallMalformed | None:
         """Return the event that completed a call, None before that."""
@@ -96,26 +96,27 @@ class NativeCalls:
         ]
 
     def _call(self, index: int) -> "_CallBuffer":
-        if index not in self._calls:
-            self._calls[index] = _CallBuffer()
-        return self._calls[index]
+        call = self._calls.get(index)
+        if call is None:
+            call = self._calls[index] = _CallBuffer()
+        return call
 
-    def _start(self, call: "_CallBuffer") -> list[Event]:
-        """Give a call its id and its tool, and return `CallStarted`; no event if the call was started before."""
+    def _start(self, call: "_CallBuffer", events: list[Event]) -> None:
+        """Give a call its id and its tool, and add `CallStarted` to `events`, unless the call was started before."""
         if call.id:
-            return []
+            return
         call.id = self._choose_id(call.api_id)
         call.tool = call.name if call.name in self._specs else index_names(tuple(self._specs)).resolve(call.name)
-        return [CallStarted(call_id=call.id, name=call.tool or call.name)]
+        events.append(CallStarted(call_id=call.id, name=call.tool or call.name))
 
     def _choose_id(self, api_id: str) -> str:
         """Return the id that the API gave, if no other call has it; else an id of our own."""
         number = len(self._calls)
         chosen = api_id if len(api_id) <= MAX_ID_CHARS else ""
-        while not chosen or chosen in self._taken:
+        while not chosen or chosen in self._taken or chosen in self._given:
             chosen = f"{self._prefix}_{number}"
             number += 1
-        self._taken.add(chosen)
+        self._given.add(chosen)
         return chosen
 
     def _read_json(self, call: "_CallBuffer") -> CallReady | CallMalformed | None:
@@ -150,7 +151,14 @@ def _finite_float(text: str) -> float:
     return number if math.isfinite(number) else _refuse(text)
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite_float).decode
+_decode_first = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite_float).raw_decode
+
+
+def _decode(text: str) -> Any:
+    """Return the value of a JSON text."""
+    text = text.strip(JSON_BLANKS)
+    value, end = _decode_first(text)
+    return value if end == len(text) else _refuse(text)
 
 
 def _is_deep(text: str, arguments: Any) -> bool:
@@ -180,6 +188,20 @@ class _CallBuffer:
         last_event: The event that completed the call.
         chars: The length of the arguments so far.
     """
+
+    __slots__ = (
+        "_depth",
+        "_end",
+        "_escaped",
+        "_in_string",
+        "_pieces",
+        "api_id",
+        "chars",
+        "id",
+        "last_event",
+        "name",
+        "tool",
+    )
 
     def __init__(self) -> None:
         self.api_id = ""

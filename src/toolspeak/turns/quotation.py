@@ -34,6 +34,7 @@ from toolspeak.reading.raw_tools import find_raw_parameters
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.tokens import ROLES
 from toolspeak.spec import ToolSpec
+from toolspeak.turns.call_ids import CallIds
 
 NOT_RUN = "not run:"
 """How the error of a call begins that was not allowed to run; see `toolspeak.loop.words`."""
@@ -109,7 +110,11 @@ class _ToolName(NamedTuple):
 
 
 class QuotationFinder:
-    """Tells which calls of a model are quoted from the conversation so far."""
+    """Tells which calls of a model are quoted from the conversation so far.
+
+    Attributes:
+        call_ids: The ids of the calls of that conversation.
+    """
 
     def __init__(self, specs: Sequence[ToolSpec], dialect: Dialect) -> None:
         """Prepare to search.
@@ -125,10 +130,12 @@ class QuotationFinder:
         self._raw_parameters = find_raw_parameters(specs)
         self._sources: dict[str, _SourceText] = {}  # by the text; each is read once, however long the run is
         self._history: Sequence[Message] = ()
+        self.call_ids = CallIds()
 
     def follow(self, history: Sequence[Message]) -> None:
         """Set the conversation so far. Nothing is read yet."""
         self._history = history
+        self.call_ids.follow(history)
 
     def find_call(self, call: ToolCall, keys: dict[str, Key]) -> Quotation | None:
         """Return where a call that was read from text is quoted from; None if it is the model's own.

@@ -10,8 +10,7 @@ text, both count; in `native`, calls in the text count only if the API marks no 
 
 import json
 import re
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections.abc import Container, Iterator, Sequence
 
 from toolspeak.dialects.dialect import Dialect, Parser
 from toolspeak.events import (
@@ -46,6 +45,10 @@ MAX_NAME_CHARS = 64
 """Characters that an API accepts in the name of a call."""
 
 
+PROSE_PARTS = (Text, Thinking)
+PROSE_DELTAS = (TextDelta, ThinkingDelta)
+
+
 class TurnReader:
     """Reads one answer.
 
@@ -66,7 +69,7 @@ class TurnReader:
         *,
         single: bool = False,
         prefix: str = "call",
-        taken: Collection[str] = (),
+        taken: Container[str] = (),
         quotations: QuotationFinder | None = None,
     ) -> None:
         """Prepare to read.
@@ -84,7 +87,6 @@ class TurnReader:
         self._quotations = quotations
         self._keys: dict[str, str] = {}  # of the calls in the text so far, by id
         self._dialect = dialect
-        self._make_parser = partial(dialect.parser, specs, prefix=prefix)
         self._parser: Parser | None = None  # made for the first text: an answer of API calls alone needs no parser
         self._api_calls = NativeCalls({spec.name: spec for spec in specs}, prefix=f"{prefix}_api", taken=taken)
         self._content = ContentBuilder()
@@ -94,6 +96,7 @@ class TurnReader:
         self._leaked: list[Event] = []  # in `native`: events of calls in the text, until the answer has ended
         self._raw: list[str] = []
         self._thinking: list[str] = []
+        self._text_chars = self._thinking_chars = 0
         self._single = single and dialect.in_text
         self._has_first_call = False
         self._ended = False
@@ -101,13 +104,13 @@ class TurnReader:
     def feed(self, pieces: Sequence[Piece]) -> list[Event]:
         """Read pieces that have arrived and return the new events."""
         events: list[Event] = []
-        for piece in pieces:
+        for piece in pieces if len(pieces) == 1 else _join_texts(pieces):
             if isinstance(piece, TextDelta):
                 events += self._read_text(piece.text)
             elif isinstance(piece, ThinkingDelta):
                 events += self._read_thinking(piece.text)
             elif isinstance(piece, CallPiece):
-                events += self._hold_api_events(self._api_calls.feed(piece))
+                self._api_calls.feed(piece, self._choose_api_list(events))
             else:
                 events += self._end(piece)
         return events
@@ -121,17 +124,19 @@ class TurnReader:
 
     def _read_thinking(self, text: str) -> list[Event]:
         self._thinking.append(text)
+        self._thinking_chars += len(text)
         return [ThinkingDelta(text=text)]
 
     def _read_text(self, text: str) -> list[Event]:
         if self._single:
             return self._read_to_first_call(text)
         self._raw.append(text)
+        self._text_chars += len(text)
         return self._collect(self._text_parser().feed(text))
 
     def _text_parser(self) -> Parser:
         if self._parser is None:
-            self._parser = self._make_parser()
+            self._parser = self._dialect.parser(self._specs, prefix=self._prefix)
         return self._parser
 
     def _read_to_first_call(self, text: str) -> list[Event]:
@@ -141,6 +146,7 @@ class TurnReader:
             if self._has_first_call:
                 break
             self._raw.append(char)
+            self._text_chars += 1
             new = self._collect(self._text_parser().feed(char))
             self._has_first_call = any(isinstance(event, CallReady | CallMalformed) for event in new)
             events += new
@@ -156,7 +162,7 @@ class TurnReader:
             return events
         prose: list[Event] = []
         for event in events:
-            if isinstance(event, TextDelta | ThinkingDelta):
+            if isinstance(event, PROSE_DELTAS):
                 prose.append(event)
             elif isinstance(event, SaidInThought):
                 prose.append(event)
@@ -185,49 +191,48 @@ class TurnReader:
         self.quoted_ids.add(ready.call.id)
         return [CallQuoted(call_id=ready.call.id, result_id=quotation.result_id, tool=quotation.tool)]
 
-    def _hold_api_events(self, events: list[Event]) -> list[Event]:
-        """Hold events of API calls back in a text dialect, and return those that may be handed out now.
+    def _choose_api_list(self, events: list[Event]) -> list[Event]:
+        """Return where events of API calls go: to `events`, or in a text dialect to those that are held back.
 
         While the text goes on, a closing tag may still show that it was reasoning so far. `SaidInThought` then takes
         back every call before it, and must not take back a call of the API.
         """
-        if not self._dialect.in_text:
-            return events
-        self._api_events += events
-        return []
+        return self._api_events if self._dialect.in_text else events
 
     def _end(self, answer: Answer) -> list[Event]:
         """Read what has not been streamed of the answer, and end the turn."""
         self._ended = True
         events: list[Event] = []
-        text_read, thinking_read = sum(map(len, self._raw)), sum(map(len, self._thinking))
+        text_read, thinking_read = self._text_chars, self._thinking_chars
         for part in answer.parts:
-            if isinstance(part, Text):
+            if isinstance(part, ApiCall):
+                self._api_calls.end(part, answer.finish, self._choose_api_list(events))
+            elif isinstance(part, Text):
                 events += self._read_text(part.text[text_read:]) if len(part.text) > text_read else []
                 text_read = max(text_read - len(part.text), 0)
             elif isinstance(part, Thinking):
                 events += self._read_thinking(part.text[thinking_read:]) if len(part.text) > thinking_read else []
                 thinking_read = max(thinking_read - len(part.text), 0)
-            elif isinstance(part, ApiCall):
-                events += self._hold_api_events(self._api_calls.end(part, answer.finish))
         if self._parser is not None and not self._has_first_call:
             events += self._collect(self._parser.close(answer.finish))
         events += self._api_events
         if self._leaked and not len(self._api_calls):
             self._content.add(self._leaked)
             events += self._mark_quoted(self._leaked)
-        events += self._read_callless_answer(answer.finish)
+        if self._dialect.in_text:
+            events += self._read_callless_answer(answer.finish)
         ended = TurnEnded(
             message=self._message(answer),
             finish=answer.finish,
             usage=self._usage(answer),
             stop_text=answer.stop_text,
         )
-        return [*events, ended]
+        events.append(ended)
+        return events
 
     def _read_callless_answer(self, finish: FinishReason) -> list[Event]:
         """Return the events of a call in an answer without any: a bare program, or a call with a misspelt name."""
-        if not self._dialect.in_text or finish != "stop" or self._content.calls or len(self._api_calls):
+        if finish != "stop" or self._content.calls or len(self._api_calls):
             return []
         call = read_program_call(self._content.text, self._specs, f"{self._prefix}_1")
         if call is None:
@@ -253,8 +258,8 @@ class TurnReader:
     def _message(self, answer: Answer) -> Message:
         """Build the message of the turn: the parts of the answer, with text and calls as they were read."""
         raw = "".join(self._raw)
-        has_changed = self._content.text != raw  # calls or reasoning were found in the text
-        text_parts = self._text_parts()
+        has_changed = raw != "" and self._content.text != raw  # calls or reasoning were found in the text
+        text_parts = self._text_parts() if has_changed else []
         parts: list[Part] = []
         for part in answer.parts:
             if isinstance(part, ApiCall):
@@ -263,7 +268,7 @@ class TurnReader:
             elif isinstance(part, Text) and has_changed:
                 parts += text_parts  # all text stands where the first text stood
                 text_parts = []
-            elif not isinstance(part, Text | Thinking) or part.text or part.extra:
+            elif not isinstance(part, PROSE_PARTS) or part.text or part.extra:
                 parts.append(part)
         parts += [_call_part(event) for event in self._content.calls]
         keeps_raw = raw and self._dialect.in_text and not len(self._api_calls)
@@ -278,8 +283,23 @@ class TurnReader:
     def _usage(self, answer: Answer) -> Usage:
         if answer.usage is not None:
             return answer.usage
-        chars = sum(map(len, self._raw)) + sum(map(len, self._thinking)) + self._api_calls.chars
+        chars = self._text_chars + self._thinking_chars + self._api_calls.chars
         return Usage(output_tokens=estimate_tokens(chars), estimated=True)
+
+
+def _join_texts(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield pieces that arrived together, with texts that follow each other as one: they are read in one step."""
+    texts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, TextDelta):
+            texts.append(piece.text)
+            continue
+        if texts:
+            yield TextDelta(text="".join(texts))
+            texts.clear()
+        yield piece
+    if texts:
+        yield TextDelta(text="".join(texts))
 
 
 def _call_part(event: CallReady | CallMalformed, extra: Extra | None = None) -> Call:
