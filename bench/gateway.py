@@ -32,6 +32,9 @@ STREAMS = 200
 MAX_PACED_RATIO = 2.0
 MAX_ADDED_SECONDS = 12e-6
 MAX_MEMORY_RATIO = 2.0
+MAX_ADDED_P99 = {0.1: 0.06, 0.05: None}
+"""Seconds that the slowest first tokens may take longer than those of the relay, by the pace of the tokens."""
+
 HELD_PACE_SECONDS = 0.5
 """The time between two tokens of a stream that is held open to see what it takes of memory."""
 
@@ -160,6 +163,8 @@ async def measure_load(ports, pace, rounds):
         ours, bare = (statistics.median(each[side][place] for each in sides) for side in ("gateway", "relay"))
         title = f"{load}: first token, {name}"
         figures.append(Figure(title=title, ours=ours, beside="relay", theirs=bare, times=rounds))
+    added = statistics.median(each["gateway"][2] - each["relay"][2] for each in sides)
+    figures.append(Figure(title=f"{load}: p99, more than the relay", ours=added, bar=MAX_ADDED_P99[pace], times=rounds))
     return figures
 
 
