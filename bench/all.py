@@ -51,8 +51,8 @@ BENCHES = (
         "gateway",
         "The gateway",
         "Beside us stands a relay that passes bytes on and reads nothing. First tokens are in time that passes, not in"
-        " CPU. The answers begin with a capital, as answers do; a first word in small letters may be a variable before a"
-        " call, and waits for one token more.",
+        " CPU. The answers begin with a capital, as answers do; a first word in small letters may be a variable before"
+        " a call, and waits for one token more.",
     ),
     Bench("startup", "The command", "A fresh process, from nothing to its end."),
 )
