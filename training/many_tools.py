@@ -104,7 +104,7 @@ def show_turns(question: Question, dialect_name: str, budget: int) -> Iterator[t
     """
     find_tool = make_find_tool(question.tools)
     state = _begin(question, question.messages, dialect_name, budget, find_tool)
-    listed = {spec.name for spec in view_run_tools(state, dialect(dialect_name))[0].listed}
+    listed = _name_listed(state, dialect_name, budget)
     queries = dict.fromkeys(_describe(spec) for spec in _list_needed(question) if spec.name not in listed)
     if find_tool.name in listed and is_refusal(question):
         queries = {_list_request_words(question): None}
@@ -115,6 +115,14 @@ def show_turns(question: Question, dialect_name: str, budget: int) -> Iterator[t
     if _name_needed(question) <= listed | found:
         messages = (*question.messages, *_search(question.tools, find_tool, queries))
         yield _render(_begin(question, messages, dialect_name, budget, find_tool), dialect_name), question
+
+
+def _name_listed(state: State, dialect_name: str, budget: int) -> set[str]:
+    """Return the names of the tools at the beginning of the prompt."""
+    if state.run is None:
+        return set()
+    view, _ = view_run_tools(state, dialect(dialect_name), state.run, budget)
+    return {spec.name for spec in view.listed}
 
 
 def _begin(
