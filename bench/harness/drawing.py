@@ -18,7 +18,8 @@ TOP = 74
 BAR, THIN, GAP = 16, 7, 10
 
 NO_BAR, HELD, MISSED = GREY, BLUE, RED
-OTHERS = (AMBER, GREEN, PURPLE)
+OTHERS = (AMBER, GREEN, PURPLE, "#2f98a5", "#9a6a4f")
+"""Colours of the peers; the last two are teal and brown."""
 
 
 class Scale:
