@@ -96,6 +96,12 @@ class ToolProgress:
     total: float | None = None
     text: str = ""
 
+    @property
+    def summary(self) -> str:
+        """How far the call is, such as `3 of 10, page 3`."""
+        count = f"{self.done:g}" if self.total is None else f"{self.done:g} of {self.total:g}"
+        return f"{count}, {self.text}" if self.text else count
+
 
 # Facts: the run
 

@@ -68,8 +68,7 @@ def format_progress(progress: ToolProgress) -> str:
         >>> format_progress(ToolProgress(call_id="a", done=0.5))
         ' (0.5)'
     """
-    count = f"{progress.done:g}" if progress.total is None else f"{progress.done:g} of {progress.total:g}"
-    return f" ({count}, {progress.text})" if progress.text else f" ({count})"
+    return f" ({progress.summary})"
 
 
 def format_seconds(seconds: float) -> str:

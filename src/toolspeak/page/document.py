@@ -27,7 +27,7 @@ from toolspeak.events import (
     TurnEnded,
     TurnRestarted,
 )
-from toolspeak.page.previews import preview_progress
+from toolspeak.page.previews import preview_text
 from toolspeak.page.rows import Path, RowFold
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class RunDocument:
         if row is None:
             return
         if isinstance(event, ToolProgress):
-            self._progress[row.index] = text = preview_progress(event)
+            self._progress[row.index] = text = preview_text(event.summary)
             self._tell({"type": "progress", "row": row.index, "text": text})
             return
         key = row.index, event.kind.removesuffix("_delta")

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from toolspeak.events import ToolProgress
 from toolspeak.messages import Call, Concat, Media, Message, Ref, Result, Text
 
 MAX_PREVIEW_CHARS = 160
@@ -33,12 +32,6 @@ def preview_arguments(arguments: Mapping[str, Any]) -> str:
         if length > MAX_PREVIEW_CHARS:
             break
     return preview_text(", ".join(parts))
-
-
-def preview_progress(progress: ToolProgress) -> str:
-    """Return how far a call is, as `3 of 10, page 3`."""
-    count = f"{progress.done:g}" if progress.total is None else f"{progress.done:g} of {progress.total:g}"
-    return preview_text(f"{count}, {progress.text}" if progress.text else count)
 
 
 def preview_message(message: Message) -> str:

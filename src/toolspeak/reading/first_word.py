@@ -6,7 +6,7 @@ with a capital and a small letter or in a script without capitals, is the name o
 Unless the name of a tool may begin with it, it is shown at once. If a call follows it after all, the call is read all
 the same, and the word stays shown.
 
-How the text arrives makes no difference: the word is shown whole, and also if the call has arrived with it.
+How the text is cut into pieces makes no difference: the word is also shown if the call arrives together with it.
 """
 
 import re
