@@ -65,8 +65,8 @@ class _InitSignature:
     """The signature of a class whose `__init__` may not be compiled yet."""
 
     def __get__(self, value: object, made: Any) -> Signature | None:
-        own: dict[str, Any] = vars(made)
-        if "__init__" in own and "__signature__" not in own:  # a subclass that is constructed in its own way
+        has_own_init, has_own_signature = "__init__" in vars(made), "__signature__" in vars(made)
+        if has_own_init and not has_own_signature:  # a subclass that is constructed in its own way
             return None
         init = signature(_build_init(made, fields(made)))
         return init.replace(parameters=list(init.parameters.values())[1:])
