@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -102,13 +102,28 @@ class Adapter:
 
 
 def write_gguf(path: Path, adapter: Adapter, *, architecture: str, name: str) -> None:
-    """Write an adapter as llama.cpp reads it, in 16 bits."""
+    """Write an adapter as llama.cpp reads it."""
+    write_matrices(path, adapter.matrices(), alpha=adapter.alpha, architecture=architecture, name=name)
+
+
+def read_gguf(path: Path, adapter: Adapter) -> None:
+    """Fill an adapter from the file that `write_gguf` wrote."""
+    found = read_matrices(path)
+    with torch.no_grad():
+        for key, matrix in adapter.matrices().items():
+            matrix.copy_(found[key])
+
+
+def write_matrices(
+    path: Path, matrices: Mapping[str, torch.Tensor], *, alpha: float, architecture: str, name: str
+) -> None:
+    """Write the matrices of an adapter, by their names in a GGUF file, in 16 bits."""
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_type(gguf.GGUFType.ADAPTER)
     writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
-    writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(adapter.alpha))
+    writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(alpha))
     writer.add_name(name)
-    for key, matrix in adapter.matrices().items():
+    for key, matrix in matrices.items():
         writer.add_tensor(key, matrix.detach().to(torch.float16).cpu().numpy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -116,9 +131,6 @@ def write_gguf(path: Path, adapter: Adapter, *, architecture: str, name: str) ->
     writer.close()
 
 
-def read_gguf(path: Path, adapter: Adapter) -> None:
-    """Fill an adapter from the file that `write_gguf` wrote."""
-    found = {tensor.name: tensor.data for tensor in gguf.GGUFReader(path).tensors}
-    with torch.no_grad():
-        for key, matrix in adapter.matrices().items():
-            matrix.copy_(torch.tensor(found[key]))
+def read_matrices(path: Path) -> dict[str, torch.Tensor]:
+    """Return the matrices of an adapter by their names."""
+    return {tensor.name: torch.tensor(tensor.data) for tensor in gguf.GGUFReader(path).tensors}

@@ -1,10 +1,10 @@
 """Trains adapters and measures them, in one command: `python training/run.py MODEL.gguf FOLDER`.
 
 The steps are: pairs of prompts and answers (`make_pairs.py`), for each training of `settings.toml` an adapter
-(`train.py`), its GGUF file (`lora.py`), answers to the prompts that measure it (`answer.py`), and the scores of all
-answers (`scores.py`). The first and the last step need toolspeak, the others a GPU with torch, transformers and gguf.
-If they are on different machines, run `make_pairs.py` on the one, copy FOLDER, run this with `--only-train`, copy
-FOLDER back, and run `scores.py`.
+(`train.py`, or `average.py` for the mean of others), its GGUF file (`lora.py`), answers to the prompts that measure it
+(`answer.py`), and the scores of all answers (`scores.py`). The first and the last step need toolspeak, the others a GPU
+with torch, transformers and gguf. If they are on different machines, run `make_pairs.py` on the one, copy FOLDER, run
+this with `--only-train`, copy FOLDER back, and run `scores.py`.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from answer import answer_all
+from average import average
 from lora import Adapter, read_gguf, write_gguf
 from own_answers import MAX_OWN_TOKENS, choose_own, use_own
 from train import train
@@ -79,13 +80,18 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
             continue
         adapter = Adapter(model, chosen["layers"], rank=chosen["rank"], alpha=chosen["alpha"], seed=settings["seed"])
         adapter_path = folder / f"{chosen['adapter'] or name}.gguf"
+        named = {"architecture": model.config.model_type, "name": f"toolspeak {name}"}
+        if not adapter_path.exists() and chosen["average"]:
+            parts = [folder / f"{each}.gguf" for each in chosen["average"]]
+            share = average(parts, adapter_path, alpha=chosen["alpha"], **named)
+            log(f"{name}: {share:.1%} of the mean of {', '.join(chosen['average'])}")
         if adapter_path.exists():
             read_gguf(adapter_path, adapter)
         else:
             log(f"training {name}: {json.dumps(chosen)}")
             used = use_own(groups, own if chosen["own"] else {})
-            train(model, adapter, tokenizer, used, chosen, seed=settings["seed"], report=log)
-            write_gguf(adapter_path, adapter, architecture=model.config.model_type, name=f"toolspeak {name}")
+            train(model, adapter, tokenizer, used, chosen, seed=settings["seed"] + chosen["order"], report=log)
+            write_gguf(adapter_path, adapter, **named)
         with adapter.merged():
             answer_all(model, tokenizer, asked, answers_path, **options)
         adapter.remove()

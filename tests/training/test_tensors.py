@@ -15,6 +15,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))
 
 import answer
+import average
 import examples
 import lora
 import train
@@ -96,3 +97,22 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
     adapter.remove()
     assert torch.equal(model.model.layers[0].mlp.up_proj.weight, weights)
     assert train.compute_loss(model, tensors).item() == pytest.approx(before)
+
+
+def test_the_mean_of_adapters_is_nearest_to_the_mean_of_their_weights(tmp_path: Path):
+    torch.manual_seed(3)
+    layer, rank = "blk.0.attn_q.weight.lora", 4
+    shared = torch.randn(rank, 24), torch.randn(16, rank)
+    products: list[torch.Tensor] = []
+    paths = [tmp_path / "first.gguf", tmp_path / "second.gguf"]
+    for path in paths:
+        a, b = (matrix + 0.1 * torch.randn(matrix.shape) for matrix in shared)
+        products.append(b @ a)
+        lora.write_matrices(path, {f"{layer}_a": a, f"{layer}_b": b}, alpha=8, architecture="qwen2", name="tiny")
+    mean = sum(products) / 2
+    share = average.average(paths, tmp_path / "mean.gguf", alpha=8, architecture="qwen2", name="mean")
+    found = lora.read_matrices(tmp_path / "mean.gguf")
+    assert found[f"{layer}_a"].shape == (rank, 24)
+    distance = (found[f"{layer}_b"].float() @ found[f"{layer}_a"].float() - mean).norm() / mean.norm()
+    assert 0.98 < share < 1
+    assert distance.item() == pytest.approx((1 - share) ** 0.5, abs=5e-3)
