@@ -6,7 +6,8 @@ from the first character that differs.
 
 - At the beginning of the prompt is a list. If all tools fit with at least a part of their descriptions, it has all of
   them (`slim_tools.py`), with the tool `help`. If not, it has those that the first message of the user may be about
-  (`tool_index.py`), as many as fit with the first sentences of their descriptions, and the tool `find_tools`.
+  (`tool_index.py`), the likeliest ones first, as many as fit with the first sentences of their descriptions, and the
+  tool `find_tools`.
 - Later messages of the user, and calls of `find_tools`, add further tools. A dialect in text shows them right there, in
   the conversation; the native dialect appends them to the tools of the API.
 - A tool that is called is known from then on. If it was shown with less than its whole description, that follows the
@@ -54,6 +55,12 @@ MAX_FOUND = 8
 
 FOUND_SHARE = 0.25
 """A tool is found only if its score is at least this share of the score of the best tool."""
+
+LISTED_SHARE = 0.4
+"""A tool is listed for the first message only if its score is at least this share of the score of the best tool…"""
+
+FILLED_SHARE = 0.5
+"""… or if the tools before it take less than this share of the budget."""
 
 MAX_ADDED, ADDED_SHARE = 4, 0.5
 """How many tools a later message of the user adds at most, and the share of the best score that they need."""
@@ -288,17 +295,35 @@ def _pick(
     kept: tuple[str, ...],
     beside: Sequence[ToolSpec],
 ) -> list[ToolSpec]:
-    """Return the tools that a message may be about, as many as fit in their short form, in their own order."""
+    """Return the tools that a message may be about, as many as fit in their short form, the likeliest ones first.
+
+    Of many tools that come near, a small model calls one that does not serve. So a budget is not filled with them.
+    """
+    tools = {spec.name: spec for spec in specs}
     short = {spec.name: spec for spec in shorten_tools(specs)}
     always = [name for name in dict.fromkeys(kept) if name in short]
-    ranked = list(dict.fromkeys((*always, *_index(_Key(specs)).rank(message), *short)))
-    low, high = max(len(always), 1), len(ranked)  # `low` is taken even if it does not fit
+    index = _index(_Key(specs))
+    ranked = list(dict.fromkeys((*always, *index.rank(message), *short)))
+    scores = index.score(message)
+    least = LISTED_SHARE * max(scores.values(), default=0.0)
+    first = _count_fitting([short[name] for name in ranked], dialect, int(FILLED_SHARE * max_tokens))
+    ranked = [
+        name for place, name in enumerate(ranked) if place < max(first, len(always)) or scores.get(name, 0.0) >= least
+    ]
+    count = _count_fitting([short[name] for name in ranked], dialect, max_tokens, beside)
+    return [tools[name] for name in ranked[: max(count, len(always), 1)]]
+
+
+def _count_fitting(
+    specs: Sequence[ToolSpec], dialect: Dialect, max_tokens: int, beside: Sequence[ToolSpec] = ()
+) -> int:
+    """Return how many of the first tools take at most so many tokens together with those beside them."""
+    low, high = 0, len(specs)
     while low < high:
         middle = (low + high + 1) // 2
-        size = count_tool_tokens([*(short[name] for name in ranked[:middle]), *beside], dialect)
-        low, high = (middle, high) if size <= max_tokens else (low, middle - 1)
-    chosen = set(ranked[:low])
-    return [spec for spec in specs if spec.name in chosen]
+        fits = count_tool_tokens([*specs[:middle], *beside], dialect) <= max_tokens
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
 
 
 class _Introduction:
