@@ -1,11 +1,11 @@
 """Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
 
-`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those that `compose.py` composes, those of
-`programs.jsonl` and those of `plain.txt`, which no tool serves, with the right answers as the dialects write them in
-the history of a conversation. A line is a group of questions that share a set of tools, shown in one order, in one
-dialect: `{"epoch", "dialect", "source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is
-`system` followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what
-lies below a number.
+`FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those of `habits-*.jsonl`, those that
+`compose*.py` compose, those of `programs.jsonl` and those of `plain.txt`, which no tool serves, with the right answers
+as the dialects write them in the history of a conversation. A line is a group of questions that share a set of tools,
+shown in one order, in one dialect: `{"epoch", "dialect", "source", "toolset_rank", "system", "examples": [{"id",
+"rest", "target"}]}`. A prompt is `system` followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of
+tools: a share of the data is what lies below a number.
 
 `FOLDER/own_prompts.jsonl.gz` has prompts that show no tools, for what is answered in words: the model answers them
 before it is trained, and is then trained on these answers of its own (`own_answers.py`).
@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from compose import write_composed
+from compose_selections import write_selections
+from compose_times import write_times
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 
@@ -43,6 +45,10 @@ from toolspeak.spec import ToolSpec
 SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")
 PROGRAMS = Path(__file__).with_name("programs.jsonl")
+HABITS = sorted(Path(__file__).parent.glob("habits-*.jsonl"))
+COMPOSERS = {"composed": write_composed, "selections": write_selections, "times": write_times}
+"""What composes questions, by the names of the files that it writes."""
+
 TALK = Path(__file__).with_name("talk.jsonl")
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
@@ -118,7 +124,12 @@ def is_said(value: Any, request: str) -> bool:
 
 
 def make_groups(
-    suite: Suite, settings: Mapping[str, Any], rng: random.Random, offering: Suite | None = None
+    suite: Suite,
+    settings: Mapping[str, Any],
+    rng: random.Random,
+    *,
+    turns: int | None = None,
+    offering: Suite | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the groups of all epochs: first the plain ones, then the varied ones.
 
@@ -126,15 +137,17 @@ def make_groups(
         suite: The questions.
         settings: The table `[pairs]` of the settings.
         rng: Draws.
+        turns: In an epoch a set is shown in one of so many dialects; as the settings say if none is given.
         offering: The suite whose tools are added in the varied epochs; the suite itself if none is given.
     """
+    turns = turns or settings["turns"]
     toolsets = split_toolsets(suite.questions)
     offers = list({id(each.tools): each.tools for each in (offering or suite).questions}.values())
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         is_varied = epoch >= settings["plain_epochs"]
         for place, questions in enumerate(toolsets):
             rank = rank_toolset(questions[0].tools)
-            for name in settings["dialects"][(place + epoch) % settings["turns"] :: settings["turns"]]:
+            for name in settings["dialects"][(place + epoch) % turns :: turns]:
                 shuffled = rng.sample(questions, len(questions))
                 for group in vary_groups(shuffled, offers, rng) if is_varied else [shuffled]:
                     for start in range(0, len(group), settings["group_size"]):
@@ -219,6 +232,12 @@ def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: rando
             yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
+def add_habits(suite: Suite) -> Suite:
+    """Add the questions by hand that are for training only."""
+    added = [load_suite(str(path)) for path in HABITS]
+    return replace(suite, questions=(*suite.questions, *(question for each in added for question in each.questions)))
+
+
 def add_plain(suite: Suite, rng: random.Random) -> Suite:
     """Add the questions of `plain.txt` to some of the sets of tools; the model itself writes the answers."""
     offers = list({id(each.tools): each.tools for each in suite.questions}.values())
@@ -282,17 +301,16 @@ def make_all(folder: Path) -> None:
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     pairs, seed = settings["pairs"], settings["seed"]
     folder.mkdir(parents=True, exist_ok=True)
-    composed = folder / "composed.jsonl"
-    write_composed(composed, seed)
-    field = add_plain(load_suite("field-train"), random.Random(seed))
-    rng = random.Random(seed)
-    groups = chain(
-        make_groups(field, pairs, rng),
-        make_groups(load_suite(str(composed)), pairs, rng),
-        # With tools of the other suite, since to a request for code several tools of its own would be right.
-        make_groups(load_suite(str(PROGRAMS)), pairs, rng, offering=field),
-        make_many_tools_groups(field, pairs, rng),
-    )
+    field = add_plain(add_habits(load_suite("field-train")), random.Random(seed))
+    sources = [make_groups(field, pairs, random.Random(seed))]
+    for name, write in COMPOSERS.items():
+        write(path := folder / f"{name}.jsonl", seed)
+        rng = random.Random(seed)
+        sources.append(make_groups(load_suite(str(path)), pairs, rng, turns=pairs["composed_turns"]))
+    # With tools of the other suite, since to a request for code several tools of its own would be right.
+    sources.append(make_groups(load_suite(str(PROGRAMS)), pairs, random.Random(seed), offering=field))
+    sources.append(make_many_tools_groups(field, pairs, random.Random(seed)))
+    groups = chain.from_iterable(sources)
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', make_own_prompts(field))} prompts to answer before that")
     print(f"{write_rows(folder / 'prompts.jsonl.gz', make_prompts(pairs['dialects'], seed))} prompts to measure with")
