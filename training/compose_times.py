@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from errand_tools import ERRANDS
+from household_tools import HOUSEHOLD
+from lesson_tools import LESSONS
 from outing_tools import OUTINGS
-from said_amounts import Slot, Tool
-from said_days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, month_day, ordinal, pick
+from said_days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
+from said_slots import Slot, Tool
 
-TOOLS: tuple[Tool, ...] = (*OUTINGS, *ERRANDS)
+TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
 
 SIZES = (1, 2, 3, 4, 5, 6)
-QUESTIONS_PER_SET = 22
+QUESTIONS_PER_SET = 23
 
 LANGUAGE_WEIGHTS = {"en": 58, "de": 19, "fr": 13, "es": 12}
 """The other languages are drawn more often than they appear: not every tool is asked for in each of them."""
@@ -36,11 +38,19 @@ FIX_SHARE = 0.22
 
 FIXES = (
     "{a}, no wait, {b}|{a}, sorry, I mean {b}|{a}, no, make that {b}|{a}, hang on, {b}|{a}, or no, {b}"
-    "|{a} – scratch that, {b}|{a}, wait no, {b}"
+    "|{a} – scratch that, {b}|{a}, wait no, {b}|{a}, no, take {b}|{a}, actually no, {b}"
     " / {a}, nein, {b}|{a}, ach nein, {b}|{a}, quatsch, {b}|{a}, Moment, doch lieber {b}|{a}, Entschuldigung, {b}"
     " / {a}, non, {b}|{a}, pardon, {b}|{a}, euh non, plutôt {b}|{a}, attendez, non, {b}"
     " / {a}, no, {b}|{a}, perdón, {b}|{a}, espera, mejor {b}|{a}, digo, {b}"
 )
+
+LATE_FIXES = (
+    " Oh wait, not {a} but {b}.| Sorry, correction: {b}, not {a}.| Hm no, {b} instead of {a}, please."
+    " / Ach nein, nicht {a}, sondern {b}.| Korrektur: {b}, nicht {a}."
+    " / Ah non, pas {a} mais {b}.| Correction : {b} et non {a}."
+    " / Ay no, no {a} sino {b}.| Corrijo: {b}, no {a}."
+)
+"""Corrections in a sentence of their own."""
 
 OPENINGS = (
     "Hi there! |Hello, me again. |Hey, quick one: |Good morning. |Sorry to bother you once more. |Hi, hope you're well. "
@@ -119,7 +129,7 @@ class Offer:
     @property
     def has_numbers(self) -> bool:
         """Whether a number in passing might be taken for one of its values."""
-        return any("digits" in schema["description"] or "umber" in schema["description"]
+        return any(re.search("digits|Number (of the|to call)", schema["description"])
                    for slot in self.slots.values() for schema in slot.schemas.values())  # fmt: skip
 
 
@@ -147,27 +157,35 @@ def fill(offer: Offer, talk: Talk) -> tuple[str, Call, bool]:
     fixed = talk.rng.choice(fixable) if fixable and talk.rng.random() < FIX_SHARE else ""
     words: dict[str, str] = {}
     arguments: dict[str, Any] = {}
+    after = ""
     for place in places:
         said, value = offer.slots[place].say(talk)
         if place == fixed:
             wrong, other = said, value
             while other == value or wrong == said:
                 said, value = offer.slots[place].say(talk)
-            said = pick(talk, FIXES).format(a=wrong, b=said)
+            if text.count("{" + place + "}") == 1 and talk.rng.random() < 0.3:
+                after = pick(talk, LATE_FIXES).format(a=wrong, b=said)
+                said = wrong
+            else:
+                said = pick(talk, FIXES).format(a=wrong, b=said)
         words[place] = said
         arguments |= value
     order = [name for slot in offer.slots.values() for name in slot.schemas if name in arguments]
     named = {spell(name, offer.spelling): arguments[name] for name in order}
-    return tidy(text.format(**words)), {"name": offer.name, "arguments": named}, bool(fixed)
+    return (
+        f"{tidy(text.format(**words))} {after.strip()}".strip(),
+        {"name": offer.name, "arguments": named},
+        bool(fixed),
+    )
 
 
 def tidy(text: str) -> str:
     """Mend the punctuation where a value brought its own."""
     text = re.sub(r",+(?=\s*[.,?!;:])", "", text)
-    text = re.sub(r"\.(?=[.,?!])", "", text)
+    text = re.sub(r"(?<!\d)\.(?=[.,?!])|\.(?=\.)", "", text)  # "bis zum 22., bitte" keeps its full stop
     text = re.sub(r"\s+(?=[.,])", "", text)
-    text = re.sub(r"\bà (les? )", r"à \1", text)
-    text = re.sub(r"\bde (midi|une)\b", r"de \1", text)
+    text = re.sub(r"((?<!\d)[?.!] )([a-z])", lambda found: found[1] + found[2].upper(), text)
     text = text.rstrip(" ,")
     return capitalise(re.sub(r"  +", " ", text))
 
@@ -196,7 +214,7 @@ def say_today(talk: Talk, is_system: bool) -> str:
     return pick(
         talk,
         f"Today is {front}{today.day} {month} {today.year}.|It's {front.replace(',', '')}the {ordinal(today.day)} of {month} {today.year}"
-        f" today.|its {short}{month[:3].lower()} {today.day} {today.year} today.|(Today: {short}{today.isoformat()}.)"
+        f" today.|its {short.lower()}{month[:3].lower()} {today.day} {today.year} today.|(Today: {short}{today.isoformat()}.)"
         f"|Today's date is {front}{month} {today.day}, {today.year}."
         f" / Heute ist {front}der {n} {month} {today.year}.|Heute: {front}{today:%d.%m.%Y}."
         f"|Wir haben heute {front.replace('g,', 'g,')}den {n} {month} {today.year}."
@@ -218,7 +236,8 @@ def style(talk: Talk, text: str, calls: Sequence[Call], is_quiet: bool) -> tuple
         body = lower(text, calls) if opening.rstrip().endswith((",", ":")) and talk.lang != "de" else text
         if talk.lang == "de" and opening.rstrip().endswith((",", ":")):
             body = text if is_german_noun(text) else lower(text, calls)
-        return capitalise(opening + body + (f" {noise.strip()}" if is_noisy else "") + closing), not is_noisy
+        parts = [opening, body, noise if is_noisy else "", closing]
+        return capitalise(" ".join(each.strip() for each in parts if each)), not is_noisy
     held = {word for call in calls for value in call["arguments"].values() for word in str(value).split()}
     if talk.lang == "en":
         for typed, typo in TYPOS.items():
@@ -237,7 +256,7 @@ def style(talk: Talk, text: str, calls: Sequence[Call], is_quiet: bool) -> tuple
 
 def is_german_noun(text: str) -> bool:
     """Whether a German sentence begins with a word that keeps its capital: anything but the usual openers."""
-    openers = "Bitte Ich Wir Könnt Könntet Kannst Könnten Kann Können Für Am Um Bucht Bucht's Trag Trage Stell Mach Den Die Das"
+    openers = "Bitte Ich Wir Könnt Könntet Kannst Könnten Kann Können Für Am Um Bucht Bucht's Trag Trage Stell Mach Den Die Das Ein Eine Einen"
     return text.split()[0].rstrip(",") not in openers.split()
 
 
@@ -275,6 +294,7 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
             role = rng.choice(ROLES).format(area=first.tool.area, today=say_today(talk, is_system=True))
             messages = [{"role": "system", "content": role}, {"role": "user", "content": text}]
         else:
+            text += "." if text[-1].isalnum() else ""
             messages = " ".join([say_today(talk, is_system=False), text][:: rng.choice([1, 1, 1, -1])])
     is_messy = is_fixed or not is_plain or talk.values > 1 or talk.needs_today
     category = "messy" if is_messy else "single"

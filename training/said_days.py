@@ -105,7 +105,9 @@ def month_day(talk: Talk, day: date) -> str:
     """Write a day with its month and without the year."""
     month = MONTHS[talk.lang][day.month - 1]
     if talk.lang == "en":
-        return talk.rng.choice([f"{day.day} {month}", f"{month} {ordinal(day.day)}", f"the {ordinal(day.day)} of {month}"])
+        return talk.rng.choice(
+            [f"{day.day} {month}", f"{month} {ordinal(day.day)}", f"the {ordinal(day.day)} of {month}"]
+        )
     number = day_number(talk, day.day)
     return f"{number} de {month}" if talk.lang == "es" else f"{number} {month}"
 
@@ -115,7 +117,12 @@ def full_day(talk: Talk, day: date) -> str:
     iso = day.isoformat()
     if talk.lang == "en":
         month = MONTHS["en"][day.month - 1]
-        ways = [f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}", iso, f"{month[:3]} {day.day} {day.year}"]
+        ways = [
+            f"{day.day} {month} {day.year}",
+            f"{month} {day.day}, {day.year}",
+            iso,
+            f"{month[:3]} {day.day} {day.year}",
+        ]
     elif talk.lang == "de":
         ways = [f"{month_day(talk, day)} {day.year}", f"{day.day}.{day.month}.{day.year}", f"{day:%d.%m.%Y}"]
     else:
@@ -142,7 +149,10 @@ def limit(talk: Talk, words: str, *, has_article: bool) -> str:
 def say_near(talk: Talk, number: int, is_limit: bool) -> Spoken:
     """Say tomorrow or the day after."""
     ahead = 1 if number < 4 else 2
-    one, two = "tomorrow / morgen / demain / mañana", "the day after tomorrow / übermorgen / après-demain / pasado mañana"
+    one, two = (
+        "tomorrow / morgen / demain / mañana",
+        "the day after tomorrow / übermorgen / après-demain / pasado mañana",
+    )
     words = pick(talk, one if ahead == 1 else two)
     return limit(talk, words, has_article=False) if is_limit else words, talk.today + timedelta(ahead)
 
@@ -200,7 +210,9 @@ def say_this_month(talk: Talk, number: int, is_limit: bool) -> Spoken:
     end = talk.rng.choice(["", "", " of this month"]) if talk.lang == "en" else ""
     if is_limit:
         return limit(talk, f"the {n}" if talk.lang == "en" else n, has_article=True) + end, day
-    return pick(talk, f"on the {n}{end} / am {n}|am {n} dieses Monats / le {n}|le {n} de ce mois / el {n}|el {n} de este mes"), day
+    return pick(
+        talk, f"on the {n}{end} / am {n}|am {n} dieses Monats / le {n}|le {n} de ce mois / el {n}|el {n} de este mes"
+    ), day
 
 
 def say_next_month(talk: Talk, number: int, is_limit: bool) -> Spoken:
@@ -286,17 +298,19 @@ def say_past(talk: Talk) -> Spoken:
     return pick(talk, f"on {words} / am {words} / le {words} / el {words}"), day
 
 
-def say_time(talk: Talk, low: int, high: int, *, is_bare: bool = False) -> tuple[str, int]:
+def say_time(talk: Talk, low: int, high: int, *, is_bare: bool = False, is_range: bool = False) -> tuple[str, int]:
     """Say a time between two hours, as it follows `at`, `um`, `à` and `a`; return it in minutes since midnight.
 
-    With `is_bare` the part of the day is left out where the hours leave no doubt.
+    With `is_bare` the part of the day is left out where the hours leave no doubt. With `is_range` there is no "ten to
+    four", which would read as a range itself.
     """
     hour = talk.rng.randint(low, high)
-    minute = talk.rng.choice([0, 0, 15, 30, 30, 45, 45, 10, 20, 40, 50]) if hour < high else 0
+    minutes = [0, 0, 15, 30, 30, 45, 45] + ([] if is_range else [10, 20, 40, 50])
+    minute = talk.rng.choice(minutes) if hour < high else 0
     if talk.rng.random() < 0.3:
         return say_digits(talk, hour, minute), hour * 60 + minute
     talk.values += 1
-    part = PARTS[talk.lang](hour)
+    part = PARTS[talk.lang](hour + 1 if hour in (17, 18, 19) and minute > 30 else hour)
     other = hour + 12 if hour < 12 else hour - 12
     if is_bare and not low <= other <= high and talk.rng.random() < 0.6:
         part = ""
@@ -311,7 +325,10 @@ def say_digits(talk: Talk, hour: int, minute: int) -> str:
     long = f"{twelve} {pm}" if minute == 0 else f"{twelve}.{minute:02} {pm}"
     german = f"{hour} Uhr" if minute == 0 else f"{hour}:{minute:02} Uhr"
     french = f"{hour}h" if minute == 0 else f"{hour}h{minute:02}"
-    return pick(talk, f"{hour:02}:{minute:02}|{short}|{long} / {german}|{hour:02}:{minute:02} / {french} / las {hour}:{minute:02}")
+    return pick(
+        talk,
+        f"{hour:02}:{minute:02}|{short}|{long} / {german}|{hour:02}:{minute:02} / {french} / las {hour}:{minute:02}",
+    )
 
 
 def english_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
@@ -351,11 +368,19 @@ def spanish_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
 
 
 def english_part(hour: int) -> str:
-    return "in the morning" if hour < 12 else "in the afternoon" if hour < 17 else "in the evening" if hour < 22 else "at night"
+    return (
+        "in the morning"
+        if hour < 12
+        else "in the afternoon"
+        if hour < 17
+        else "in the evening"
+        if hour < 22
+        else "at night"
+    )
 
 
 def german_part(hour: int) -> str:
-    names = {10: "morgens", 12: "vormittags", 14: "mittags", 17: "nachmittags"}
+    names = {10: "morgens", 12: "vormittags", 14: "mittags", 18: "nachmittags"}
     return next((name for end, name in names.items() if hour < end), "abends")
 
 
@@ -364,7 +389,9 @@ def french_part(hour: int) -> str:
 
 
 def spanish_part(hour: int) -> str:
-    return "de la mañana" if hour < 12 else "del mediodía" if hour == 12 else "de la tarde" if hour < 20 else "de la noche"
+    return (
+        "de la mañana" if hour < 12 else "del mediodía" if hour == 12 else "de la tarde" if hour < 20 else "de la noche"
+    )
 
 
 PARTS = {"en": english_part, "de": german_part, "fr": french_part, "es": spanish_part}
