@@ -25,7 +25,7 @@ from said_slots import Slot, Tool
 TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
 
 SIZES = (1, 2, 3, 4, 5, 6)
-QUESTIONS_PER_SET = 23
+QUESTIONS_PER_SET = 22
 
 LANGUAGE_WEIGHTS = {"en": 58, "de": 19, "fr": 13, "es": 12}
 """The other languages are drawn more often than they appear: not every tool is asked for in each of them."""
@@ -53,7 +53,8 @@ LATE_FIXES = (
 """Corrections in a sentence of their own."""
 
 OPENINGS = (
-    "Hi there! |Hello, me again. |Hey, quick one: |Good morning. |Sorry to bother you once more. |Hi, hope you're well. "
+    "Hi there! |Hello, me again. |Hey, quick one: |Good morning. |Sorry to bother you once more. "
+    "|Hi, hope you're well. "
     "|Hello, I was told I could just write here. |Right, I've finally got round to this. |Ok so, |Evening! "
     " / Hallo zusammen! |Moin, |Guten Tag, |Hi, ich bin's wieder. |Servus, |Hallo, kurze Sache: "
     " / Bonjour, |Bonsoir, |Salut ! |Bonjour à tous. |Coucou, c'est encore moi. "
@@ -209,16 +210,20 @@ def say_today(talk: Talk, is_system: bool) -> str:
         return talk.rng.choice(ways)
     short = f"{name[:3]} " if has_weekday else ""
     front = f"{name}, " if has_weekday else ""
+    day_name = front.replace(",", "")
     n = day_number(talk, today.day)
     spanish = f"{today.day} de {month} de {today.year}"
     return pick(
         talk,
-        f"Today is {front}{today.day} {month} {today.year}.|It's {front.replace(',', '')}the {ordinal(today.day)} of {month} {today.year}"
-        f" today.|its {short.lower()}{month[:3].lower()} {today.day} {today.year} today.|(Today: {short}{today.isoformat()}.)"
+        f"Today is {front}{today.day} {month} {today.year}."
+        f"|It's {day_name}the {ordinal(today.day)} of {month} {today.year} today."
+        f"|its {short.lower()}{month[:3].lower()} {today.day} {today.year} today."
+        f"|(Today: {short}{today.isoformat()}.)"
         f"|Today's date is {front}{month} {today.day}, {today.year}."
         f" / Heute ist {front}der {n} {month} {today.year}.|Heute: {front}{today:%d.%m.%Y}."
-        f"|Wir haben heute {front.replace('g,', 'g,')}den {n} {month} {today.year}."
-        f" / Nous sommes le {front.replace(',', '')}{n} {month} {today.year}.|Aujourd'hui, c'est le {front.replace(',', '')}{n} {month} {today.year}."
+        f"|Wir haben heute {front}den {n} {month} {today.year}."
+        f" / Nous sommes le {day_name}{n} {month} {today.year}."
+        f"|Aujourd'hui, c'est le {day_name}{n} {month} {today.year}."
         f" / Hoy es {front}{spanish}.|Estamos a {front}{spanish}.",
     )
 
@@ -256,8 +261,7 @@ def style(talk: Talk, text: str, calls: Sequence[Call], is_quiet: bool) -> tuple
 
 def is_german_noun(text: str) -> bool:
     """Whether a German sentence begins with a word that keeps its capital: anything but the usual openers."""
-    openers = "Bitte Ich Wir Könnt Könntet Kannst Könnten Kann Können Für Am Um Bucht Bucht's Trag Trage Stell Mach Den Die Das Ein Eine Einen"
-    return text.split()[0].rstrip(",") not in openers.split()
+    return text.split()[0].rstrip(",") not in "Bitte Wir Könnt Weck Alle Habe Den Ein Eine Einen".split()
 
 
 def lower(text: str, calls: Sequence[Call]) -> str:

@@ -67,7 +67,7 @@ ERRANDS: tuple[Tool, ...] = (
         {garment} for cleaning, ready {ready}[, at most {price_limit}].
         I'm wearing it {ready} so it must be ready then: {garment}[, stained with {stain}].
         To be cleaned by you: {garment}, has to be done {ready}[, {stain} on it].
-        {garment}, dry clean, {ready}[, max {price_limit}].
+        {garment}, dry clean, needed {ready}[, max {price_limit}].
         de: Bitte reinigen: {garment}, fertig {ready}[, Fleck: {stain}][, höchstens {price_limit}].
         fr: À nettoyer : {garment}, prêt {ready}[, tache : {stain}].
         es: Para limpiar: {garment}, listo {ready}[, mancha: {stain}].
@@ -88,7 +88,7 @@ ERRANDS: tuple[Tool, ...] = (
         """
         Shorten by {shorten_by}: {garment}, ready {ready}[, {keep_hem}].
         It's too long, my {garment}. Take off {shorten_by} please, I need it {ready}[, {keep_hem}].
-        Please take {shorten_by} off the {garment}, {ready}[, {keep_hem}].
+        Please take {shorten_by} off the {garment}, to be ready {ready}[, {keep_hem}].
         {garment}: {shorten_by} shorter, to be ready {ready}[, {pieces} of them].
         Can you take {shorten_by} off my {garment} so that I can have it {ready}?[ {keep_hem}.]
         My {garment} must lose {shorten_by}. I'd fetch it {ready}[, {keep_hem}].

@@ -253,10 +253,10 @@ LESSONS: tuple[Tool, ...] = (
                              "no valve check / ohne Ventilprüfung / sans vérifier le robinet / sin revisar la válvula"),
         },
         """
-        Fill my {volume} cylinder please, I need it {ready}[, {oxygen} oxygen].
+        Fill my cylinder of {volume} please, I need it {ready}[, {oxygen} oxygen].
         Cylinder of {volume}, full {ready}[, {inspect}].
         One tank, {volume}, to be ready {ready}[, with {oxygen} oxygen][, {inspect}].
-        I'm diving {ready}, can you fill the {volume} bottle for that day?[ {inspect}.]
+        I'm diving {ready}, can you fill the bottle with {volume} for that day?[ {inspect}.]
         Filling: {volume}, {ready}[, oxygen at {oxygen}].
         Please top up a cylinder with a volume of {volume}, I come for it {ready}[, {inspect}].
         de: Flasche mit {volume} bitte füllen, fertig {ready}[, {inspect}][, {oxygen} Sauerstoff].

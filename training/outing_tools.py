@@ -92,7 +92,7 @@ OUTINGS: tuple[Tool, ...] = (
         },
         """
         Minibus from {from_town} {day} at {pickup_time}, {passengers}[, {trailer}].
-        We need a minibus {day}, leaving {from_town} at {pickup_time}. We're {passengers}[, coming back at {return_time}].
+        We need a minibus {day}, leaving {from_town} at {pickup_time}. {passengers}[, coming back at {return_time}].
         Could you drive {passengers} from {from_town} {day}? Departure {pickup_time}[, {child_seats}].
         The choir trip is on! {passengers}, from {from_town}, {day} at {pickup_time}[, and back at {return_time}][, {trailer}].
         Please charter a bus for {passengers}, {day}, {from_town}, {pickup_time}[, {trailer}][, {child_seats}].

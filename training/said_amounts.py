@@ -8,6 +8,14 @@ from typing import Any
 from said_days import LANGUAGES, Talk, pick
 from said_slots import TEENS, Kind, Slot, clean, digits, number_words, one
 
+DOZENS = (
+    (6, "half a dozen / ein halbes Dutzend"),
+    (12, "a dozen / ein Dutzend"),
+    (18, "a dozen and a half / eineinhalb Dutzend"),
+    (24, "two dozen / zwei Dutzend"),
+    (36, "three dozen / drei Dutzend"),
+)
+
 UNITS = {
     "m": (Decimal(1), "metres", "metres|m / Meter|m / mètres|m / metros|m"),
     "km": (Decimal(1000), "kilometres", "kilometres|km|km / Kilometer|km / kilomètres|km / kilómetros|km"),
@@ -68,7 +76,8 @@ def money(about: str, values: Sequence[str]) -> Kind:
             talk.values += is_cents
             is_whole = number == number.to_integral_value()
             written = digits(talk, number, None if is_whole else 2)
-            words = pick(talk, f"€{written}|{written} euros|{written} € / {written} €|{written} Euro / {written} €|{written} euros"
+            words = pick(talk, f"€{written}|{written} euros|{written} € / {written} €|{written} Euro"
+                         f" / {written} €|{written} euros"
                          f" / {written} €|{written} euros")  # fmt: skip
             return words, clean(number * 100 if is_cents else number)
 
@@ -109,9 +118,7 @@ def count(
             named = f" {pick(talk, noun)}" if noun else ""
             if dozens and talk.lang in ("en", "de") and talk.rng.random() < 0.5:
                 talk.values += 1
-                number, words = talk.rng.choice([(6, "half a dozen / ein halbes Dutzend"), (12, "a dozen / ein Dutzend"),
-                                                 (24, "two dozen / zwei Dutzend"), (36, "three dozen / drei Dutzend"),
-                                                 (18, "a dozen and a half / eineinhalb Dutzend")])  # fmt: skip
+                number, words = talk.rng.choice(DOZENS)
                 return pick(talk, f"{words} / / ") + named, number
             written = number_words(talk.lang, number) if talk.rng.random() < 0.5 else str(number)
             if cancelled and number > 4 and talk.rng.random() < 0.3:

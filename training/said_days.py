@@ -231,10 +231,12 @@ def say_month_end(talk: Talk, number: int, is_limit: bool) -> Spoken:
     if (last - talk.today).days < 3:
         return say_next_month(talk, number, is_limit)
     if is_limit:
-        return pick(talk, "until the end of the month|until the end of this month / bis Ende des Monats|bis zum"
-                    " Monatsende / jusqu'à la fin du mois / hasta fin de mes|hasta finales de este mes"), last  # fmt: skip
-    return pick(talk, "on the last day of the month|on the very last day of this month / am letzten Tag des Monats"
-                "|am Monatsletzten / le dernier jour du mois / el último día del mes|el último día de este mes"), last  # fmt: skip
+        words = "until the end of the month|until the end of this month / bis Ende des Monats|bis zum Monatsende"
+        return pick(talk, f"{words} / jusqu'à la fin du mois / hasta fin de mes|hasta el final de este mes"), last
+    words = (
+        "on the last day of the month|on the very last day of this month / am letzten Tag des Monats|am Monatsletzten"
+    )
+    return pick(talk, f"{words} / le dernier jour du mois / el último día del mes|el último día de este mes"), last
 
 
 def say_month_day(talk: Talk, number: int, is_limit: bool) -> Spoken:
@@ -333,9 +335,9 @@ def say_digits(talk: Talk, hour: int, minute: int) -> str:
 
 def english_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
     this, after = SMALL["en"][(hour - 1) % 12 + 1], SMALL["en"][hour % 12 + 1]
-    words = {0: "{0} o'clock|{0}", 15: "quarter past {0}|a quarter past {0}", 30: "half past {0}|half past {0}|half {0}",
-             45: "quarter to {1}|a quarter to {1}", 10: "ten past {0}", 20: "twenty past {0}", 40: "twenty to {1}",
-             50: "ten to {1}"}  # fmt: skip
+    words = {0: "{0} o'clock|{0}", 15: "quarter past {0}|a quarter past {0}",
+             30: "half past {0}|half past {0}|half {0}", 45: "quarter to {1}|a quarter to {1}",
+             10: "ten past {0}", 20: "twenty past {0}", 40: "twenty to {1}", 50: "ten to {1}"}  # fmt: skip
     if minute == 0 and not part:
         return f"{this} o'clock"
     return talk.rng.choice(words[minute].split("|")).format(this, after) + part

@@ -82,8 +82,9 @@ def say_stay(talk: Talk, *, has_nights: bool) -> tuple[str, date, date]:
     if nights > 3 and end - start > timedelta(3) and talk.rng.random() < 0.4:
         wrong, right = b, c
         end -= timedelta(1)
-        return pick(talk, f"from the {a} to the {wrong}{tail}, hang on, only till the {right}|from the {a} to the {wrong}{tail}"
-                    f", sorry, only to the {right} / vom {a} bis {wrong}{tail}, nein, nur bis zum {right}"
+        return pick(talk, f"from the {a} to the {wrong}{tail}, hang on, only till the {right}"
+                    f"|from the {a} to the {wrong}{tail}, sorry, only to the {right}"
+                    f" / vom {a} bis {wrong}{tail}, nein, nur bis zum {right}"
                     f" / du {a} au {wrong}{tail}, non, jusqu'au {right} seulement"
                     f" / del {a} al {wrong}{tail}, perdón, solo hasta el {right}"), start, end  # fmt: skip
     return pick(talk, f"from the {a} to the {b}{tail}|the {a} till the {b}{tail} / vom {a} bis zum {b}{tail}"
@@ -128,12 +129,14 @@ def hours(first: str, last: str, about_first: str, about_last: str, low: int = 8
                 words, length = say_duration(talk, 30, 180)
                 end = start + length
                 said = pick(talk, f"from {start_words} for {words} / ab {start_words} für {words}"
-                            f" / à partir de {start_words} pendant {words} / desde {start_words} durante {words}")  # fmt: skip
+                            f" / à partir de {start_words} pendant {words} / desde {start_words} durante {words}"
+                            )  # fmt: skip
             else:
                 end_words, end = say_time(talk, high + 2, high + 4, is_range=True)
                 french = f"de {start_words} jusqu'à {end_words}"
                 said = pick(talk, f"from {start_words} to {end_words}|between {start_words} and {end_words}"
-                            f" / von {start_words} bis {end_words} / {french} / desde {start_words} hasta {end_words}")  # fmt: skip
+                            f" / von {start_words} bis {end_words} / {french} / desde {start_words} hasta {end_words}"
+                            )  # fmt: skip
             return said, {first: write_time(start), last: write_time(end)}
 
         return Slot(schemas, say, is_fixable=False)
