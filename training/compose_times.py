@@ -27,8 +27,8 @@ TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
 SIZES = (1, 2, 3, 4, 5, 6)
 QUESTIONS_PER_SET = 22
 
-LANGUAGE_WEIGHTS = {"en": 58, "de": 19, "fr": 13, "es": 12}
-"""The other languages are drawn more often than they appear: not every tool is asked for in each of them."""
+LANGUAGE_WEIGHTS = {"en": 69, "de": 15, "fr": 9, "es": 8}
+"""Not every tool is asked for in French and Spanish."""
 
 OPTIONAL_SHARE = 0.4
 """How often an optional part of a sentence is said."""
@@ -147,8 +147,25 @@ def make_offer(tool: Tool, rng: random.Random, spelling: str) -> Offer:
     return Offer(tool, slots, required, spelling)
 
 
-def fill(offer: Offer, talk: Talk) -> tuple[str, Call, bool]:
-    """Draw a sentence, the call that it asks for, and whether a value was corrected."""
+@dataclass(frozen=True)
+class Draft:
+    """A request before it gets its tone.
+
+    Attributes:
+        text: The sentence.
+        call: What it asks for.
+        names: All values that it names, also those that it corrects.
+        is_fixed: Whether it corrects a value.
+    """
+
+    text: str
+    call: Call
+    names: Sequence[str]
+    is_fixed: bool
+
+
+def fill(offer: Offer, talk: Talk, *, may_fix_late: bool = True) -> Draft:
+    """Draw a sentence and the call that it asks for."""
     frame = talk.rng.choice(offer.tool.list_frames(talk.lang))
     parts = re.split(r"(\[[^\]]*\])", frame)
     kept = [part.strip("[]") for part in parts if not part.startswith("[") or talk.rng.random() < OPTIONAL_SHARE]
@@ -158,18 +175,21 @@ def fill(offer: Offer, talk: Talk) -> tuple[str, Call, bool]:
     fixed = talk.rng.choice(fixable) if fixable and talk.rng.random() < FIX_SHARE else ""
     words: dict[str, str] = {}
     arguments: dict[str, Any] = {}
+    names: list[str] = []
     after = ""
     for place in places:
         said, value = offer.slots[place].say(talk)
+        names += map(str, value.values())
         if place == fixed:
             wrong, other = said, value
             while other == value or wrong == said:
                 said, value = offer.slots[place].say(talk)
-            if text.count("{" + place + "}") == 1 and talk.rng.random() < 0.3:
+            if may_fix_late and talk.rng.random() < 0.3:
                 after = pick(talk, LATE_FIXES).format(a=wrong, b=said)
                 said = wrong
             else:
                 said = pick(talk, FIXES).format(a=wrong, b=said)
+            names += map(str, value.values())
         words[place] = said
         arguments |= value
     order = [name for slot in offer.slots.values() for name in slot.schemas if name in arguments]
@@ -228,7 +248,7 @@ def say_today(talk: Talk, is_system: bool) -> str:
     )
 
 
-def style(talk: Talk, text: str, calls: Sequence[Call], is_quiet: bool) -> tuple[str, bool]:
+def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[str, bool]:
     """Give the text a tone; return it, and whether it is still plain."""
     rng, kind = talk.rng, talk.rng.random()
     if kind < 0.3:
@@ -238,12 +258,12 @@ def style(talk: Talk, text: str, calls: Sequence[Call], is_quiet: bool) -> tuple
         opening = pick(talk, OPENINGS) if rng.random() < 0.7 else ""
         closing = pick(talk, CLOSINGS) if rng.random() < 0.6 else ""
         is_noisy = bool(noise) and rng.random() < 0.4
-        body = lower(text, calls) if opening.rstrip().endswith((",", ":")) and talk.lang != "de" else text
+        body = lower(text, names) if opening.rstrip().endswith((",", ":")) and talk.lang != "de" else text
         if talk.lang == "de" and opening.rstrip().endswith((",", ":")):
-            body = text if is_german_noun(text) else lower(text, calls)
+            body = text if is_german_noun(text) else lower(text, names)
         parts = [opening, body, noise if is_noisy else "", closing]
         return capitalise(" ".join(each.strip() for each in parts if each)), not is_noisy
-    held = {word for call in calls for value in call["arguments"].values() for word in str(value).split()}
+    held = {word for name in names for word in name.split()}
     if talk.lang == "en":
         for typed, typo in TYPOS.items():
             if rng.random() < 0.45 and typed not in held:
@@ -251,7 +271,7 @@ def style(talk: Talk, text: str, calls: Sequence[Call], is_quiet: bool) -> tuple
         for name in (*MONTHS["en"], *WEEKDAYS["en"]):
             text = re.sub(rf"\b{name}\b", name.lower(), text)
         text = re.sub(r"\bI\b(?!')", "i", text)
-    text = ". ".join(lower(each, calls) for each in text.split(". ")) if talk.lang != "de" else text
+    text = ". ".join(lower(each, names) for each in text.split(". ")) if talk.lang != "de" else text
     if kind < 0.84:
         return text.rstrip("."), False
     text = re.sub(r"[,;!?()–](?=\s|$)|\.(?=\s|$)|[(¿¡–]|:(?=\s)", "", text)
@@ -264,10 +284,10 @@ def is_german_noun(text: str) -> bool:
     return text.split()[0].rstrip(",") not in "Bitte Wir Könnt Weck Alle Habe Den Ein Eine Einen".split()
 
 
-def lower(text: str, calls: Sequence[Call]) -> str:
+def lower(text: str, names: Sequence[str]) -> str:
     """Write the first letter small, unless the first word is `I` or begins a value."""
     first = text.split()[0].rstrip(",.") if text.strip() else ""
-    is_value = any(first in str(value) for call in calls for value in call["arguments"].values())
+    is_value = any(first in name for name in names)
     return text if is_value or re.match(r"I('|\b)", text) or first.isupper() else text[:1].lower() + text[1:]
 
 
@@ -279,19 +299,20 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     able = able or list(offers)
     talk = Talk(rng, lang, date(2025, 1, 1) + timedelta(rng.randrange(1095)))
     first = able[0] if rng.random() < 0.6 else rng.choice(able)
-    text, call, is_fixed = fill(first, talk)
-    calls, used = [call], [first]
+    drafts, used = [fill(first, talk)], [first]
+    text = drafts[0].text
     if rng.random() < 0.13:
         second = rng.choice(able)
-        more, other, is_also_fixed = fill(second, talk)
-        if other != call:
-            start = pick(talk, SECONDS)
-            body = more if lang == "de" else lower(more, [other])
-            text = f"{text} {start}{body}"
-            calls.append(other)
+        # A correction after both requests might mean the first one.
+        more = fill(second, talk, may_fix_late=False)
+        if more.call != drafts[0].call:
+            body = more.text if lang == "de" else lower(more.text, more.names)
+            text = f"{text} {pick(talk, SECONDS).strip()} {body}"
+            drafts.append(more)
             used.append(second)
-            is_fixed |= is_also_fixed
-    text, is_plain = style(talk, text, calls, any(each.has_numbers for each in used))
+    calls, is_fixed = [each.call for each in drafts], any(each.is_fixed for each in drafts)
+    names = [name for each in drafts for name in each.names]
+    text, is_plain = style(talk, text, names, any(each.has_numbers for each in used))
     messages: str | list[dict[str, str]] = text
     if talk.needs_today or rng.random() < 0.12:
         if rng.random() < 0.5:

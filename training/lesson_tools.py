@@ -8,7 +8,7 @@ from said_slots import Tool
 
 PEOPLE = ("Amira", "Jonas", "Priya", "Theo", "Klara", "Mateo", "Ines", "Bram", "Yuki", "Solène", "Owen", "Lotte")
 
-GONE = "well, {} cancelled|but {} dropped out|minus {} who are ill / {} haben aber abgesagt / {} se sont désistés / {} han cancelado"
+GONE = "well, {} cancelled|but {} dropped out|minus {} who are ill / {} haben aber abgesagt / {} ont annulé / {} han cancelado"
 
 LESSONS: tuple[Tool, ...] = (
     Tool(
@@ -100,7 +100,7 @@ LESSONS: tuple[Tool, ...] = (
             "van_beside?": flag("Whether a van parks beside it", "our van has to stand next to it|with the van beside / der Transporter steht daneben"
                                 " / avec la camionnette à côté / con la furgoneta al lado",
                                 "no van / ohne Transporter / sans camionnette / sin furgoneta"),
-            "tables?": count("Tables to borrow", 1, 4, "borrowed tables|tables from you / Tische von euch / tables à emprunter / mesas prestadas"),
+            "tables?": count("Tables to borrow", 2, 4, "borrowed tables|tables from you / Tische von euch / tables à emprunter / mesas prestadas"),
         },
         """
         A stall {day} please, {width} wide, we sell {goods}[, {power}][, {van_beside}].
@@ -202,7 +202,7 @@ LESSONS: tuple[Tool, ...] = (
             "day": day("Day of the visit"),
             "time": clock("Time of entry", 10, 20),
             "jumpers": count("How many jump", 4, 16, "kids|children|jumpers / Kinder / enfants / niños", cancelled=GONE),
-            "socks?": count("Pairs of grip socks to buy", 1, 9, "pairs of grip socks|pairs of socks / Paar Stoppersocken / paires de chaussettes"
+            "socks?": count("Pairs of grip socks to buy", 2, 9, "pairs of grip socks|pairs of socks / Paar Stoppersocken / paires de chaussettes"
                             " / pares de calcetines"),
             "party_table?": flag("Reserve a table for a party", "with a party table / mit Partytisch / avec une table de fête / con mesa de fiesta",
                                  "no table needed / ohne Tisch / sans table / sin mesa"),

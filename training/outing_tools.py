@@ -10,7 +10,7 @@ CATS = ("Minka", "Pepper", "Biscuit", "Sir Toby", "Olive", "Mochi", "Kiki", "Sch
 
 PEOPLE = ("Amira", "Jonas", "Priya", "Theo", "Klara", "Mateo", "Ines", "Bram", "Yuki", "Solène", "Owen", "Lotte")
 
-GONE = "well, {} cancelled|but {} dropped out|minus {} who are ill / {} haben aber abgesagt / {} se sont désistés / {} han cancelado"
+GONE = "well, {} cancelled|but {} dropped out|minus {} who are ill / {} haben aber abgesagt / {} ont annulé / {} han cancelado"
 
 LEVELS = {
     "beginner": "a complete beginner|someone who has never done it / Anfänger / débutant / principiante",
@@ -87,7 +87,7 @@ OUTINGS: tuple[Tool, ...] = (
             "trailer?": flag("Bring a luggage trailer", "we need the luggage trailer|with the trailer / mit Anhänger"
                              " / avec la remorque / con remolque",
                              "no trailer|we don't need the trailer / ohne Anhänger / sans remorque / sin remolque", default=False),
-            "child_seats?": count("How many child seats are needed", 1, 4, "child seats|kids' seats / Kindersitze / sièges enfant"
+            "child_seats?": count("How many child seats are needed", 2, 4, "child seats|kids' seats / Kindersitze / sièges enfant"
                                   " / sillas infantiles"),
         },
         """
@@ -186,7 +186,7 @@ OUTINGS: tuple[Tool, ...] = (
             "skipper?": flag("Send a skipper; false if the guests steer themselves", "and a skipper please|with a skipper"
                              " / mit Skipper / avec un skipper / con patrón",
                              "we steer ourselves|no skipper / wir fahren selbst / nous pilotons nous-mêmes / sin patrón"),
-            "life_vests_xs?": count("Number of life vests in child size", 1, 5, "child-size life vests|kids' life vests"
+            "life_vests_xs?": count("Number of life vests in child size", 2, 5, "child-size life vests|kids' life vests"
                                     " / Kinderwesten / gilets enfant / chalecos infantiles"),
         },
         """
@@ -210,7 +210,7 @@ OUTINGS: tuple[Tool, ...] = (
             "climbers": count("How many climb", 2, 6, "climbers|of us / Kletterer / grimpeurs / escaladores"),
             "instructor?": flag("Whether an instructor belays", "with an instructor / mit Trainer / avec un moniteur / con monitor",
                                 "we belay each other, no instructor|without an instructor / ohne Trainer / sans moniteur / sin monitor"),
-            "rental_shoes?": count("Pairs of shoes to rent", 1, 5, "pairs of rental shoes / Paar Leihschuhe / paires de chaussons à louer"
+            "rental_shoes?": count("Pairs of shoes to rent", 2, 5, "pairs of rental shoes / Paar Leihschuhe / paires de chaussons à louer"
                                    " / pares de pies de gato de alquiler"),
         },
         """
