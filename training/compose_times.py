@@ -38,7 +38,7 @@ FIX_SHARE = 0.22
 
 FIXES = (
     "{a}, no wait, {b}|{a}, sorry, I mean {b}|{a}, no, make that {b}|{a}, hang on, {b}|{a}, or no, {b}"
-    "|{a} – scratch that, {b}|{a}, wait no, {b}|{a}, no, take {b}|{a}, actually no, {b}"
+    "|{a} – scratch that, {b}|{a}, wait no, {b}|{a}, no, let's say {b}|{a}, actually no, {b}"
     " / {a}, nein, {b}|{a}, ach nein, {b}|{a}, quatsch, {b}|{a}, Moment, doch lieber {b}|{a}, Entschuldigung, {b}"
     " / {a}, non, {b}|{a}, pardon, {b}|{a}, euh non, plutôt {b}|{a}, attendez, non, {b}"
     " / {a}, no, {b}|{a}, perdón, {b}|{a}, espera, mejor {b}|{a}, digo, {b}"
@@ -62,7 +62,7 @@ OPENINGS = (
 )
 
 CLOSINGS = (
-    " Thanks!| Thank you very much in advance.| Cheers| That would be lovely.| Let me know if it worked."
+    " Thanks!| Thank you very much in advance.| Cheers| That would be lovely.| A short reply is enough."
     "| Sorry for the long message, it's been one of those days.| My daughter is already counting the hours."
     " / Danke!| Vielen Dank im Voraus.| Das wäre super.| Liebe Grüße| Danke euch, schönen Tag noch."
     " / Merci !| Merci d'avance.| Bonne journée !| Ce serait parfait."
@@ -194,11 +194,8 @@ def fill(offer: Offer, talk: Talk, *, may_fix_late: bool = True) -> Draft:
         arguments |= value
     order = [name for slot in offer.slots.values() for name in slot.schemas if name in arguments]
     named = {spell(name, offer.spelling): arguments[name] for name in order}
-    return (
-        f"{tidy(text.format(**words))} {after.strip()}".strip(),
-        {"name": offer.name, "arguments": named},
-        bool(fixed),
-    )
+    text = f"{tidy(text.format(**words))} {after.strip()}".strip()
+    return Draft(text, {"name": offer.name, "arguments": named}, names, bool(fixed))
 
 
 def tidy(text: str) -> str:

@@ -158,8 +158,8 @@ def say_near(talk: Talk, number: int, is_limit: bool) -> Spoken:
 
 
 def say_weekday(talk: Talk, number: int, is_limit: bool) -> Spoken:
-    """Say the coming day of that name: one to six days ahead."""
-    day = talk.today + timedelta(number)
+    """Say the coming day of that name: two to six days ahead."""
+    day = talk.today + timedelta(max(number, 2))
     name = WEEKDAYS[talk.lang][day.weekday()]
     talk.needs_weekday = True
     if is_limit:
@@ -168,7 +168,8 @@ def say_weekday(talk: Talk, number: int, is_limit: bool) -> Spoken:
         is_weekend = talk.today.weekday() < 4 and day.weekday() > 4
         more = f"|this {name}" if is_weekend else ""
         words = f"on {name}|this coming {name}|on {name}{more} / am {name}|am kommenden {name}"
-        words += f" / {name}|ce {name} / el {name}|este {name}"
+        is_this_week = day.weekday() > talk.today.weekday()
+        words += f" / {name}|ce {name} / el {name}|este {name}" if is_this_week else f" / {name} / el {name}"
     return pick(talk, words), day
 
 
@@ -291,7 +292,8 @@ def say_past(talk: Talk) -> Spoken:
     }
     if back in ways:
         return pick(talk, ways[back]), day
-    if back < 7 and talk.rng.random() < 0.5:
+    is_last_week = day.weekday() > talk.today.weekday()  # "lundi dernier" may be doubtful in the same week
+    if back < 7 and (is_last_week or talk.lang in ("en", "de")) and talk.rng.random() < 0.5:
         talk.needs_weekday = True
         return pick(talk, f"this past {name} / am vergangenen {name} / {name} dernier / el {name} pasado"), day
     if back < 7:
