@@ -283,7 +283,7 @@ def is_german_noun(text: str) -> bool:
 
 def lower(text: str, names: Sequence[str]) -> str:
     """Write the first letter small, unless the first word is `I` or begins a value."""
-    first = text.split()[0].rstrip(",.") if text.strip() else ""
+    first = text.split()[0].rstrip(",.:;!?") if text.strip() else ""
     is_value = any(first in name for name in names)
     return text if is_value or re.match(r"I('|\b)", text) or first.isupper() else text[:1].lower() + text[1:]
 
