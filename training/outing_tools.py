@@ -246,7 +246,7 @@ OUTINGS: tuple[Tool, ...] = (
         """,
     ),
     Tool(
-        "book_ride", "Book a riding lesson or a hack. Lessons are between 8:00 and 19:00.", "a riding stable",
+        "book_horse_ride", "Book a riding lesson or a hack. Lessons are between 8:00 and 19:00.", "a riding stable",
         {
             "rider": word("First name of the rider", *PEOPLE),
             "day": day("Day of the ride"),
