@@ -302,7 +302,8 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
         second = rng.choice(able)
         # A correction after both requests might mean the first one.
         more = fill(second, talk, may_fix_late=False)
-        if more.call != drafts[0].call:
+        is_overridden = second is first and first.tool.area.startswith("a smart")  # a machine has one setting
+        if more.call != drafts[0].call and not is_overridden:
             body = more.text if lang == "de" else lower(more.text, more.names)
             text = f"{text} {pick(talk, SECONDS).strip()} {body}"
             drafts.append(more)

@@ -9,9 +9,9 @@ from said_slots import Tool
 PEOPLE = ("Femke", "Rashid", "Nora", "Elio", "Mei", "Casper", "Zofia", "Dunja", "Hugo", "Paula")
 
 PART_OF_DAY = {
-    "morning": "before lunch|in the morning / vormittags|vor dem Mittagessen / dans la matinée|le matin / por la mañana|antes de comer",
+    "morning": "before lunch|in the morning / vormittags|vor dem Mittagessen / dans la matinée|en matinée / por la mañana|antes de comer",
     "afternoon": "after lunch|in the afternoon / nachmittags|nach dem Mittagessen / dans l'après-midi|après le déjeuner / por la tarde|después de comer",
-    "evening": "in the evening|after dinner / abends|nach Feierabend / dans la soirée|le soir / por la noche|después de cenar",
+    "evening": "in the evening|after dinner / abends|nach Feierabend / dans la soirée|en soirée / por la noche|después de cenar",
 }
 
 GARMENTS = {

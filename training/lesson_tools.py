@@ -136,7 +136,7 @@ LESSONS: tuple[Tool, ...] = (
         Hire one {day}, {hours}, {theme}[, {indoors}][, {extra_blower}].
         The kids want {theme}. {day}, {hours}[, {indoors}].
         Could you set up a castle {day} {hours}? Theme {theme}[, {extra_blower}].
-        Party {day}: castle with {theme}, {hours}[, oldest child {max_age}].
+        Party {day}: bouncy castle, {theme}, {hours}[, oldest child {max_age}].
         de: Hüpfburg {day} {hours}, Motto: {theme}[, {indoors}].
         fr: Un château gonflable {day} {hours}, thème : {theme}[, {indoors}].
         es: Un castillo hinchable {day} {hours}, tema: {theme}[, {indoors}].

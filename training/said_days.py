@@ -223,7 +223,7 @@ def say_next_month(talk: Talk, number: int, is_limit: bool) -> Spoken:
     if is_limit:
         word = f"the {n} of next month / {n} des nächsten Monats / {n} du mois prochain / {n} del mes que viene"
         return limit(talk, pick(talk, word), has_article=True), day
-    words = f"on the {n} of next month|next month on the {n} / am {n} des nächsten Monats|am {n} nächsten Monat"
+    words = f"on the {n} of next month|next month on the {n} / am {n} des nächsten Monats"
     return pick(talk, f"{words} / le {n} du mois prochain / el {n} del mes que viene|el {n} del próximo mes"), day
 
 

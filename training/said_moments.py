@@ -65,7 +65,7 @@ def say_stay(talk: Talk, *, has_nights: bool) -> tuple[str, date, date]:
     talk.needs_today = True
     is_later = start.month != talk.today.month
     a, b, c = (day_number(talk, each.day) for each in (start, end, end - timedelta(1)))
-    month = " of next month / des nächsten Monats| nächsten Monat / du mois prochain / del mes que viene"
+    month = " of next month / des nächsten Monats / du mois prochain / del mes que viene"
     tail = pick(talk, month) if is_later else ""
     tail = tail if not tail or tail.startswith(" ") else f" {tail}"
     if not is_later and end.month != start.month:
