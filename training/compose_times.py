@@ -1,0 +1,365 @@
+"""Composes questions about days, times, units and corrections: `python training/compose_times.py FILE.jsonl`.
+
+They teach what a small model does badly in one step: a day told relative to today, a time as people say it, a unit
+other than the wanted one, a value that is corrected in mid-sentence, numbers that are not asked for, optional values
+that are not said and so are left out. The labels are computed. The file has the format of every suite.
+"""
+
+import argparse
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from errand_tools import ERRANDS
+from household_tools import HOUSEHOLD
+from lesson_tools import LESSONS
+from outing_tools import OUTINGS
+from said_days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
+from said_slots import Slot, Tool
+
+TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
+
+SIZES = (1, 2, 3, 4, 5, 6)
+QUESTIONS_PER_SET = 22
+
+LANGUAGE_WEIGHTS = {"en": 69, "de": 15, "fr": 9, "es": 8}
+"""Not every tool is asked for in French and Spanish."""
+
+OPTIONAL_SHARE = 0.4
+"""How often an optional part of a sentence is said."""
+
+FIX_SHARE = 0.22
+"""How often a value is corrected in mid-sentence."""
+
+FIXES = (
+    "{a}, no wait, {b}|{a}, sorry, I mean {b}|{a}, no, make that {b}|{a}, hang on, {b}|{a}, or no, {b}"
+    "|{a} – scratch that, {b}|{a}, wait no, {b}|{a}, no, let's say {b}|{a}, actually no, {b}"
+    " / {a}, nein, {b}|{a}, ach nein, {b}|{a}, quatsch, {b}|{a}, Moment, doch lieber {b}|{a}, Entschuldigung, {b}"
+    " / {a}, non, {b}|{a}, pardon, {b}|{a}, euh non, plutôt {b}|{a}, attendez, non, {b}"
+    " / {a}, no, {b}|{a}, perdón, {b}|{a}, espera, mejor {b}|{a}, digo, {b}"
+)
+
+LATE_FIXES = (
+    " Oh wait, not {a} but {b}.| Sorry, correction: {b}, not {a}.| Hm no, {b} instead of {a}, please."
+    " / Ach nein, nicht {a}, sondern {b}.| Korrektur: {b}, nicht {a}."
+    " / Ah non, pas {a} mais {b}.| Correction : {b} et non {a}."
+    " / Ay no, no {a} sino {b}.| Corrijo: {b}, no {a}."
+)
+"""Corrections in a sentence of their own."""
+
+OPENINGS = (
+    "Hi there! |Hello, me again. |Hey, quick one: |Good morning. |Sorry to bother you once more. "
+    "|Hi, hope you're well. "
+    "|Hello, I was told I could just write here. |Right, I've finally got round to this. |Ok so, |Evening! "
+    " / Hallo zusammen! |Moin, |Guten Tag, |Hi, ich bin's wieder. |Servus, |Hallo, kurze Sache: "
+    " / Bonjour, |Bonsoir, |Salut ! |Bonjour à tous. |Coucou, c'est encore moi. "
+    " / Hola, |Buenas, |Buenos días. |Hola de nuevo. |Hola, una cosita: "
+)
+
+CLOSINGS = (
+    " Thanks!| Thank you very much in advance.| Cheers| That would be lovely.| A short reply is enough."
+    "| Sorry for the long message, it's been one of those days.| My daughter is already counting the hours."
+    " / Danke!| Vielen Dank im Voraus.| Das wäre super.| Liebe Grüße| Danke euch, schönen Tag noch."
+    " / Merci !| Merci d'avance.| Bonne journée !| Ce serait parfait."
+    " / ¡Gracias!| Muchas gracias de antemano.| Un saludo.| Sería genial."
+)
+
+NOISES = (
+    " My customer number is {n}, if you need it.| (This has nothing to do with invoice {n}, that one is paid.)"
+    "| I've been with you since 2011, by the way.| Last time I was put on hold for {m} minutes, so I'm writing instead."
+    "| The bus here was line {m}, never again."
+    " / Meine Kundennummer ist {n}, falls ihr die braucht.| Die Rechnung {n} ist übrigens bezahlt."
+    "| Am Telefon hing ich {m} Minuten in der Schleife, deshalb schreibe ich."
+    " / Mon numéro de client est le {n}, au cas où.| La facture {n} est déjà payée, au fait."
+    " / Mi número de cliente es el {n}, por si acaso.| La factura {n} ya está pagada, por cierto."
+)
+
+FILLERS = ("um hi so ", "yeah hello ", "okay so ", "uh ", "hey ", "right ", "so yeah ")
+
+TYPOS = {
+    "please": "pls", "Please": "pls", "thanks": "thx", "Thanks": "thx", "tomorrow": "tomorow", "people": "ppl",
+    "minutes": "mins", "because": "bc", "you": "u", "Thursday": "thurs", "Saturday": "saturdy", "Wednesday": "wednsday",
+    "and": "n", "quarter": "qtr", "could": "cud", "evening": "evenin", "morning": "mornin", "with": "w/",
+}  # fmt: skip
+
+SECONDS = (
+    "One more thing: |Oh, and another one: |Also, |Second thing: |And then: "
+    " / Und noch was: |Außerdem: |Zweitens: "
+    " / Autre chose : |Et aussi : "
+    " / Y otra cosa: |Además: "
+)
+
+ROLES = (
+    "You are the assistant of {area}. {today}", "You work for {area} and act on what people write. {today}", "{today}",
+    "{today} Call the functions that the request needs.", "Assistant of {area}.\n{today}",
+)  # fmt: skip
+
+Call = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool as one set offers it: its slots, and the names that the set gives it."""
+
+    tool: Tool
+    slots: Mapping[str, Slot]
+    required: Sequence[str]
+    spelling: str
+
+    def describe(self) -> dict[str, Any]:
+        """Return the definition of the tool."""
+        properties = {
+            spell(name, self.spelling): schema for slot in self.slots.values() for name, schema in slot.schemas.items()
+        }
+        required = [spell(name, self.spelling) for name in self.required]
+        parameters = {"type": "object", "properties": properties, "required": required}
+        return {"name": self.name, "description": self.tool.description, "parameters": parameters}
+
+    @property
+    def name(self) -> str:
+        if self.spelling == "dotted":
+            return f"{self.tool.area.split()[-1]}.{self.tool.name}"
+        name = spell(self.tool.name, self.spelling)
+        return name[:1].upper() + name[1:] if self.spelling == "camel" and len(self.tool.name) % 2 else name
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether a number in passing might be taken for one of its values."""
+        return any(re.search("digits|Number (of the|to call)", schema["description"])
+                   for slot in self.slots.values() for schema in slot.schemas.values())  # fmt: skip
+
+
+def spell(name: str, spelling: str) -> str:
+    if spelling != "camel":
+        return name
+    first, *rest = name.split("_")
+    return first + "".join(each.capitalize() for each in rest)
+
+
+def make_offer(tool: Tool, rng: random.Random, spelling: str) -> Offer:
+    slots = {key.rstrip("?"): kind(rng, key.rstrip("?")) for key, kind in tool.values.items()}
+    required = [name for key in tool.values if not key.endswith("?") for name in slots[key].schemas]
+    return Offer(tool, slots, required, spelling)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A request before it gets its tone.
+
+    Attributes:
+        text: The sentence.
+        call: What it asks for.
+        names: All values that it names, also those that it corrects.
+        is_fixed: Whether it corrects a value.
+    """
+
+    text: str
+    call: Call
+    names: Sequence[str]
+    is_fixed: bool
+
+
+def fill(offer: Offer, talk: Talk, *, may_fix_late: bool = True) -> Draft:
+    """Draw a sentence and the call that it asks for."""
+    frame = talk.rng.choice(offer.tool.list_frames(talk.lang))
+    parts = re.split(r"(\[[^\]]*\])", frame)
+    kept = [part.strip("[]") for part in parts if not part.startswith("[") or talk.rng.random() < OPTIONAL_SHARE]
+    text = "".join(kept)
+    places = re.findall(r"{(\w+)}", text)
+    fixable = [each for each in places if offer.slots[each].is_fixable]
+    fixed = talk.rng.choice(fixable) if fixable and talk.rng.random() < FIX_SHARE else ""
+    words: dict[str, str] = {}
+    arguments: dict[str, Any] = {}
+    names: list[str] = []
+    after = ""
+    for place in places:
+        said, value = offer.slots[place].say(talk)
+        names += map(str, value.values())
+        if place == fixed:
+            wrong, other = said, value
+            while other == value or wrong == said:
+                said, value = offer.slots[place].say(talk)
+            if may_fix_late and talk.rng.random() < 0.3:
+                after = pick(talk, LATE_FIXES).format(a=wrong, b=said)
+                said = wrong
+            else:
+                said = pick(talk, FIXES).format(a=wrong, b=said)
+            names += map(str, value.values())
+        words[place] = said
+        arguments |= value
+    order = [name for slot in offer.slots.values() for name in slot.schemas if name in arguments]
+    named = {spell(name, offer.spelling): arguments[name] for name in order}
+    text = f"{tidy(text.format(**words))} {after.strip()}".strip()
+    return Draft(text, {"name": offer.name, "arguments": named}, names, bool(fixed))
+
+
+def tidy(text: str) -> str:
+    """Mend the punctuation where a value brought its own."""
+    text = re.sub(r",+(?=\s*[.,?!;:])", "", text)
+    text = re.sub(r"(?<!\d)\.(?=[.,?!])|\.(?=\.)", "", text)  # "bis zum 22., bitte" keeps its full stop
+    text = re.sub(r"\s+(?=[.,])", "", text)
+    text = re.sub(r"((?<!\d)[?.!] )([a-z])", lambda found: found[1] + found[2].upper(), text)
+    text = text.rstrip(" ,")
+    return capitalise(re.sub(r"  +", " ", text))
+
+
+def capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def say_today(talk: Talk, is_system: bool) -> str:
+    """Tell the day, with the day of the week where a word of the message needs it, or by chance."""
+    today = talk.today
+    name, month = WEEKDAYS[talk.lang][today.weekday()], MONTHS[talk.lang][today.month - 1]
+    has_weekday = talk.rng.random() < (0.88 if talk.needs_weekday else 0.4)
+    if is_system and (talk.lang == "en" or talk.rng.random() < 0.6):
+        english = f"{WEEKDAYS['en'][today.weekday()]}"
+        long = f"{today.day} {MONTHS['en'][today.month - 1]} {today.year}"
+        iso = today.isoformat()
+        ways = [f"Today is {english}, {long}.", f"Current date: {iso} ({english}).", f"today: {english[:3]} {iso}"]
+        if not has_weekday:
+            ways = [f"Today is {long}.", f"Current date: {iso}.", f"date={iso}"]
+        return talk.rng.choice(ways)
+    short = f"{name[:3]} " if has_weekday else ""
+    front = f"{name}, " if has_weekday else ""
+    day_name = front.replace(",", "")
+    n = day_number(talk, today.day)
+    spanish = f"{today.day} de {month} de {today.year}"
+    return pick(
+        talk,
+        f"Today is {front}{today.day} {month} {today.year}."
+        f"|It's {day_name}the {ordinal(today.day)} of {month} {today.year} today."
+        f"|its {short.lower()}{month[:3].lower()} {today.day} {today.year} today."
+        f"|(Today: {short}{today.isoformat()}.)"
+        f"|Today's date is {front}{month} {today.day}, {today.year}."
+        f" / Heute ist {front}der {n} {month} {today.year}.|Heute: {front}{today:%d.%m.%Y}."
+        f"|Wir haben heute {front}den {n} {month} {today.year}."
+        f" / Nous sommes le {day_name}{n} {month} {today.year}."
+        f"|Aujourd'hui, c'est le {day_name}{n} {month} {today.year}."
+        f" / Hoy es {front}{spanish}.|Estamos a {front}{spanish}.",
+    )
+
+
+def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[str, bool]:
+    """Give the text a tone; return it, and whether it is still plain."""
+    rng, kind = talk.rng, talk.rng.random()
+    if kind < 0.3:
+        return text, True
+    noise = pick(talk, NOISES).format(n=rng.randint(10_000, 99_999), m=rng.randint(21, 58)) if not is_quiet else ""
+    if kind < 0.62:
+        opening = pick(talk, OPENINGS) if rng.random() < 0.7 else ""
+        closing = pick(talk, CLOSINGS) if rng.random() < 0.6 else ""
+        is_noisy = bool(noise) and rng.random() < 0.4
+        body = lower(text, names) if opening.rstrip().endswith((",", ":")) and talk.lang != "de" else text
+        if talk.lang == "de" and opening.rstrip().endswith((",", ":")):
+            body = text if is_german_noun(text) else lower(text, names)
+        parts = [opening, body, noise if is_noisy else "", closing]
+        return capitalise(" ".join(each.strip() for each in parts if each)), not is_noisy
+    held = {word for name in names for word in name.split()}
+    if talk.lang == "en":
+        for typed, typo in TYPOS.items():
+            if rng.random() < 0.45 and typed not in held:
+                text = re.sub(rf"\b{typed}\b", typo, text, count=1)
+        for name in (*MONTHS["en"], *WEEKDAYS["en"]):
+            text = re.sub(rf"\b{name}\b", name.lower(), text)
+        text = re.sub(r"\bI\b(?!')", "i", text)
+    text = ". ".join(lower(each, names) for each in text.split(". ")) if talk.lang != "de" else text
+    if kind < 0.84:
+        return text.rstrip("."), False
+    text = re.sub(r"[,;!?()–](?=\s|$)|\.(?=\s|$)|[(¿¡–]|:(?=\s)", "", text)
+    filler = rng.choice(FILLERS) if talk.lang == "en" and rng.random() < 0.6 else ""
+    return re.sub(r"  +", " ", filler + text), False
+
+
+def is_german_noun(text: str) -> bool:
+    """Whether a German sentence begins with a word that keeps its capital: anything but the usual openers."""
+    return text.split()[0].rstrip(",") not in "Bitte Wir Könnt Weck Alle Habe Den Ein Eine Einen".split()
+
+
+def lower(text: str, names: Sequence[str]) -> str:
+    """Write the first letter small, unless the first word is `I` or begins a value."""
+    first = text.split()[0].rstrip(",.:;!?") if text.strip() else ""
+    is_value = any(first in name for name in names)
+    return text if is_value or re.match(r"I('|\b)", text) or first.isupper() else text[:1].lower() + text[1:]
+
+
+def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
+    """Draw a question about the tools of one area, without its id."""
+    lang = rng.choices(LANGUAGES, [LANGUAGE_WEIGHTS[each] for each in LANGUAGES])[0]
+    able = [each for each in offers if each.tool.list_frames(lang)]
+    lang = lang if able else "en"
+    able = able or list(offers)
+    talk = Talk(rng, lang, date(2025, 1, 1) + timedelta(rng.randrange(1095)))
+    first = able[0] if rng.random() < 0.6 else rng.choice(able)
+    drafts, used = [fill(first, talk)], [first]
+    text = drafts[0].text
+    if rng.random() < 0.13:
+        second = rng.choice(able)
+        # A correction after both requests might mean the first one.
+        more = fill(second, talk, may_fix_late=False)
+        is_overridden = second is first and first.tool.area.startswith("a smart")  # a machine has one setting
+        if more.call != drafts[0].call and not is_overridden:
+            body = more.text if lang == "de" else lower(more.text, more.names)
+            text = f"{text} {pick(talk, SECONDS).strip()} {body}"
+            drafts.append(more)
+            used.append(second)
+    calls, is_fixed = [each.call for each in drafts], any(each.is_fixed for each in drafts)
+    names = [name for each in drafts for name in each.names]
+    text, is_plain = style(talk, text, names, any(each.has_numbers for each in used))
+    messages: str | list[dict[str, str]] = text
+    if talk.needs_today or rng.random() < 0.12:
+        if rng.random() < 0.5:
+            role = rng.choice(ROLES).format(area=first.tool.area, today=say_today(talk, is_system=True))
+            messages = [{"role": "system", "content": role}, {"role": "user", "content": text}]
+        else:
+            text += "." if text[-1].isalnum() else ""
+            messages = " ".join([say_today(talk, is_system=False), text][:: rng.choice([1, 1, 1, -1])])
+    is_messy = is_fixed or not is_plain or talk.values > 1 or talk.needs_today
+    category = "messy" if is_messy else "single"
+    if len(calls) > 1 and not is_fixed:
+        category = "parallel" if calls[0]["name"] == calls[1]["name"] else "several"
+    expected = [{**each, "arguments": {name: [value] for name, value in each["arguments"].items()}} for each in calls]
+    return {"category": category, "messages": messages, "expected": expected}
+
+
+def compose_all(seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the suite: sets of tools, each followed by its questions."""
+    rng = random.Random(seed)
+    seen: set[str] = set()
+    for tool in TOOLS:
+        for number in (1, 2):
+            size = rng.choice(SIZES[:3] if number == 1 else SIZES[2:])
+            near = [each for each in TOOLS if each.area == tool.area and each is not tool]
+            far = [each for each in TOOLS if each.area != tool.area]
+            drawn = [tool, *rng.sample(near, min(len(near), size - 1))]
+            drawn += rng.sample(far, size - len(drawn)) if number == 2 else []
+            spelling = rng.choice(["snake", "snake", "snake", "camel", "dotted"])
+            offers = [make_offer(each, rng, spelling) for each in drawn]
+            name = f"times_{tool.name}_{number}"
+            yield {"toolset": name, "tools": [each.describe() for each in rng.sample(offers, len(offers))]}
+            asked = [each for each in offers if each.tool.area == tool.area]
+            for index in range(1, QUESTIONS_PER_SET + 1):
+                question = compose(asked, rng)
+                while json.dumps(question["messages"]) in seen:
+                    question = compose(asked, rng)
+                seen.add(json.dumps(question["messages"]))
+                yield {"id": f"{name}-{index:02}", "tools": name, **question}
+
+
+def write_times(path: Path, seed: int) -> None:
+    path.write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="where the questions are written")
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    write_times(options.file, options.seed)
