@@ -48,13 +48,13 @@ REFUSALS = ("can't", "cannot", "not able", "no tool", "unable", "isn't something
 
 
 def draw_questions(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[tuple[int, Question]]:
-    """Yield questions with many tools, each with its epoch: those of the varied epochs, in which tools are added."""
+    """Yield questions with many tools, each with its epoch."""
     pool = {spec.name: spec for question in suite.questions for spec in question.tools}
     words = {name: list_words(spec) for name, spec in pool.items()}
     by_category = {name: [each for each in suite.questions if each.category == name] for name in CALLING}
     unserved = [each for each in suite.questions if each.category in {"none", "missing"}]
     refused = [each for each in map(shorten_reply, unserved) if "only" not in each.reply]  # there are other tools
-    for epoch in range(settings["plain_epochs"], settings["plain_epochs"] + settings["varied_epochs"]):
+    for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
         count = round(settings["many_tools"] * REFUSED_SHARE)
         in_turn = zip(*(rng.sample(each, len(each)) for each in by_category.values()), strict=False)
         calling = list(chain.from_iterable(in_turn))[: settings["many_tools"] - count]
