@@ -1,0 +1,597 @@
+"""Composes conversations in which a record is chosen from a list: `python training/compose_selections.py FILE.jsonl`.
+
+A result has records; the next call needs values of the right one, or of each that fits. Records are drawn at random, and
+what is right is computed from them: the cheapest one, all under a price, the one of exactly this name. Draws in which two
+records could be meant are thrown away. The file has the format of every suite; `records.py` says what a domain is.
+"""
+
+import argparse
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from past_orders import REPEATS
+from record_domains import ENGLISH
+from record_domains_abroad import ABROAD
+from records import LABEL, Condition, Domain, Record, RecordTool, Repeat, Superlative, make_id, make_near_id, tool
+from selection_words import (
+    COUNT_LEADS,
+    COUNT_REPLY,
+    DEED_LEADS,
+    FOLLOW_LEADS,
+    LIST_LEADS,
+    NAMES,
+    NONE_ANSWER,
+    NONE_REPLY,
+    TEXT_LEADS,
+    TEXTS,
+    UNKNOWN_REPLY,
+    WHICH_LEADS,
+    WHICH_REPLY,
+    begin,
+    end,
+    join_words,
+    say_value,
+)
+
+STYLES = ("snake", "camel", "dotted", "prefixed")
+SHAPES = ("bare", "wrapped", "nested")
+PAGINGS = ("", "", "page", "cursor")
+
+ENGLISH_SETS, ENGLISH_QUESTIONS = 3, 18
+ABROAD_SETS, ABROAD_QUESTIONS = 2, 11
+REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
+
+EARLIER_SHARE = 0.4
+"""How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
+
+FOLLOW_SHARE = 0.2
+"""How often a request is about a list that was told before."""
+
+MAX_DRAWS = 300
+"""How often records are drawn until what is asked has one answer."""
+
+ROLE_NUMBER = "{} no"
+
+Call = dict[str, Any]
+Turn = dict[str, Any]
+Question = dict[str, Any]
+
+
+class NothingDrawnError(Exception):
+    """No records were drawn that make a question clear."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Records that are meant, and the words for them.
+
+    Attributes:
+        words: The words, without the scope.
+        records: The records, in the order of the list.
+        best: The superlative, if one was used.
+    """
+
+    words: str
+    records: list[Record]
+    best: Superlative | None = None
+
+
+class Spelling:
+    """How a set of tools spells the names of tools, parameters and fields."""
+
+    def __init__(self, style: str, prefix: str) -> None:
+        self._style = style
+        self._prefix = prefix
+
+    def key(self, words: str) -> str:
+        first, *rest = words.split()
+        return first + "".join(each.capitalize() for each in rest) if self._style == "camel" else "_".join(words.split())
+
+    def name(self, words: str) -> str:
+        match self._style:
+            case "dotted":
+                return f"{self._prefix}.{'_'.join(words.split())}"
+            case "prefixed":
+                return f"{self._prefix}_{'_'.join(words.split())}"
+            case _:
+                return self.key(words)
+
+    def tool(self, shown: RecordTool) -> dict[str, Any]:
+        properties = {self.key(name): schema for name, schema in shown.parameters.items()}
+        required = [self.key(name) for name in shown.parameters if name not in shown.optional]
+        parameters = {"type": "object", "properties": properties, "required": required}
+        return {"name": self.name(shown.name), "description": shown.about, "parameters": parameters}
+
+    def call(self, called: RecordTool, arguments: Mapping[str, Any]) -> Call:
+        return {"name": self.name(called.name), "arguments": {self.key(key): value for key, value in arguments.items()}}
+
+
+def expect(calls: Sequence[Call]) -> list[Call]:
+    return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
+
+
+def draw_records(domain: Domain, names: Sequence[str], count: int, rng: random.Random) -> list[Record]:
+    """Draw records, with ids and names that are nearly alike among them."""
+    labels = rng.sample(domain.labels, min(count, len(domain.labels)))
+    records: list[Record] = []
+    taken: set[Any] = set()
+    for label in labels:
+        made = make_id(domain.pattern, rng)
+        while made in taken or (taken and rng.random() < 0.5):
+            source = rng.choice(sorted(taken)) if taken else made
+            made = make_near_id(source, domain.pattern, rng)
+            if made not in taken:
+                break
+        taken.add(made)
+        record = {domain.ident: made, LABEL: label} | {name: domain.fields[name](rng) for name in names}
+        if domain.role:
+            record[ROLE_NUMBER.format(domain.role)] = make_id("@##-###", rng)
+        records.append(record)
+    return records
+
+
+class SetComposer:
+    """Draws the questions about one set of tools of a domain."""
+
+    def __init__(self, domain: Domain, place: int, rng: random.Random) -> None:
+        self._rng = rng
+        self._domain = domain
+        self._spelling = Spelling(STYLES[place % len(STYLES)], domain.key)
+        self._shape = rng.choice(SHAPES)
+        self._paging = rng.choice(PAGINGS)
+        self._fields = self._draw_fields()
+        self._bests = [each for each in domain.bests if each.name in self._fields]
+        self._conditions = [each for each in domain.conditions if each.name in self._fields]
+        self._order = rng.sample([domain.ident, LABEL, *self._fields], len(self._fields) + 2)
+        self._listing = self._add_paging(domain.listing)
+        self._role_tools: list[RecordTool] = []
+        if domain.role:
+            number = ROLE_NUMBER.format(domain.role)
+            self._order.append(number)
+            about = f"{number}|string|Number of the {domain.role}"
+            self._role_tools = [
+                tool(f"{domain.role} card", f"Name and phone of {'an' if domain.role[0] in 'aeiou' else 'a'} {domain.role}.", about),
+                tool("deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"),
+            ]
+
+    def _draw_fields(self) -> list[str]:
+        """Draw which fields the records have, so that a superlative and a condition go together."""
+        domain, rng = self._domain, self._rng
+        while True:
+            count = rng.choice([2, 3, 3] if domain.role else [2, 3, 4])
+            names = rng.sample(list(domain.fields), count)
+            if "{leaves}" in domain.named and "leaves" not in names:
+                continue
+            bests = {each.name for each in domain.bests} & set(names)
+            conditions = {each.name for each in domain.conditions} & set(names)
+            if bests and conditions and len(bests | conditions) > 1:
+                return names
+
+    def _add_paging(self, listing: RecordTool) -> RecordTool:
+        more = {
+            "page": {"type": "integer", "description": "Page of the list, from 1"},
+            "cursor": {"type": "string", "description": "`next cursor` of the page before, for the next page"},
+        }
+        if not self._paging:
+            return listing
+        key = self._spelling.key("next cursor")
+        added = {self._paging: more[self._paging] | {"description": more[self._paging]["description"].replace("next cursor", key)}}
+        return replace(listing, parameters={**listing.parameters, **added}, optional=frozenset(added))
+
+    def tools(self, spare: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the tools of the set, with some that do not matter."""
+        own = [self._listing, self._domain.act, *self._role_tools]
+        others = self._rng.sample(self._domain.others, self._rng.randint(0, len(self._domain.others)))
+        shown = [self._spelling.tool(each) for each in (*own, *others)]
+        names = {each["name"] for each in shown}
+        room = self._rng.randint(0, min(3, 8 - len(shown)))
+        shown += [each for each in self._rng.sample(spare, room) if each["name"] not in names]
+        return self._rng.sample(shown, len(shown))
+
+    # What is shown.
+
+    def _show(self, records: Sequence[Record], scope: str, pages: int = 1, cursor: str | None = None) -> Any:
+        key = self._spelling.key
+        names = {LABEL: self._domain.label}
+        rows = [{key(names.get(name, name)): record[name] for name in self._order} for record in records]
+        more = {"page": {"page": 1, "pages": pages}, "cursor": {key("next cursor"): cursor}}.get(self._paging, {})
+        scope_key = key(next(iter(self._listing.parameters)))
+        rows_key = key(self._domain.plural.lower()) if self._domain.lang == "en" else "items"
+        match self._shape:
+            case "bare" if not more:
+                return rows
+            case "nested":
+                return {scope_key: bare_scope(scope), **more, "data": {"count": len(rows), rows_key: rows}}
+            case _:
+                return {**more, rows_key: rows}
+
+    def _list_call(self, scope: str, **more: Any) -> Call:
+        name = next(iter(self._listing.parameters))
+        return self._spelling.call(self._listing, {name: bare_scope(scope), **more})
+
+    def _act_calls(self, records: Sequence[Record], extras: Mapping[str, Any]) -> list[Call]:
+        act = self._domain.act
+        first = next(iter(act.parameters))
+        idents = [record[self._domain.ident] for record in records]
+        if act.parameters[first]["type"] == "array":
+            return [self._spelling.call(act, {first: idents, **extras})]
+        return [self._spelling.call(act, {first: ident, **extras}) for ident in idents]
+
+    # What is said.
+
+    def _scope_words(self, scope: str) -> str:
+        return self._domain.in_scope.format(scope)
+
+    def _draw_deed(self) -> tuple[str, dict[str, Any]]:
+        """Draw what is to be done, with a place for the records, and the values that go with it."""
+        domain = self._domain
+        extras = {name: self._rng.choice(values) for name, values in domain.extras.items()}
+        is_spoken = domain.lang != "en" or self._rng.random() < 0.5
+        said = {name: say_value(value, domain.lang) if is_spoken else str(value) for name, value in extras.items()}
+        return fill(self._rng.choice(domain.deeds), said), extras
+
+    def _condition_words(self, condition: Condition, value: Any) -> str:
+        return condition.words.format(say_value(value, self._domain.lang))
+
+    def _plural(self) -> str:
+        domain = self._domain
+        return domain.every or self._rng.choice([f"all {domain.plural}", f"every {domain.noun}", f"all the {domain.plural}"])
+
+    def _value_words(self, best: Superlative, record: Record) -> str:
+        return best.value.format(say_value(record[best.name], self._domain.lang, is_price="euro" in best.value))
+
+    # What is chosen. Each returns None where it would not be clear.
+
+    def _rank(self, records: Sequence[Record], best: Superlative, count: int = 1) -> list[Record] | None:
+        """Return the records that come first, in the order of the list, unless the next one is as good."""
+        ranked = sorted(records, key=lambda record: record[best.name], reverse=best.pick == "max")
+        values = [record[best.name] for record in ranked]
+        if len(values) <= count or len(set(values[: count + 1])) <= count:
+            return None
+        return [record for record in records if any(record is each for each in ranked[:count])]
+
+    def _draw_condition(self, records: Sequence[Record], other: str = "") -> tuple[str, list[Record]] | None:
+        choices = [each for each in self._conditions if each.name != other]
+        if not choices:
+            return None
+        condition = self._rng.choice(choices)
+        value = self._rng.choice(condition.values)
+        if condition.relation in ("below", "above") and any(record[condition.name] == value for record in records):
+            return None
+        return self._condition_words(condition, value), [each for each in records if condition.fits(each, value)]
+
+    def best(self, records: Sequence[Record]) -> Choice | None:
+        best = self._rng.choice(self._bests)
+        found = self._rank(records, best)
+        return Choice(best.one, found, best) if found else None
+
+    def best_under(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the best of those that fit a condition, where the best of all does not fit."""
+        best = self._rng.choice(self._bests)
+        drawn, first = self._draw_condition(records, best.name), self._rank(records, best)
+        if drawn is None or first is None or not 2 <= len(drawn[1]) < len(records):
+            return None
+        found = self._rank(drawn[1], best)
+        if not found or found[0] is first[0]:
+            return None
+        return Choice(f"{best.one} {drawn[0]}", found, best)
+
+    def two_best(self, records: Sequence[Record]) -> Choice | None:
+        best = self._rng.choice(self._bests)
+        found = self._rank(records, best, 2)
+        return Choice(best.two, found) if found else None
+
+    def fitting(self, records: Sequence[Record]) -> Choice | None:
+        drawn = self._draw_condition(records)
+        if drawn is None or not 1 <= len(drawn[1]) <= min(5, len(records) - 1):
+            return None
+        if len(drawn[1]) == 1 and self._rng.random() < 0.7:
+            return None
+        return Choice(f"{self._plural()} {drawn[0]}", drawn[1])
+
+    def named(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the record of a name, where another name is near."""
+        record = self._rng.choice(records)
+        near = [each for each in records if each is not record and each[LABEL][:3] == record[LABEL][:3]]
+        if "{leaves}" in self._domain.named:
+            others = [each for each in records if each is not record]
+            if len(others) < 2:
+                return None
+            others[0]["leaves"], others[1][LABEL] = record["leaves"], record[LABEL]
+            if others[1]["leaves"] == record["leaves"]:
+                return None
+        elif not near and len(records) > 2:
+            return None
+        return Choice(self._domain.named.format(**record), [record])
+
+    def placed(self, records: Sequence[Record]) -> Choice | None:
+        is_second = self._rng.random() < 0.5
+        if len(records) < 3:
+            return None
+        return Choice(self._domain.second if is_second else self._domain.last, [records[1 if is_second else -1]])
+
+    # Questions.
+
+    def draw(self, kind: Callable[[list[Record]], Choice | None], low: int = 2) -> tuple[list[Record], Choice]:
+        for _ in range(MAX_DRAWS):
+            records = draw_records(self._domain, self._fields, self._rng.randint(low, 12), self._rng)
+            choice = kind(records)
+            if choice is not None:
+                return records, choice
+        raise NothingDrawnError
+
+    def select(self, kind: Callable[[list[Record]], Choice | None]) -> Question:
+        """Ask for a deed with chosen records; their list is there."""
+        records, choice = self.draw(kind)
+        scope = self._rng.choice(self._domain.scopes)
+        deed, extras = self._draw_deed()
+        calls = self._act_calls(choice.records, extras)
+        if self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
+            request = begin(self._rng.choice(FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.words)))
+            return {"category": "next", "turns": [*told, {"user": request}], "expected": expect(calls)}
+        turns = self._ask(self._request(deed, choice, scope, kind == self.placed), records, scope)
+        return {"category": "next", "turns": turns, "expected": expect(calls)}
+
+    def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:
+        lang, words = self._domain.lang, self._scope_words(scope)
+        if is_listed or self._rng.random() < 0.2:
+            those = self._domain.those or f"the {self._domain.plural}"
+            lead = self._rng.choice(LIST_LEADS[lang])
+            return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.words))))
+        return end(begin(self._rng.choice(DEED_LEADS[lang]).format(deed.format(f"{choice.words} {words}"))))
+
+    def _ask(self, request: str, records: Sequence[Record], scope: str) -> list[Turn]:
+        return [{"user": request}, {"calls": [self._list_call(scope)]}, {"results": [self._show(records, scope)]}]
+
+    def across(self) -> Question:
+        """Ask for the best of two lists, or for the best of each."""
+        (first, one), (second, other) = self.draw(self.best), self.draw(self.best)
+        best, lang = one.best, self._domain.lang
+        taken = {record[self._domain.ident] for record in first}
+        if best is None or any(record[self._domain.ident] in taken for record in second):
+            raise NothingDrawnError
+        scopes = self._rng.sample(self._domain.scopes, 2)
+        deed, extras = self._draw_deed()
+        chosen, third = self._rank([*first, *second], best), self._rank(second, best)
+        if self._rng.random() < 0.5 and third:
+            words = join_words([f"{best.one} {self._scope_words(scope)}" for scope in scopes], lang)
+            chosen = [*one.records, *third]
+        else:
+            words = f"{best.one} {self._scope_words(join_words(scopes, lang, 1))}"
+        if not chosen:
+            raise NothingDrawnError
+        request = end(begin(self._rng.choice(DEED_LEADS[lang]).format(deed.format(words))))
+        turns = [
+            {"user": request},
+            {"calls": [self._list_call(scope) for scope in scopes]},
+            {"results": [self._show(first, scopes[0]), self._show(second, scopes[1])]},
+        ]
+        return {"category": "next", "turns": turns, "expected": expect(self._act_calls(chosen, extras))}
+
+    def turn_page(self) -> Question:
+        """Ask for what needs another page of the list."""
+        scope, (deed, _) = self._rng.choice(self._domain.scopes), self._draw_deed()
+        if not self._paging:
+            raise NothingDrawnError
+        kind = self._rng.choice(["best", "named", "last"] if self._paging == "page" else ["best", "named"])
+        records, choice = self.draw({"best": self.best, "named": self.named, "last": self.placed}[kind], low=4)
+        pages = 2
+        if kind == "last":
+            choice, pages = replace(choice, words=self._domain.last), self._rng.randint(2, 9)
+        elif kind == "named":
+            # The record is on another page: only near ones are on this one.
+            if "{leaves}" in self._domain.named:
+                raise NothingDrawnError
+            records = [record for record in records if record is not choice.records[0]]
+        cursor = make_id("c_%%%%%%", self._rng)
+        turns = [
+            {"user": self._request(deed, choice, scope, kind == "last")},
+            {"calls": [self._list_call(scope)]},
+            {"results": [self._show(records, scope, pages, cursor)]},
+        ]
+        more = {"page": pages} if self._paging == "page" else {"cursor": cursor}
+        return {"category": "next", "turns": turns, "expected": expect([self._list_call(scope, **more)])}
+
+    def reach(self) -> Question:
+        """Ask to write to somebody whose number is in the record: they are looked up first, then written to."""
+        domain, rng = self._domain, self._rng
+        if not domain.role:
+            raise NothingDrawnError
+        records, choice = self.draw(rng.choice([self.best, self.best_under, self.named]))
+        scope, text = rng.choice(domain.scopes), rng.choice(TEXTS)
+        np = f"{choice.words} {self._scope_words(scope)}"
+        request = rng.choice(TEXT_LEADS).format(role=domain.role, np=np, text=text)
+        card, send = self._role_tools
+        number = ROLE_NUMBER.format(domain.role)
+        look_up = self._spelling.call(card, {number: choice.records[0][number]})
+        turns = self._ask(request, records, scope)
+        if rng.random() < 0.6:
+            return {"category": "next", "turns": turns, "expected": expect([look_up])}
+        name, phone = rng.choice(NAMES), make_id("+44 7### ######", rng)
+        found = {self._spelling.key(number): choice.records[0][number], "name": name, "phone": phone}
+        call = self._spelling.call(send, {"phone": phone, "text": text})
+        turns += [{"calls": [look_up]}, {"results": [found]}]
+        if rng.random() < 0.7:
+            return {"category": "next", "turns": turns, "expected": expect([call])}
+        turns += [{"calls": [call]}, {"results": [{"sent": True, "to": phone}]}]
+        label = choice.records[0][LABEL]
+        reply = f'I texted {name}, the {domain.role} of {label}, at {phone}: "{text}"'
+        return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
+
+    def _tell(self, records: list[Record], scope: str) -> list[Turn] | None:
+        """Return an exchange in which something of a list is told, if it can be told clearly."""
+        told = self.tell_best(records, scope) if self._rng.random() < 0.6 else self.tell_count(records, scope)
+        return [*told["turns"], {"reply": told["reply"]}] if told else None
+
+    def tell_best(self, records: list[Record], scope: str) -> Question | None:
+        choice = self.best(records) if self._rng.random() < 0.6 else self.best_under(records)
+        if choice is None or choice.best is None:
+            return None
+        lang, record = self._domain.lang, choice.records[0]
+        np = f"{choice.words} {self._scope_words(scope)}"
+        request = begin(self._rng.choice(WHICH_LEADS[lang]).format(np))
+        value = self._value_words(choice.best, record)
+        reply = WHICH_REPLY[lang].format(np=begin(np), label=record[LABEL], ident=record[self._domain.ident], value=value)
+        return {"category": "answer", "turns": self._ask(request, records, scope), "expected": [], "reply": reply}
+
+    def tell_count(self, records: list[Record], scope: str) -> Question | None:
+        drawn = self._draw_condition(records)
+        if drawn is None or len(drawn[1]) > 5:
+            return None
+        domain, (words, found) = self._domain, drawn
+        tail = f"{words} {self._scope_words(scope)}"
+        several = f"{domain.plural} {tail}"
+        lead = self._rng.choice(COUNT_LEADS[domain.lang])
+        turns = self._ask(begin(lead.format(several)), records, scope)
+        if not found:
+            none = f"{domain.none or f'no {domain.noun}'} {tail}"
+            return {"category": "empty", "turns": turns, "expected": [], "reply": NONE_ANSWER[domain.lang].format(none=none)}
+        form = COUNT_REPLY[domain.lang][min(len(found), 2) - 1]
+        labels = join_words([record[LABEL] for record in found], domain.lang)
+        reply = form.format(one=f"{domain.noun} {tail}", several=several, count=len(found), labels=labels)
+        return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
+
+    def tell(self) -> Question:
+        for _ in range(MAX_DRAWS):
+            records = draw_records(self._domain, self._fields, self._rng.randint(2, 12), self._rng)
+            form = self.tell_best if self._rng.random() < 0.5 else self.tell_count
+            found = form(records, self._rng.choice(self._domain.scopes))
+            if found and found["category"] == "answer":
+                return found
+        raise NothingDrawnError
+
+    def finish(self) -> Question:
+        """Tell that the deed is done."""
+        records, choice = self.draw(self._rng.choice([self.best, self.best_under, self.named]))
+        scope, (deed, extras) = self._rng.choice(self._domain.scopes), self._draw_deed()
+        said = {name: say_value(value, self._domain.lang) for name, value in extras.items()}
+        turns = self._ask(self._request(deed, choice, scope), records, scope)
+        [call] = self._act_calls(choice.records, extras)
+        result = self._rng.choice([{"ok": True}, {"status": "done"}, {"ok": True, "ref": make_id("%%%%%%", self._rng)}])
+        turns += [{"calls": [call]}, {"results": [result]}]
+        reply = begin(fill(self._domain.done, {LABEL: choice.records[0][LABEL], **said}))
+        return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
+
+    def miss(self) -> Question:
+        """Ask for a deed with records of which there is none."""
+        domain, rng = self._domain, self._rng
+        scope, (deed, _) = rng.choice(domain.scopes), self._draw_deed()
+        words = self._scope_words(scope)
+        for _ in range(MAX_DRAWS):
+            records = draw_records(domain, self._fields, rng.randint(2, 6), rng)
+            drawn = self._draw_condition(records)
+            if rng.random() < 0.3 and "{leaves}" not in domain.named and len(records) > 2:
+                gone = records.pop(rng.randrange(len(records)))
+                named = domain.named.format(**gone)
+                labels = join_words([record[LABEL] for record in records], domain.lang)
+                reply = begin(rng.choice(UNKNOWN_REPLY[domain.lang]).format(named=f"{named} {words}", labels=labels))
+                turns = self._ask(self._request(deed, Choice(named, []), scope), records, scope)
+                return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
+            if drawn is None or drawn[1]:
+                continue
+            best = rng.choice(self._bests)
+            np = self._plural() if rng.random() < 0.5 else best.one
+            if rng.random() < 0.2:
+                records = []
+            none = f"{domain.none or f'no {domain.noun}'} {drawn[0]} {words}"
+            turns = self._ask(self._request(deed, Choice(f"{np} {drawn[0]}", []), scope), records, scope)
+            reply = rng.choice(NONE_REPLY[domain.lang]).format(none=none)
+            return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
+        raise NothingDrawnError
+
+    def compose(self, count: int) -> Iterator[Question]:
+        """Yield questions, some with a finished exchange before."""
+        kinds: list[Callable[[], Question]] = []
+        chosen = [self.best, self.best_under, self.best_under, self.two_best, self.fitting, self.fitting, self.named, self.placed]
+        kinds += [lambda kind=kind: self.select(kind) for kind in chosen]
+        kinds += [self.across, self.tell, self.tell, self.miss, self.finish]
+        kinds += [self.turn_page] * (2 if self._paging else 0) + [self.reach] * (2 if self._domain.role else 0)
+        made = 0
+        while made < count:
+            for kind in self._rng.sample(kinds, len(kinds))[: count - made]:
+                try:
+                    question = kind()
+                    if sum("user" in turn for turn in question["turns"]) == 1 and self._rng.random() < EARLIER_SHARE:
+                        earlier = self._rng.choice([self.tell, self.finish])()
+                        question["turns"] = [*earlier["turns"], {"reply": earlier["reply"]}, *question["turns"]]
+                except NothingDrawnError:
+                    continue
+                made += 1
+                yield question
+
+
+def bare_scope(scope: str) -> str:
+    """Return a scope without its article."""
+    return re.sub(r"^(the |des |du |de la |de |d')", "", scope)
+
+
+def fill(words: str, said: Mapping[str, str]) -> str:
+    """Fill the named places of a text, and leave the place for the records."""
+    for name, value in said.items():
+        words = words.replace(f"{{{name}}}", value)
+    return words
+
+
+def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.Random) -> Iterator[Question]:
+    """Yield questions in which a past order is made again with one value changed."""
+    for _ in range(count):
+        orders: list[Record] = []
+        while len({each["when"] for each in orders}) < rng.choice([1, 2, 3, 4]):
+            drawn = {name: maker(rng) for name, maker in (*repeat.fields.items(), *repeat.noise.items())}
+            made = make_near_id(orders[0][repeat.ident], repeat.pattern, rng) if orders else make_id(repeat.pattern, rng)
+            if not any(each["when"] == drawn["when"] or each[repeat.ident] == made for each in orders):
+                orders.append({repeat.ident: made, **drawn})
+        order = rng.sample(list(orders[0]), len(orders[0]))
+        latest = max(orders, key=lambda each: each["when"])
+        who, (name, change, words) = rng.choice(repeat.asked), rng.choice(repeat.changes)
+        arguments = {key: latest[key] for key in repeat.order.parameters} | {name: change(latest[name])}
+        rows = [{spelling.key(key): each[key] for key in order} for each in orders]
+        result = rng.choice([rows, {"found": len(rows), "rows": rows}])
+        turns = [
+            {"user": rng.choice(repeat.requests).format(who=who, change=words)},
+            {"calls": [spelling.call(repeat.lookup, {next(iter(repeat.lookup.parameters)): who})]},
+            {"results": [result]},
+        ]
+        yield {"category": "next", "turns": turns, "expected": expect([spelling.call(repeat.order, arguments)])}
+
+
+def compose_all(seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the suite: sets of tools, each followed by its questions."""
+    rng = random.Random(seed)
+    spare = [Spelling("snake", each.key).tool(other) for each in (*ENGLISH, *ABROAD) for other in each.others]
+    for domain in (*ENGLISH, *ABROAD):
+        is_english = domain.lang == "en"
+        for place in range(ENGLISH_SETS if is_english else ABROAD_SETS):
+            composer = SetComposer(domain, place + rng.randrange(len(STYLES)), rng)
+            name = f"selection-{domain.key}-{place + 1}"
+            yield {"toolset": name, "tools": composer.tools(spare)}
+            questions = composer.compose(ENGLISH_QUESTIONS if is_english else ABROAD_QUESTIONS)
+            for number, question in enumerate(questions, 1):
+                yield {"id": f"{name}-{number:02}", "tools": name, **question}
+    for repeat in REPEATS:
+        for place in range(REPEAT_SETS):
+            spelling = Spelling(STYLES[place % len(STYLES)], repeat.key)
+            name = f"selection-{repeat.key}-{place + 1}"
+            tools = [spelling.tool(each) for each in (repeat.lookup, repeat.order, *repeat.others)]
+            yield {"toolset": name, "tools": rng.sample(tools, len(tools))}
+            for number, question in enumerate(compose_repeats(repeat, spelling, REPEAT_QUESTIONS, rng), 1):
+                yield {"id": f"{name}-{number:02}", "tools": name, **question}
+
+
+def write_selections(path: Path, seed: int) -> None:
+    path.write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, help="where the questions are written")
+    parser.add_argument("--seed", type=int, default=11)
+    options = parser.parse_args()
+    write_selections(options.file, options.seed)
