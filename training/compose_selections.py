@@ -27,6 +27,7 @@ from selection_words import (
     NAMES,
     NONE_ANSWER,
     NONE_REPLY,
+    NUMBER_LEADS,
     TEXT_LEADS,
     TEXTS,
     UNKNOWN_REPLY,
@@ -46,7 +47,7 @@ ENGLISH_SETS, ENGLISH_QUESTIONS = 3, 18
 ABROAD_SETS, ABROAD_QUESTIONS = 2, 11
 REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
 
-EARLIER_SHARE = 0.4
+EARLIER_SHARE = 0.47
 """How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
 
 FOLLOW_SHARE = 0.2
@@ -54,6 +55,9 @@ FOLLOW_SHARE = 0.2
 
 MAX_DRAWS = 300
 """How often records are drawn until what is asked has one answer."""
+
+OF_WORDS = ("of", "about", "for", "from", "de", "del")
+"""The first words of scopes that belong to the noun."""
 
 ROLE_NUMBER = "{} no"
 
@@ -71,14 +75,21 @@ class Choice:
     """Records that are meant, and the words for them.
 
     Attributes:
-        words: The words, without the scope.
+        words: The words for the records, such as `the cheapest locker`.
         records: The records, in the order of the list.
         best: The superlative, if one was used.
+        condition: The words for the condition, if there is one.
     """
 
     words: str
     records: list[Record]
     best: Superlative | None = None
+    condition: str = ""
+
+    def say(self, scope: str = "", *, is_scope_first: bool = False) -> str:
+        """Put the words together."""
+        parts = (self.words, scope, self.condition) if is_scope_first else (self.words, self.condition, scope)
+        return " ".join(each for each in parts if each)
 
 
 class Spelling:
@@ -90,7 +101,9 @@ class Spelling:
 
     def key(self, words: str) -> str:
         first, *rest = words.split()
-        return first + "".join(each.capitalize() for each in rest) if self._style == "camel" else "_".join(words.split())
+        return (
+            first + "".join(each.capitalize() for each in rest) if self._style == "camel" else "_".join(words.split())
+        )
 
     def name(self, words: str) -> str:
         match self._style:
@@ -155,8 +168,14 @@ class SetComposer:
             self._order.append(number)
             about = f"{number}|string|Number of the {domain.role}"
             self._role_tools = [
-                tool(f"{domain.role} card", f"Name and phone of {'an' if domain.role[0] in 'aeiou' else 'a'} {domain.role}.", about),
-                tool("deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"),
+                tool(
+                    f"{domain.role} card",
+                    f"Name and phone of {'an' if domain.role[0] in 'aeiou' else 'a'} {domain.role}.",
+                    about,
+                ),
+                tool(
+                    "deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"
+                ),
             ]
 
     def _draw_fields(self) -> list[str]:
@@ -180,7 +199,10 @@ class SetComposer:
         if not self._paging:
             return listing
         key = self._spelling.key("next cursor")
-        added = {self._paging: more[self._paging] | {"description": more[self._paging]["description"].replace("next cursor", key)}}
+        added = {
+            self._paging: more[self._paging]
+            | {"description": more[self._paging]["description"].replace("next cursor", key)}
+        }
         return replace(listing, parameters={**listing.parameters, **added}, optional=frozenset(added))
 
     def tools(self, spare: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -227,6 +249,12 @@ class SetComposer:
     def _scope_words(self, scope: str) -> str:
         return self._domain.in_scope.format(scope)
 
+    def _say(self, choice: Choice, scope: str) -> str:
+        """Put the words for records and their scope together: `of` and the like stand beside the noun."""
+        first = self._domain.in_scope.split()[0]
+        is_first = first in OF_WORDS or (self._domain.lang == "en" and self._rng.random() < 0.5)
+        return choice.say(self._scope_words(scope), is_scope_first=is_first)
+
     def _draw_deed(self) -> tuple[str, dict[str, Any]]:
         """Draw what is to be done, with a place for the records, and the values that go with it."""
         domain = self._domain
@@ -240,7 +268,9 @@ class SetComposer:
 
     def _plural(self) -> str:
         domain = self._domain
-        return domain.every or self._rng.choice([f"all {domain.plural}", f"every {domain.noun}", f"all the {domain.plural}"])
+        return domain.every or self._rng.choice(
+            [f"all {domain.plural}", f"every {domain.noun}", f"all the {domain.plural}"]
+        )
 
     def _value_words(self, best: Superlative, record: Record) -> str:
         return best.value.format(say_value(record[best.name], self._domain.lang, is_price="euro" in best.value))
@@ -279,7 +309,7 @@ class SetComposer:
         found = self._rank(drawn[1], best)
         if not found or found[0] is first[0]:
             return None
-        return Choice(f"{best.one} {drawn[0]}", found, best)
+        return Choice(best.one, found, best, drawn[0])
 
     def two_best(self, records: Sequence[Record]) -> Choice | None:
         best = self._rng.choice(self._bests)
@@ -292,7 +322,7 @@ class SetComposer:
             return None
         if len(drawn[1]) == 1 and self._rng.random() < 0.7:
             return None
-        return Choice(f"{self._plural()} {drawn[0]}", drawn[1])
+        return Choice(self._plural(), drawn[1], condition=drawn[0])
 
     def named(self, records: Sequence[Record]) -> Choice | None:
         """Choose the record of a name, where another name is near."""
@@ -332,7 +362,7 @@ class SetComposer:
         deed, extras = self._draw_deed()
         calls = self._act_calls(choice.records, extras)
         if self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
-            request = begin(self._rng.choice(FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.words)))
+            request = begin(self._rng.choice(FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.say())))
             return {"category": "next", "turns": [*told, {"user": request}], "expected": expect(calls)}
         turns = self._ask(self._request(deed, choice, scope, kind == self.placed), records, scope)
         return {"category": "next", "turns": turns, "expected": expect(calls)}
@@ -342,8 +372,8 @@ class SetComposer:
         if is_listed or self._rng.random() < 0.2:
             those = self._domain.those or f"the {self._domain.plural}"
             lead = self._rng.choice(LIST_LEADS[lang])
-            return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.words))))
-        return end(begin(self._rng.choice(DEED_LEADS[lang]).format(deed.format(f"{choice.words} {words}"))))
+            return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.say()))))
+        return end(begin(self._rng.choice(DEED_LEADS[lang]).format(deed.format(self._say(choice, scope)))))
 
     def _ask(self, request: str, records: Sequence[Record], scope: str) -> list[Turn]:
         return [{"user": request}, {"calls": [self._list_call(scope)]}, {"results": [self._show(records, scope)]}]
@@ -404,7 +434,7 @@ class SetComposer:
             raise NothingDrawnError
         records, choice = self.draw(rng.choice([self.best, self.best_under, self.named]))
         scope, text = rng.choice(domain.scopes), rng.choice(TEXTS)
-        np = f"{choice.words} {self._scope_words(scope)}"
+        np = self._say(choice, scope)
         request = rng.choice(TEXT_LEADS).format(role=domain.role, np=np, text=text)
         card, send = self._role_tools
         number = ROLE_NUMBER.format(domain.role)
@@ -433,10 +463,12 @@ class SetComposer:
         if choice is None or choice.best is None:
             return None
         lang, record = self._domain.lang, choice.records[0]
-        np = f"{choice.words} {self._scope_words(scope)}"
+        np = self._say(choice, scope)
         request = begin(self._rng.choice(WHICH_LEADS[lang]).format(np))
         value = self._value_words(choice.best, record)
-        reply = WHICH_REPLY[lang].format(np=begin(np), label=record[LABEL], ident=record[self._domain.ident], value=value)
+        reply = WHICH_REPLY[lang].format(
+            np=begin(np), label=record[LABEL], ident=record[self._domain.ident], value=value
+        )
         return {"category": "answer", "turns": self._ask(request, records, scope), "expected": [], "reply": reply}
 
     def tell_count(self, records: list[Record], scope: str) -> Question | None:
@@ -444,13 +476,18 @@ class SetComposer:
         if drawn is None or len(drawn[1]) > 5:
             return None
         domain, (words, found) = self._domain, drawn
-        tail = f"{words} {self._scope_words(scope)}"
-        several = f"{domain.plural} {tail}"
+        several = self._say(Choice(domain.plural, found, condition=words), scope)
+        tail = several.removeprefix(domain.plural + " ")
         lead = self._rng.choice(COUNT_LEADS[domain.lang])
         turns = self._ask(begin(lead.format(several)), records, scope)
         if not found:
             none = f"{domain.none or f'no {domain.noun}'} {tail}"
-            return {"category": "empty", "turns": turns, "expected": [], "reply": NONE_ANSWER[domain.lang].format(none=none)}
+            return {
+                "category": "empty",
+                "turns": turns,
+                "expected": [],
+                "reply": NONE_ANSWER[domain.lang].format(none=none),
+            }
         form = COUNT_REPLY[domain.lang][min(len(found), 2) - 1]
         labels = join_words([record[LABEL] for record in found], domain.lang)
         reply = form.format(one=f"{domain.noun} {tail}", several=several, count=len(found), labels=labels)
@@ -484,7 +521,8 @@ class SetComposer:
         words = self._scope_words(scope)
         for _ in range(MAX_DRAWS):
             records = draw_records(domain, self._fields, rng.randint(2, 6), rng)
-            drawn = self._draw_condition(records)
+            best = rng.choice(self._bests)
+            drawn = self._draw_condition(records, best.name)
             if rng.random() < 0.3 and "{leaves}" not in domain.named and len(records) > 2:
                 gone = records.pop(rng.randrange(len(records)))
                 named = domain.named.format(**gone)
@@ -494,20 +532,37 @@ class SetComposer:
                 return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
             if drawn is None or drawn[1]:
                 continue
-            best = rng.choice(self._bests)
-            np = self._plural() if rng.random() < 0.5 else best.one
+            choice = Choice(self._plural() if rng.random() < 0.5 else best.one, [], condition=drawn[0])
             if rng.random() < 0.2:
                 records = []
-            none = f"{domain.none or f'no {domain.noun}'} {drawn[0]} {words}"
-            turns = self._ask(self._request(deed, Choice(f"{np} {drawn[0]}", []), scope), records, scope)
+            none = self._say(replace(choice, words=domain.none or f"no {domain.noun}"), scope)
+            turns = self._ask(self._request(deed, choice, scope), records, scope)
             reply = rng.choice(NONE_REPLY[domain.lang]).format(none=none)
             return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
+        raise NothingDrawnError
+
+    def _draw_earlier(self, question: Question) -> Question:
+        """Draw a finished exchange about another list."""
+        listed = [call for turn in question["turns"] for call in turn.get("calls", ())]
+        for _ in range(MAX_DRAWS):
+            earlier = self._rng.choice([self.tell, self.finish])()
+            if not any(call in listed for turn in earlier["turns"] for call in turn.get("calls", ())):
+                return earlier
         raise NothingDrawnError
 
     def compose(self, count: int) -> Iterator[Question]:
         """Yield questions, some with a finished exchange before."""
         kinds: list[Callable[[], Question]] = []
-        chosen = [self.best, self.best_under, self.best_under, self.two_best, self.fitting, self.fitting, self.named, self.placed]
+        chosen = [
+            self.best,
+            self.best_under,
+            self.best_under,
+            self.two_best,
+            self.fitting,
+            self.fitting,
+            self.named,
+            self.placed,
+        ]
         kinds += [lambda kind=kind: self.select(kind) for kind in chosen]
         kinds += [self.across, self.tell, self.tell, self.miss, self.finish]
         kinds += [self.turn_page] * (2 if self._paging else 0) + [self.reach] * (2 if self._domain.role else 0)
@@ -517,7 +572,7 @@ class SetComposer:
                 try:
                     question = kind()
                     if sum("user" in turn for turn in question["turns"]) == 1 and self._rng.random() < EARLIER_SHARE:
-                        earlier = self._rng.choice([self.tell, self.finish])()
+                        earlier = self._draw_earlier(question)
                         question["turns"] = [*earlier["turns"], {"reply": earlier["reply"]}, *question["turns"]]
                 except NothingDrawnError:
                     continue
@@ -543,17 +598,21 @@ def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.
         orders: list[Record] = []
         while len({each["when"] for each in orders}) < rng.choice([1, 2, 3, 4]):
             drawn = {name: maker(rng) for name, maker in (*repeat.fields.items(), *repeat.noise.items())}
-            made = make_near_id(orders[0][repeat.ident], repeat.pattern, rng) if orders else make_id(repeat.pattern, rng)
+            made = (
+                make_near_id(orders[0][repeat.ident], repeat.pattern, rng) if orders else make_id(repeat.pattern, rng)
+            )
             if not any(each["when"] == drawn["when"] or each[repeat.ident] == made for each in orders):
                 orders.append({repeat.ident: made, **drawn})
         order = rng.sample(list(orders[0]), len(orders[0]))
-        latest = max(orders, key=lambda each: each["when"])
+        is_numbered = repeat.lang == "en" and rng.random() < 0.3
+        chosen = rng.choice(orders) if is_numbered else max(orders, key=lambda each: each["when"])
+        lead = rng.choice(NUMBER_LEADS if is_numbered else repeat.requests)
         who, (name, change, words) = rng.choice(repeat.asked), rng.choice(repeat.changes)
-        arguments = {key: latest[key] for key in repeat.order.parameters} | {name: change(latest[name])}
+        arguments = {key: chosen[key] for key in repeat.order.parameters} | {name: change(chosen[name])}
         rows = [{spelling.key(key): each[key] for key in order} for each in orders]
         result = rng.choice([rows, {"found": len(rows), "rows": rows}])
         turns = [
-            {"user": rng.choice(repeat.requests).format(who=who, change=words)},
+            {"user": lead.format(who=who, change=words, ident=repeat.ident, number=chosen[repeat.ident])},
             {"calls": [spelling.call(repeat.lookup, {next(iter(repeat.lookup.parameters)): who})]},
             {"results": [result]},
         ]
@@ -566,8 +625,9 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
     spare = [Spelling("snake", each.key).tool(other) for each in (*ENGLISH, *ABROAD) for other in each.others]
     for domain in (*ENGLISH, *ABROAD):
         is_english = domain.lang == "en"
+        first = rng.randrange(len(STYLES))
         for place in range(ENGLISH_SETS if is_english else ABROAD_SETS):
-            composer = SetComposer(domain, place + rng.randrange(len(STYLES)), rng)
+            composer = SetComposer(domain, first + place, rng)
             name = f"selection-{domain.key}-{place + 1}"
             yield {"toolset": name, "tools": composer.tools(spare)}
             questions = composer.compose(ENGLISH_QUESTIONS if is_english else ABROAD_QUESTIONS)

@@ -55,7 +55,7 @@ REPEATS = (
         (("stueck", lambda n: n * 2, "doppelt so viele"), ("stueck", lambda n: n + 100, "100 Stück mehr"), ("stueck", lambda n: n * 3, "dreimal so viele")),
         {"when": day(2026), "preis": decimal(40, 900, 2)},
         ("Bitte den letzten Auftrag von {who} noch einmal drucken, aber {change}.", "{who} möchte dasselbe wie beim letzten Auftrag, nur {change}.", "Kannst du die neueste Auflage von {who} wiederholen, aber {change}?"),
-        (tool("papier lager", "Papier im Lager.", "papier|string|Papier"),),
+        (tool("papier lager", "Papier im Lager.", "papier|string|Papier"),), "de",
     ),
     Repeat(
         "cesta", tool("pedidos de socia", "Pedidos anteriores de una socia o un socio.", "persona|string|Nombre"), ("Marta", "Xoel", "Inés"),
@@ -65,6 +65,6 @@ REPEATS = (
         (("cestas", lambda n: n * 2, "el doble de cestas"), ("cestas", lambda n: n + 1, "una cesta más"), ("cestas", lambda n: n + 2, "dos cestas más")),
         {"when": day(2026), "importe": decimal(12, 90, 2)},
         ("Repite el último pedido de {who}, pero con {change}.", "{who} quiere lo mismo que en el pedido más reciente, pero {change}.", "¿Puedes hacer el mismo pedido que la última vez para {who}, con {change}?"),
-        (tool("verduras de temporada", "Verduras del mes.", "mes|integer|Número del mes"),),
+        (tool("verduras de temporada", "Verduras del mes.", "mes|integer|Número del mes"),), "es",
     ),
 )

@@ -148,6 +148,7 @@ class Repeat:
         noise: Fields of a past order that are not ordered, a date `when` among them.
         requests: The requests, with places for what is looked up and for the change.
         others: More tools.
+        lang: The language of the words.
     """
 
     key: str
@@ -161,6 +162,7 @@ class Repeat:
     noise: Mapping[str, Maker]
     requests: Sequence[str]
     others: Sequence[RecordTool] = ()
+    lang: str = "en"
 
 
 def tool(name: str, about: str, *parameters: str) -> RecordTool:
@@ -186,7 +188,7 @@ def whole(low: int, high: int, step: int = 1) -> Maker:
 
 
 def decimal(low: float, high: float, places: int = 1) -> Maker:
-    return lambda rng: round(rng.uniform(low, high), places)
+    return lambda rng: round(rng.uniform(low, high), places) + 0.0  # no -0.0
 
 
 def one_of(*values: Any) -> Maker:

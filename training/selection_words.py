@@ -6,18 +6,43 @@ from collections.abc import Sequence
 from typing import Any
 
 DEED_LEADS = {
-    "en": ("{}.", "Please {}.", "Could you {}?", "Can you {} for me?", "I'd like you to {}.", "I need you to {}, please.", "hey, {}"),
+    "en": (
+        "{}.",
+        "Please {}.",
+        "Could you {}?",
+        "Can you {} for me?",
+        "I'd like you to {}.",
+        "I need you to {}, please.",
+        "hey, {}",
+    ),
     "de": ("Bitte {}.", "Kannst du {}?", "Könntest du bitte {}?", "Ich möchte {}.", "Wir müssen {}."),
     "fr": ("Peux-tu {} ?", "Pourriez-vous {} ?", "Merci de bien vouloir {}.", "J'aimerais {}.", "Il faudrait {}."),
     "es": ("¿Puedes {}?", "¿Podrías {}, por favor?", "Quiero {}.", "Necesito {}.", "Hay que {}."),
 }
 
 LIST_LEADS = {
-    "en": ("Look at {those} {scope} and {deed}.", "Go through {those} {scope} and {deed}.", "Check {those} {scope}, then {deed}.",
-           "Get me the list of {those} {scope}. Then {deed}.", "Pull up {those} {scope}, please, and {deed}."),
-    "de": ("Sieh dir {those} {scope} an. Dann bitte {deed}.", "Hol die Liste: {those} {scope}. Kannst du dann {deed}?", "Such {those} {scope} heraus. Danach bitte {deed}."),
-    "fr": ("Regarde {those} {scope}. Ensuite, peux-tu {deed} ?", "Affiche {those} {scope}, puis merci de bien vouloir {deed}.", "Cherche {those} {scope}. Il faudrait ensuite {deed}."),
-    "es": ("Mira {those} {scope}. Después, ¿puedes {deed}?", "Busca {those} {scope}. Luego hay que {deed}.", "Saca la lista de {those} {scope}. Después quiero {deed}."),
+    "en": (
+        "Look at {those} {scope} and {deed}.",
+        "Go through {those} {scope} and {deed}.",
+        "Check {those} {scope}, then {deed}.",
+        "Get me the list of {those} {scope}. Then {deed}.",
+        "Pull up {those} {scope}, please, and {deed}.",
+    ),
+    "de": (
+        "Sieh dir {those} {scope} an. Dann bitte {deed}.",
+        "Zeig mir {those} {scope}. Kannst du dann {deed}?",
+        "Such {those} {scope} heraus. Danach bitte {deed}.",
+    ),
+    "fr": (
+        "Regarde {those} {scope}. Ensuite, peux-tu {deed} ?",
+        "Affiche {those} {scope}, puis merci de bien vouloir {deed}.",
+        "Cherche {those} {scope}. Il faudrait ensuite {deed}.",
+    ),
+    "es": (
+        "Mira {those} {scope}. Después, ¿puedes {deed}?",
+        "Busca {those} {scope}. Luego hay que {deed}.",
+        "Saca la lista de {those} {scope}. Después quiero {deed}.",
+    ),
 }
 
 FOLLOW_LEADS = {
@@ -28,20 +53,66 @@ FOLLOW_LEADS = {
 }
 
 WHICH_LEADS = {
-    "en": ("Which one is {}?", "Can you tell me which one is {}?", "I'd like to know which one is {}.", "Look up {}, please.", "Find {} and tell me what it's called.", "What is {}?"),
-    "de": ("Was ist {}?", "Kannst du mir {} nennen?", "Ich wüsste gern, welche {} ist.", "Nenn mir bitte {}.", "Weißt du, welche {} ist?"),
-    "fr": ("Quelle est {} ?", "Peux-tu me dire quelle est {} ?", "J'aimerais savoir quelle est {}.", "Trouve {}, s'il te plaît.", "Dis-moi quelle est {}."),
-    "es": ("¿Cuál es {}?", "¿Me dices cuál es {}?", "Quiero saber cuál es {}.", "Busca {}, por favor.", "Dime cuál es {}."),
+    "en": (
+        "Which one is {}?",
+        "Can you tell me which one is {}?",
+        "I'd like to know which one is {}.",
+        "Look up {}, please.",
+        "Find {} and tell me what it's called.",
+        "What is {}?",
+    ),
+    "de": (
+        "Welche ist {}?",
+        "Kannst du mir {} nennen?",
+        "Ich wüsste gern, welche {} ist.",
+        "Nenn mir bitte {}.",
+        "Weißt du, welche {} ist?",
+    ),
+    "fr": (
+        "Quelle est {} ?",
+        "Peux-tu me dire quelle est {} ?",
+        "J'aimerais savoir quelle est {}.",
+        "Trouve {}, s'il te plaît.",
+        "Dis-moi quelle est {}.",
+    ),
+    "es": (
+        "¿Cuál es {}?",
+        "¿Me dices cuál es {}?",
+        "Quiero saber cuál es {}.",
+        "Busca {}, por favor.",
+        "Dime cuál es {}.",
+    ),
 }
 
 COUNT_LEADS = {
-    "en": ("How many {} are there?", "Count the {}, please.", "I'd like to know how many {} there are.", "Can you count the {} for me?", "Are there any {}?"),
-    "de": ("Wie viele {} gibt es?", "Kannst du zählen, wie viele {} es gibt?", "Ich wüsste gern, wie viele {} es gibt.", "Gibt es {}?"),
-    "fr": ("Combien y a-t-il de {} ?", "Peux-tu compter les {} ?", "J'aimerais savoir combien il y a de {}.", "Y a-t-il des {} ?"),
+    "en": (
+        "How many {} are there?",
+        "Count the {}, please.",
+        "I'd like to know how many {} there are.",
+        "Can you count the {} for me?",
+        "Are there any {}?",
+    ),
+    "de": (
+        "Wie viele {} gibt es?",
+        "Kannst du zählen, wie viele {} es gibt?",
+        "Ich wüsste gern, wie viele {} es gibt.",
+        "Gibt es {}?",
+    ),
+    "fr": (
+        "Combien y a-t-il de {} ?",
+        "Peux-tu compter les {} ?",
+        "J'aimerais savoir combien il y a de {}.",
+        "Y a-t-il des {} ?",
+    ),
     "es": ("¿Cuántas {} hay?", "¿Puedes contar las {}?", "Quiero saber cuántas {} hay.", "¿Hay {}?"),
 }
 
-WHICH_REPLY = {"en": "{np} is {label} ({ident}), {value}.", "de": "{np} ist {label} ({ident}), {value}.", "fr": "{np} est {label} ({ident}), {value}.", "es": "{np} es {label} ({ident}), {value}."}
+WHICH_REPLY = {
+    "en": "{np} is {label} ({ident}), {value}.",
+    "de": "{np} ist {label} ({ident}), {value}.",
+    "fr": "{np} est {label} ({ident}), {value}.",
+    "es": "{np} es {label} ({ident}), {value}.",
+}
 
 COUNT_REPLY = {
     "en": ("There is one {one}: {labels}.", "There are {count} {several}: {labels}."),
@@ -51,16 +122,26 @@ COUNT_REPLY = {
 }
 
 NONE_REPLY = {
-    "en": ("There is {none}, so I didn't do anything.", "I found {none}, so nothing was done.", "There is {none} on the list, so I left everything as it is."),
-    "de": ("Es gibt {none}, deshalb habe ich nichts unternommen.", "Ich habe {none} gefunden und deshalb nichts getan."),
+    "en": (
+        "There is {none}, so I didn't do anything.",
+        "I found {none}, so nothing was done.",
+        "There is {none} on the list, so I left everything as it is.",
+    ),
+    "de": (
+        "Es gibt {none}, deshalb habe ich nichts unternommen.",
+        "Ich habe {none} gefunden und deshalb nichts getan.",
+    ),
     "fr": ("Il n'y a {none}, je n'ai donc rien fait.", "Je n'ai trouvé {none} ; je n'ai donc rien fait."),
     "es": ("No hay {none}, así que no he hecho nada.", "No he encontrado {none}, así que no he hecho nada."),
 }
 
-NONE_ANSWER = {"en": "No, there is {none}.", "de": "Nein, es gibt {none}.", "fr": "Non, il n'y a {none}.", "es": "No, no hay {none}."}
+NONE_ANSWER = {"en": "There is {none}.", "de": "Es gibt {none}.", "fr": "Il n'y a {none}.", "es": "No hay {none}."}
 
 UNKNOWN_REPLY = {
-    "en": ("I can't find {named}, so I didn't do anything. The list has {labels}.", "{named} isn't on the list, so nothing was done. It has {labels}."),
+    "en": (
+        "I can't find {named}, so I didn't do anything. The list has {labels}.",
+        "{named} isn't on the list, so nothing was done. It has {labels}.",
+    ),
     "de": ("Ich finde {named} nicht und habe deshalb nichts unternommen. Auf der Liste stehen {labels}.",),
     "fr": ("Je ne trouve pas {named}, je n'ai donc rien fait. La liste contient {labels}.",),
     "es": ("No encuentro {named}, así que no he hecho nada. En la lista hay {labels}.",),
@@ -75,7 +156,22 @@ TEXT_LEADS = (
     'Let the {role} of {np} know by text: "{text}"',
 )
 
-TEXTS = ("Please call the office today.", "We come at nine.", "Inspection on Friday.", "Your invoice is ready.", "The gate stays closed tomorrow.", "Please bring the papers.")
+NUMBER_LEADS = (
+    "Please repeat {ident} {number} of {who}, but {change}.",
+    "{who}: the same as in {ident} {number}, but {change}, please.",
+    "Could you repeat {ident} {number} for {who}, only {change}?",
+    "{who} wants {ident} {number} again, but {change}.",
+    "Take {ident} {number} of {who} and make the same again, {change} this time.",
+)
+
+TEXTS = (
+    "Please call the office today.",
+    "We come at nine.",
+    "Inspection on Friday.",
+    "Your invoice is ready.",
+    "The gate stays closed tomorrow.",
+    "Please bring the papers.",
+)
 
 NAMES = ("Runa Falk", "Ed Marsh", "Lucia Prado", "Kofi Mensah", "Anders Boe", "Hanne Vik", "Piet Claes", "Zoe Lane")
 
