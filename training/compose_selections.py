@@ -1,43 +1,44 @@
 """Composes conversations in which a record is chosen from a list: `python training/compose_selections.py FILE.jsonl`.
 
-A result has records; the next call needs values of the right one, or of each that fits. Records are drawn at random, and
-what is right is computed from them: the cheapest one, all under a price, the one of exactly this name. Draws in which two
-records could be meant are thrown away. The file has the format of every suite; `records.py` says what a domain is.
+A result has records; the next call needs values of the right one, or of each that fits. Records are drawn at random,
+and what is right is computed from them: the cheapest one, all under a price, the one of exactly this name. Draws in
+which two records could be meant are thrown away. `records.py` says what a domain is, and `record_choices.py` how its
+records are chosen. The file has the format of every suite.
 """
 
 import argparse
 import json
 import random
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from past_orders import REPEATS
-from record_domains import ENGLISH
-from record_domains_abroad import ABROAD
-from records import LABEL, Condition, Domain, Record, RecordTool, Repeat, Superlative, make_id, make_near_id, tool
-from selection_words import (
-    COUNT_LEADS,
-    COUNT_REPLY,
-    DEED_LEADS,
-    FOLLOW_LEADS,
-    LIST_LEADS,
-    NAMES,
-    NONE_ANSWER,
-    NONE_REPLY,
-    NUMBER_LEADS,
-    TEXT_LEADS,
-    TEXTS,
-    UNKNOWN_REPLY,
-    WHICH_LEADS,
-    WHICH_REPLY,
-    begin,
-    end,
-    join_words,
-    say_value,
+import selection_words
+from past_orders import REPEATS, compose_repeats
+from record_choices import (
+    MAX_DRAWS,
+    MAX_RECORDS,
+    ROLE_NUMBER,
+    Call,
+    Choice,
+    Chooser,
+    Kind,
+    NothingDrawnError,
+    Spelling,
+    expect,
 )
+from record_domains_1 import ENGLISH_1
+from record_domains_2 import ENGLISH_2
+from record_domains_3 import ENGLISH_3
+from record_domains_abroad import FRENCH, GERMAN
+from record_domains_spanish import SPANISH
+from records import LABEL, Domain, Record, RecordTool, Superlative, make_id, tool
+from selection_words import bare_scope, begin, end, fill, join_words, say_value
+
+ENGLISH = (*ENGLISH_1, *ENGLISH_2, *ENGLISH_3)
+ABROAD = (*GERMAN, *FRENCH, *SPANISH)
 
 STYLES = ("snake", "camel", "dotted", "prefixed")
 SHAPES = ("bare", "wrapped", "nested")
@@ -53,99 +54,11 @@ EARLIER_SHARE = 0.47
 FOLLOW_SHARE = 0.2
 """How often a request is about a list that was told before."""
 
-MAX_DRAWS = 300
-"""How often records are drawn until what is asked has one answer."""
-
 OF_WORDS = ("of", "about", "for", "from", "de", "del")
 """The first words of scopes that belong to the noun."""
 
-ROLE_NUMBER = "{} no"
-
-Call = dict[str, Any]
 Turn = dict[str, Any]
 Question = dict[str, Any]
-
-
-class NothingDrawnError(Exception):
-    """No records were drawn that make a question clear."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Records that are meant, and the words for them.
-
-    Attributes:
-        words: The words for the records, such as `the cheapest locker`.
-        records: The records, in the order of the list.
-        best: The superlative, if one was used.
-        condition: The words for the condition, if there is one.
-    """
-
-    words: str
-    records: list[Record]
-    best: Superlative | None = None
-    condition: str = ""
-
-    def say(self, scope: str = "", *, is_scope_first: bool = False) -> str:
-        """Put the words together."""
-        parts = (self.words, scope, self.condition) if is_scope_first else (self.words, self.condition, scope)
-        return " ".join(each for each in parts if each)
-
-
-class Spelling:
-    """How a set of tools spells the names of tools, parameters and fields."""
-
-    def __init__(self, style: str, prefix: str) -> None:
-        self._style = style
-        self._prefix = prefix
-
-    def key(self, words: str) -> str:
-        first, *rest = words.split()
-        return (
-            first + "".join(each.capitalize() for each in rest) if self._style == "camel" else "_".join(words.split())
-        )
-
-    def name(self, words: str) -> str:
-        match self._style:
-            case "dotted":
-                return f"{self._prefix}.{'_'.join(words.split())}"
-            case "prefixed":
-                return f"{self._prefix}_{'_'.join(words.split())}"
-            case _:
-                return self.key(words)
-
-    def tool(self, shown: RecordTool) -> dict[str, Any]:
-        properties = {self.key(name): schema for name, schema in shown.parameters.items()}
-        required = [self.key(name) for name in shown.parameters if name not in shown.optional]
-        parameters = {"type": "object", "properties": properties, "required": required}
-        return {"name": self.name(shown.name), "description": shown.about, "parameters": parameters}
-
-    def call(self, called: RecordTool, arguments: Mapping[str, Any]) -> Call:
-        return {"name": self.name(called.name), "arguments": {self.key(key): value for key, value in arguments.items()}}
-
-
-def expect(calls: Sequence[Call]) -> list[Call]:
-    return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
-
-
-def draw_records(domain: Domain, names: Sequence[str], count: int, rng: random.Random) -> list[Record]:
-    """Draw records, with ids and names that are nearly alike among them."""
-    labels = rng.sample(domain.labels, min(count, len(domain.labels)))
-    records: list[Record] = []
-    taken: set[Any] = set()
-    for label in labels:
-        made = make_id(domain.pattern, rng)
-        while made in taken or (taken and rng.random() < 0.5):
-            source = rng.choice(sorted(taken)) if taken else made
-            made = make_near_id(source, domain.pattern, rng)
-            if made not in taken:
-                break
-        taken.add(made)
-        record = {domain.ident: made, LABEL: label} | {name: domain.fields[name](rng) for name in names}
-        if domain.role:
-            record[ROLE_NUMBER.format(domain.role)] = make_id("@##-###", rng)
-        records.append(record)
-    return records
 
 
 class SetComposer:
@@ -157,10 +70,8 @@ class SetComposer:
         self._spelling = Spelling(STYLES[place % len(STYLES)], domain.key)
         self._shape = rng.choice(SHAPES)
         self._paging = rng.choice(PAGINGS)
-        self._fields = self._draw_fields()
-        self._bests = [each for each in domain.bests if each.name in self._fields]
-        self._conditions = [each for each in domain.conditions if each.name in self._fields]
-        self._order = rng.sample([domain.ident, LABEL, *self._fields], len(self._fields) + 2)
+        self._chooser = Chooser(domain, rng)
+        self._order = rng.sample([domain.ident, LABEL, *self._chooser.fields], len(self._chooser.fields) + 2)
         self._listing = self._add_paging(domain.listing)
         self._role_tools: list[RecordTool] = []
         if domain.role:
@@ -177,19 +88,6 @@ class SetComposer:
                     "deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"
                 ),
             ]
-
-    def _draw_fields(self) -> list[str]:
-        """Draw which fields the records have, so that a superlative and a condition go together."""
-        domain, rng = self._domain, self._rng
-        while True:
-            count = rng.choice([2, 3, 3] if domain.role else [2, 3, 4])
-            names = rng.sample(list(domain.fields), count)
-            if "{leaves}" in domain.named and "leaves" not in names:
-                continue
-            bests = {each.name for each in domain.bests} & set(names)
-            conditions = {each.name for each in domain.conditions} & set(names)
-            if bests and conditions and len(bests | conditions) > 1:
-                return names
 
     def _add_paging(self, listing: RecordTool) -> RecordTool:
         more = {
@@ -263,131 +161,49 @@ class SetComposer:
         said = {name: say_value(value, domain.lang) if is_spoken else str(value) for name, value in extras.items()}
         return fill(self._rng.choice(domain.deeds), said), extras
 
-    def _condition_words(self, condition: Condition, value: Any) -> str:
-        return condition.words.format(say_value(value, self._domain.lang))
-
-    def _plural(self) -> str:
-        domain = self._domain
-        return domain.every or self._rng.choice(
-            [f"all {domain.plural}", f"every {domain.noun}", f"all the {domain.plural}"]
-        )
-
     def _value_words(self, best: Superlative, record: Record) -> str:
         return best.value.format(say_value(record[best.name], self._domain.lang, is_price="euro" in best.value))
 
-    # What is chosen. Each returns None where it would not be clear.
-
-    def _rank(self, records: Sequence[Record], best: Superlative, count: int = 1) -> list[Record] | None:
-        """Return the records that come first, in the order of the list, unless the next one is as good."""
-        ranked = sorted(records, key=lambda record: record[best.name], reverse=best.pick == "max")
-        values = [record[best.name] for record in ranked]
-        if len(values) <= count or len(set(values[: count + 1])) <= count:
-            return None
-        return [record for record in records if any(record is each for each in ranked[:count])]
-
-    def _draw_condition(self, records: Sequence[Record], other: str = "") -> tuple[str, list[Record]] | None:
-        choices = [each for each in self._conditions if each.name != other]
-        if not choices:
-            return None
-        condition = self._rng.choice(choices)
-        value = self._rng.choice(condition.values)
-        if condition.relation in ("below", "above") and any(record[condition.name] == value for record in records):
-            return None
-        return self._condition_words(condition, value), [each for each in records if condition.fits(each, value)]
-
-    def best(self, records: Sequence[Record]) -> Choice | None:
-        best = self._rng.choice(self._bests)
-        found = self._rank(records, best)
-        return Choice(best.one, found, best) if found else None
-
-    def best_under(self, records: Sequence[Record]) -> Choice | None:
-        """Choose the best of those that fit a condition, where the best of all does not fit."""
-        best = self._rng.choice(self._bests)
-        drawn, first = self._draw_condition(records, best.name), self._rank(records, best)
-        if drawn is None or first is None or not 2 <= len(drawn[1]) < len(records):
-            return None
-        found = self._rank(drawn[1], best)
-        if not found or found[0] is first[0]:
-            return None
-        return Choice(best.one, found, best, drawn[0])
-
-    def two_best(self, records: Sequence[Record]) -> Choice | None:
-        best = self._rng.choice(self._bests)
-        found = self._rank(records, best, 2)
-        return Choice(best.two, found) if found else None
-
-    def fitting(self, records: Sequence[Record]) -> Choice | None:
-        drawn = self._draw_condition(records)
-        if drawn is None or not 1 <= len(drawn[1]) <= min(5, len(records) - 1):
-            return None
-        if len(drawn[1]) == 1 and self._rng.random() < 0.7:
-            return None
-        return Choice(self._plural(), drawn[1], condition=drawn[0])
-
-    def named(self, records: Sequence[Record]) -> Choice | None:
-        """Choose the record of a name, where another name is near."""
-        record = self._rng.choice(records)
-        near = [each for each in records if each is not record and each[LABEL][:3] == record[LABEL][:3]]
-        if "{leaves}" in self._domain.named:
-            others = [each for each in records if each is not record]
-            if len(others) < 2:
-                return None
-            others[0]["leaves"], others[1][LABEL] = record["leaves"], record[LABEL]
-            if others[1]["leaves"] == record["leaves"]:
-                return None
-        elif not near and len(records) > 2:
-            return None
-        return Choice(self._domain.named.format(**record), [record])
-
-    def placed(self, records: Sequence[Record]) -> Choice | None:
-        is_second = self._rng.random() < 0.5
-        if len(records) < 3:
-            return None
-        return Choice(self._domain.second if is_second else self._domain.last, [records[1 if is_second else -1]])
-
     # Questions.
 
-    def draw(self, kind: Callable[[list[Record]], Choice | None], low: int = 2) -> tuple[list[Record], Choice]:
-        for _ in range(MAX_DRAWS):
-            records = draw_records(self._domain, self._fields, self._rng.randint(low, 12), self._rng)
-            choice = kind(records)
-            if choice is not None:
-                return records, choice
-        raise NothingDrawnError
-
-    def select(self, kind: Callable[[list[Record]], Choice | None]) -> Question:
+    def select(self, kind: Kind) -> Question:
         """Ask for a deed with chosen records; their list is there."""
-        records, choice = self.draw(kind)
+        records, choice = self._chooser.draw(kind)
         scope = self._rng.choice(self._domain.scopes)
         deed, extras = self._draw_deed()
         calls = self._act_calls(choice.records, extras)
         if self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
-            request = begin(self._rng.choice(FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.say())))
+            request = begin(
+                self._rng.choice(selection_words.FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.say()))
+            )
             return {"category": "next", "turns": [*told, {"user": request}], "expected": expect(calls)}
-        turns = self._ask(self._request(deed, choice, scope, kind == self.placed), records, scope)
+        turns = self._ask(self._request(deed, choice, scope, kind == self._chooser.placed), records, scope)
         return {"category": "next", "turns": turns, "expected": expect(calls)}
 
     def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:
         lang, words = self._domain.lang, self._scope_words(scope)
         if is_listed or self._rng.random() < 0.2:
             those = self._domain.those or f"the {self._domain.plural}"
-            lead = self._rng.choice(LIST_LEADS[lang])
+            lead = self._rng.choice(selection_words.LIST_LEADS[lang])
             return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.say()))))
-        return end(begin(self._rng.choice(DEED_LEADS[lang]).format(deed.format(self._say(choice, scope)))))
+        return end(
+            begin(self._rng.choice(selection_words.DEED_LEADS[lang]).format(deed.format(self._say(choice, scope))))
+        )
 
     def _ask(self, request: str, records: Sequence[Record], scope: str) -> list[Turn]:
         return [{"user": request}, {"calls": [self._list_call(scope)]}, {"results": [self._show(records, scope)]}]
 
     def across(self) -> Question:
         """Ask for the best of two lists, or for the best of each."""
-        (first, one), (second, other) = self.draw(self.best), self.draw(self.best)
+        first, one = self._chooser.draw(self._chooser.best)
+        second, _ = self._chooser.draw(self._chooser.best)
         best, lang = one.best, self._domain.lang
         taken = {record[self._domain.ident] for record in first}
         if best is None or any(record[self._domain.ident] in taken for record in second):
             raise NothingDrawnError
         scopes = self._rng.sample(self._domain.scopes, 2)
         deed, extras = self._draw_deed()
-        chosen, third = self._rank([*first, *second], best), self._rank(second, best)
+        chosen, third = self._chooser.rank([*first, *second], best), self._chooser.rank(second, best)
         if self._rng.random() < 0.5 and third:
             words = join_words([f"{best.one} {self._scope_words(scope)}" for scope in scopes], lang)
             chosen = [*one.records, *third]
@@ -395,7 +211,7 @@ class SetComposer:
             words = f"{best.one} {self._scope_words(join_words(scopes, lang, 1))}"
         if not chosen:
             raise NothingDrawnError
-        request = end(begin(self._rng.choice(DEED_LEADS[lang]).format(deed.format(words))))
+        request = end(begin(self._rng.choice(selection_words.DEED_LEADS[lang]).format(deed.format(words))))
         turns = [
             {"user": request},
             {"calls": [self._list_call(scope) for scope in scopes]},
@@ -409,7 +225,9 @@ class SetComposer:
         if not self._paging:
             raise NothingDrawnError
         kind = self._rng.choice(["best", "named", "last"] if self._paging == "page" else ["best", "named"])
-        records, choice = self.draw({"best": self.best, "named": self.named, "last": self.placed}[kind], low=4)
+        records, choice = self._chooser.draw(
+            {"best": self._chooser.best, "named": self._chooser.named, "last": self._chooser.placed}[kind], low=4
+        )
         pages = 2
         if kind == "last":
             choice, pages = replace(choice, words=self._domain.last), self._rng.randint(2, 9)
@@ -432,17 +250,19 @@ class SetComposer:
         domain, rng = self._domain, self._rng
         if not domain.role:
             raise NothingDrawnError
-        records, choice = self.draw(rng.choice([self.best, self.best_under, self.named]))
-        scope, text = rng.choice(domain.scopes), rng.choice(TEXTS)
+        records, choice = self._chooser.draw(
+            rng.choice([self._chooser.best, self._chooser.best_under, self._chooser.named])
+        )
+        scope, text = rng.choice(domain.scopes), rng.choice(selection_words.TEXTS)
         np = self._say(choice, scope)
-        request = rng.choice(TEXT_LEADS).format(role=domain.role, np=np, text=text)
+        request = rng.choice(selection_words.TEXT_LEADS).format(role=domain.role, np=np, text=text)
         card, send = self._role_tools
         number = ROLE_NUMBER.format(domain.role)
         look_up = self._spelling.call(card, {number: choice.records[0][number]})
         turns = self._ask(request, records, scope)
         if rng.random() < 0.6:
             return {"category": "next", "turns": turns, "expected": expect([look_up])}
-        name, phone = rng.choice(NAMES), make_id("+44 7### ######", rng)
+        name, phone = rng.choice(selection_words.NAMES), make_id("+44 7### ######", rng)
         found = {self._spelling.key(number): choice.records[0][number], "name": name, "phone": phone}
         call = self._spelling.call(send, {"phone": phone, "text": text})
         turns += [{"calls": [look_up]}, {"results": [found]}]
@@ -459,26 +279,26 @@ class SetComposer:
         return [*told["turns"], {"reply": told["reply"]}] if told else None
 
     def tell_best(self, records: list[Record], scope: str) -> Question | None:
-        choice = self.best(records) if self._rng.random() < 0.6 else self.best_under(records)
+        choice = self._chooser.best(records) if self._rng.random() < 0.6 else self._chooser.best_under(records)
         if choice is None or choice.best is None:
             return None
         lang, record = self._domain.lang, choice.records[0]
         np = self._say(choice, scope)
-        request = begin(self._rng.choice(WHICH_LEADS[lang]).format(np))
+        request = begin(self._rng.choice(selection_words.WHICH_LEADS[lang]).format(np))
         value = self._value_words(choice.best, record)
-        reply = WHICH_REPLY[lang].format(
+        reply = selection_words.WHICH_REPLY[lang].format(
             np=begin(np), label=record[LABEL], ident=record[self._domain.ident], value=value
         )
         return {"category": "answer", "turns": self._ask(request, records, scope), "expected": [], "reply": reply}
 
     def tell_count(self, records: list[Record], scope: str) -> Question | None:
-        drawn = self._draw_condition(records)
+        drawn = self._chooser.draw_condition(records)
         if drawn is None or len(drawn[1]) > 5:
             return None
         domain, (words, found) = self._domain, drawn
         several = self._say(Choice(domain.plural, found, condition=words), scope)
         tail = several.removeprefix(domain.plural + " ")
-        lead = self._rng.choice(COUNT_LEADS[domain.lang])
+        lead = self._rng.choice(selection_words.COUNT_LEADS[domain.lang])
         turns = self._ask(begin(lead.format(several)), records, scope)
         if not found:
             none = f"{domain.none or f'no {domain.noun}'} {tail}"
@@ -486,16 +306,16 @@ class SetComposer:
                 "category": "empty",
                 "turns": turns,
                 "expected": [],
-                "reply": NONE_ANSWER[domain.lang].format(none=none),
+                "reply": selection_words.NONE_ANSWER[domain.lang].format(none=none),
             }
-        form = COUNT_REPLY[domain.lang][min(len(found), 2) - 1]
+        form = selection_words.COUNT_REPLY[domain.lang][min(len(found), 2) - 1]
         labels = join_words([record[LABEL] for record in found], domain.lang)
         reply = form.format(one=f"{domain.noun} {tail}", several=several, count=len(found), labels=labels)
         return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
 
     def tell(self) -> Question:
         for _ in range(MAX_DRAWS):
-            records = draw_records(self._domain, self._fields, self._rng.randint(2, 12), self._rng)
+            records = self._chooser.draw_records(2, MAX_RECORDS)
             form = self.tell_best if self._rng.random() < 0.5 else self.tell_count
             found = form(records, self._rng.choice(self._domain.scopes))
             if found and found["category"] == "answer":
@@ -504,7 +324,9 @@ class SetComposer:
 
     def finish(self) -> Question:
         """Tell that the deed is done."""
-        records, choice = self.draw(self._rng.choice([self.best, self.best_under, self.named]))
+        records, choice = self._chooser.draw(
+            self._rng.choice([self._chooser.best, self._chooser.best_under, self._chooser.named])
+        )
         scope, (deed, extras) = self._rng.choice(self._domain.scopes), self._draw_deed()
         said = {name: say_value(value, self._domain.lang) for name, value in extras.items()}
         turns = self._ask(self._request(deed, choice, scope), records, scope)
@@ -520,24 +342,28 @@ class SetComposer:
         scope, (deed, _) = rng.choice(domain.scopes), self._draw_deed()
         words = self._scope_words(scope)
         for _ in range(MAX_DRAWS):
-            records = draw_records(domain, self._fields, rng.randint(2, 6), rng)
-            best = rng.choice(self._bests)
-            drawn = self._draw_condition(records, best.name)
+            records = self._chooser.draw_records(2, 6)
+            best = rng.choice(self._chooser.bests)
+            drawn = self._chooser.draw_condition(records, best.name)
             if rng.random() < 0.3 and "{leaves}" not in domain.named and len(records) > 2:
                 gone = records.pop(rng.randrange(len(records)))
                 named = domain.named.format(**gone)
                 labels = join_words([record[LABEL] for record in records], domain.lang)
-                reply = begin(rng.choice(UNKNOWN_REPLY[domain.lang]).format(named=f"{named} {words}", labels=labels))
+                reply = begin(
+                    rng.choice(selection_words.UNKNOWN_REPLY[domain.lang]).format(
+                        named=f"{named} {words}", labels=labels
+                    )
+                )
                 turns = self._ask(self._request(deed, Choice(named, []), scope), records, scope)
                 return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
             if drawn is None or drawn[1]:
                 continue
-            choice = Choice(self._plural() if rng.random() < 0.5 else best.one, [], condition=drawn[0])
+            choice = Choice(self._chooser.say_all() if rng.random() < 0.5 else best.one, [], condition=drawn[0])
             if rng.random() < 0.2:
                 records = []
             none = self._say(replace(choice, words=domain.none or f"no {domain.noun}"), scope)
             turns = self._ask(self._request(deed, choice, scope), records, scope)
-            reply = rng.choice(NONE_REPLY[domain.lang]).format(none=none)
+            reply = rng.choice(selection_words.NONE_REPLY[domain.lang]).format(none=none)
             return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
         raise NothingDrawnError
 
@@ -554,16 +380,16 @@ class SetComposer:
         """Yield questions, some with a finished exchange before."""
         kinds: list[Callable[[], Question]] = []
         chosen = [
-            self.best,
-            self.best_under,
-            self.best_under,
-            self.two_best,
-            self.fitting,
-            self.fitting,
-            self.named,
-            self.placed,
+            self._chooser.best,
+            self._chooser.best_under,
+            self._chooser.best_under,
+            self._chooser.two_best,
+            self._chooser.fitting,
+            self._chooser.fitting,
+            self._chooser.named,
+            self._chooser.placed,
         ]
-        kinds += [lambda kind=kind: self.select(kind) for kind in chosen]
+        kinds += [partial(self.select, kind) for kind in chosen]
         kinds += [self.across, self.tell, self.tell, self.miss, self.finish]
         kinds += [self.turn_page] * (2 if self._paging else 0) + [self.reach] * (2 if self._domain.role else 0)
         made = 0
@@ -578,45 +404,6 @@ class SetComposer:
                     continue
                 made += 1
                 yield question
-
-
-def bare_scope(scope: str) -> str:
-    """Return a scope without its article."""
-    return re.sub(r"^(the |des |du |de la |de |d')", "", scope)
-
-
-def fill(words: str, said: Mapping[str, str]) -> str:
-    """Fill the named places of a text, and leave the place for the records."""
-    for name, value in said.items():
-        words = words.replace(f"{{{name}}}", value)
-    return words
-
-
-def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.Random) -> Iterator[Question]:
-    """Yield questions in which a past order is made again with one value changed."""
-    for _ in range(count):
-        orders: list[Record] = []
-        while len({each["when"] for each in orders}) < rng.choice([1, 2, 3, 4]):
-            drawn = {name: maker(rng) for name, maker in (*repeat.fields.items(), *repeat.noise.items())}
-            made = (
-                make_near_id(orders[0][repeat.ident], repeat.pattern, rng) if orders else make_id(repeat.pattern, rng)
-            )
-            if not any(each["when"] == drawn["when"] or each[repeat.ident] == made for each in orders):
-                orders.append({repeat.ident: made, **drawn})
-        order = rng.sample(list(orders[0]), len(orders[0]))
-        is_numbered = repeat.lang == "en" and rng.random() < 0.3
-        chosen = rng.choice(orders) if is_numbered else max(orders, key=lambda each: each["when"])
-        lead = rng.choice(NUMBER_LEADS if is_numbered else repeat.requests)
-        who, (name, change, words) = rng.choice(repeat.asked), rng.choice(repeat.changes)
-        arguments = {key: chosen[key] for key in repeat.order.parameters} | {name: change(chosen[name])}
-        rows = [{spelling.key(key): each[key] for key in order} for each in orders]
-        result = rng.choice([rows, {"found": len(rows), "rows": rows}])
-        turns = [
-            {"user": lead.format(who=who, change=words, ident=repeat.ident, number=chosen[repeat.ident])},
-            {"calls": [spelling.call(repeat.lookup, {next(iter(repeat.lookup.parameters)): who})]},
-            {"results": [result]},
-        ]
-        yield {"category": "next", "turns": turns, "expected": expect([spelling.call(repeat.order, arguments)])}
 
 
 def compose_all(seed: int) -> Iterator[dict[str, Any]]:

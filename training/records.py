@@ -84,12 +84,12 @@ class Domain:
 
     Attributes:
         key: The name of the domain, and the prefix of its tools where they have one.
-        noun, plural, those, none, every: The noun, as in `locker`, `lockers`, `the lockers`, `no locker`, `all lockers`.
+        noun, plural, those, none, every: As in `locker`, `lockers`, `the lockers`, `no locker`, `all lockers`.
         listing: The tool that lists the records; its first parameter is the scope.
         in_scope: The words for a scope, with a place for its value.
         scopes: The values of the scope.
         ident: The field with the id; the first parameter of `act` takes it.
-        pattern: The form of an id: `#` is a digit, `@` a letter, `%` a hexadecimal digit; a leading `int:` makes a number.
+        pattern: The form of an id: `#` is a digit, `@` a letter, `%` a hexadecimal one; `int:` before it: a number.
         label: The name of the field that names a record.
         labels: The names, near ones among them.
         fields: The other fields.

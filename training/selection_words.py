@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 DEED_LEADS = {
@@ -214,3 +214,15 @@ def begin(sentence: str) -> str:
 def end(sentence: str) -> str:
     """Write one full stop where a quoted sentence ends with one already."""
     return sentence.replace('.".', '."').replace("..", ".")
+
+
+def bare_scope(scope: str) -> str:
+    """Return a scope without its article."""
+    return re.sub(r"^(the |des |du |de la |de |d')", "", scope)
+
+
+def fill(words: str, said: Mapping[str, str]) -> str:
+    """Fill the named places of a text, and leave the place for the records."""
+    for name, value in said.items():
+        words = words.replace(f"{{{name}}}", value)
+    return words

@@ -1,0 +1,219 @@
+"""Draws records of a domain and chooses among them by what is said of them: for `compose_selections.py`."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from records import LABEL, Condition, Domain, Record, RecordTool, Superlative, make_id, make_near_id
+from selection_words import say_value
+
+MAX_DRAWS = 300
+"""How often records are drawn until what is asked has one answer."""
+
+MAX_RECORDS = 12
+
+ROLE_NUMBER = "{} no"
+"""The field with the number of who belongs to a record."""
+
+Call = dict[str, Any]
+
+
+class NothingDrawnError(Exception):
+    """No records were drawn that make a question clear."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Records that are meant, and the words for them.
+
+    Attributes:
+        words: The words for the records, such as `the cheapest locker`.
+        records: The records, in the order of the list.
+        best: The superlative, if one was used.
+        condition: The words for the condition, if there is one.
+    """
+
+    words: str
+    records: list[Record]
+    best: Superlative | None = None
+    condition: str = ""
+
+    def say(self, scope: str = "", *, is_scope_first: bool = False) -> str:
+        """Put the words together."""
+        parts = (self.words, scope, self.condition) if is_scope_first else (self.words, self.condition, scope)
+        return " ".join(each for each in parts if each)
+
+
+Kind = Callable[[list[Record]], Choice | None]
+"""A way to choose."""
+
+
+class Spelling:
+    """How a set of tools spells the names of tools, parameters and fields."""
+
+    def __init__(self, style: str, prefix: str) -> None:
+        self._style = style
+        self._prefix = prefix
+
+    def key(self, words: str) -> str:
+        first, *rest = words.split()
+        return (
+            first + "".join(each.capitalize() for each in rest) if self._style == "camel" else "_".join(words.split())
+        )
+
+    def name(self, words: str) -> str:
+        match self._style:
+            case "dotted":
+                return f"{self._prefix}.{'_'.join(words.split())}"
+            case "prefixed":
+                return f"{self._prefix}_{'_'.join(words.split())}"
+            case _:
+                return self.key(words)
+
+    def tool(self, shown: RecordTool) -> dict[str, Any]:
+        properties = {self.key(name): schema for name, schema in shown.parameters.items()}
+        required = [self.key(name) for name in shown.parameters if name not in shown.optional]
+        parameters = {"type": "object", "properties": properties, "required": required}
+        return {"name": self.name(shown.name), "description": shown.about, "parameters": parameters}
+
+    def call(self, called: RecordTool, arguments: Mapping[str, Any]) -> Call:
+        return {"name": self.name(called.name), "arguments": {self.key(key): value for key, value in arguments.items()}}
+
+
+def expect(calls: Sequence[Call]) -> list[Call]:
+    return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
+
+
+def draw_records(domain: Domain, names: Sequence[str], count: int, rng: random.Random) -> list[Record]:
+    """Draw records, with ids and names that are nearly alike among them."""
+    labels = rng.sample(domain.labels, min(count, len(domain.labels)))
+    records: list[Record] = []
+    taken: set[Any] = set()
+    for label in labels:
+        made = make_id(domain.pattern, rng)
+        while made in taken or (taken and rng.random() < 0.5):
+            source = rng.choice(sorted(taken)) if taken else made
+            made = make_near_id(source, domain.pattern, rng)
+            if made not in taken:
+                break
+        taken.add(made)
+        record = {domain.ident: made, LABEL: label} | {name: domain.fields[name](rng) for name in names}
+        if domain.role:
+            record[ROLE_NUMBER.format(domain.role)] = make_id("@##-###", rng)
+        records.append(record)
+    return records
+
+
+class Chooser:
+    """Draws records of a domain, and chooses among them. What would not be clear is not chosen: None is returned."""
+
+    def __init__(self, domain: Domain, rng: random.Random) -> None:
+        self._domain = domain
+        self._rng = rng
+        self.fields = self._draw_fields()
+        self.bests = [each for each in domain.bests if each.name in self.fields]
+        self._conditions = [each for each in domain.conditions if each.name in self.fields]
+
+    def _draw_fields(self) -> list[str]:
+        """Draw which fields the records have, so that a superlative and a condition go together."""
+        domain, rng = self._domain, self._rng
+        while True:
+            count = rng.choice([2, 3, 3] if domain.role else [2, 3, 4])
+            names = rng.sample(list(domain.fields), count)
+            if "{leaves}" in domain.named and "leaves" not in names:
+                continue
+            bests = {each.name for each in domain.bests} & set(names)
+            conditions = {each.name for each in domain.conditions} & set(names)
+            if bests and conditions and len(bests | conditions) > 1:
+                return names
+
+    def draw_records(self, low: int, high: int) -> list[Record]:
+        return draw_records(self._domain, self.fields, self._rng.randint(low, high), self._rng)
+
+    def draw(self, kind: Kind, low: int = 2) -> tuple[list[Record], Choice]:
+        """Draw records until some are chosen clearly."""
+        for _ in range(MAX_DRAWS):
+            records = self.draw_records(low, MAX_RECORDS)
+            choice = kind(records)
+            if choice is not None:
+                return records, choice
+        raise NothingDrawnError
+
+    def _say_condition(self, condition: Condition, value: Any) -> str:
+        return condition.words.format(say_value(value, self._domain.lang))
+
+    def say_all(self) -> str:
+        """Return the words for all records."""
+        domain = self._domain
+        return domain.every or self._rng.choice(
+            [f"all {domain.plural}", f"every {domain.noun}", f"all the {domain.plural}"]
+        )
+
+    def rank(self, records: Sequence[Record], best: Superlative, count: int = 1) -> list[Record] | None:
+        """Return the records that come first, in the order of the list, unless the next one is as good."""
+        ranked = sorted(records, key=lambda record: record[best.name], reverse=best.pick == "max")
+        values = [record[best.name] for record in ranked]
+        if len(values) <= count or len(set(values[: count + 1])) <= count:
+            return None
+        return [record for record in records if any(record is each for each in ranked[:count])]
+
+    def draw_condition(self, records: Sequence[Record], other: str = "") -> tuple[str, list[Record]] | None:
+        choices = [each for each in self._conditions if each.name != other]
+        if not choices:
+            return None
+        condition = self._rng.choice(choices)
+        value = self._rng.choice(condition.values)
+        if condition.relation in ("below", "above") and any(record[condition.name] == value for record in records):
+            return None
+        return self._say_condition(condition, value), [each for each in records if condition.fits(each, value)]
+
+    def best(self, records: Sequence[Record]) -> Choice | None:
+        best = self._rng.choice(self.bests)
+        found = self.rank(records, best)
+        return Choice(best.one, found, best) if found else None
+
+    def best_under(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the best of those that fit a condition, where the best of all does not fit."""
+        best = self._rng.choice(self.bests)
+        drawn, first = self.draw_condition(records, best.name), self.rank(records, best)
+        if drawn is None or first is None or not 2 <= len(drawn[1]) < len(records):
+            return None
+        found = self.rank(drawn[1], best)
+        if not found or found[0] is first[0]:
+            return None
+        return Choice(best.one, found, best, drawn[0])
+
+    def two_best(self, records: Sequence[Record]) -> Choice | None:
+        best = self._rng.choice(self.bests)
+        found = self.rank(records, best, 2)
+        return Choice(best.two, found) if found else None
+
+    def fitting(self, records: Sequence[Record]) -> Choice | None:
+        drawn = self.draw_condition(records)
+        if drawn is None or not 1 <= len(drawn[1]) <= min(5, len(records) - 1):
+            return None
+        if len(drawn[1]) == 1 and self._rng.random() < 0.7:
+            return None
+        return Choice(self.say_all(), drawn[1], condition=drawn[0])
+
+    def named(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the record of a name, where another name is near."""
+        record = self._rng.choice(records)
+        near = [each for each in records if each is not record and each[LABEL][:3] == record[LABEL][:3]]
+        if "{leaves}" in self._domain.named:
+            others = [each for each in records if each is not record]
+            if len(others) < 2:
+                return None
+            others[0]["leaves"], others[1][LABEL] = record["leaves"], record[LABEL]
+            if others[1]["leaves"] == record["leaves"]:
+                return None
+        elif not near and len(records) > 2:
+            return None
+        return Choice(self._domain.named.format(**record), [record])
+
+    def placed(self, records: Sequence[Record]) -> Choice | None:
+        is_second = self._rng.random() < 0.5
+        if len(records) < 3:
+            return None
+        return Choice(self._domain.second if is_second else self._domain.last, [records[1 if is_second else -1]])
