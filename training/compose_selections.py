@@ -51,10 +51,13 @@ REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
 EARLIER_SHARE = 0.47
 """How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
 
+NAMED_MISS_SHARE = 0.35
+"""How often what is not there is one record that is asked for by its name."""
+
 FOLLOW_SHARE = 0.2
 """How often a request is about a list that was told before."""
 
-OF_WORDS = ("of", "about", "for", "from", "de", "del")
+OF_WORDS = ("of", "around", "about", "for", "from", "de", "del")
 """The first words of scopes that belong to the noun."""
 
 Turn = dict[str, Any]
@@ -182,7 +185,8 @@ class SetComposer:
 
     def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:
         lang, words = self._domain.lang, self._scope_words(scope)
-        if is_listed or self._rng.random() < 0.2:
+        is_of = self._domain.in_scope.split()[0] in OF_WORDS
+        if is_listed or (choice.is_named and is_of) or self._rng.random() < 0.2:
             those = self._domain.those or f"the {self._domain.plural}"
             lead = self._rng.choice(selection_words.LIST_LEADS[lang])
             return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.say()))))
@@ -254,6 +258,8 @@ class SetComposer:
             rng.choice([self._chooser.best, self._chooser.best_under, self._chooser.named])
         )
         scope, text = rng.choice(domain.scopes), rng.choice(selection_words.TEXTS)
+        if choice.is_named and domain.in_scope.split()[0] in OF_WORDS:
+            raise NothingDrawnError
         np = self._say(choice, scope)
         request = rng.choice(selection_words.TEXT_LEADS).format(role=domain.role, np=np, text=text)
         card, send = self._role_tools
@@ -340,22 +346,20 @@ class SetComposer:
         """Ask for a deed with records of which there is none."""
         domain, rng = self._domain, self._rng
         scope, (deed, _) = rng.choice(domain.scopes), self._draw_deed()
-        words = self._scope_words(scope)
+        if rng.random() < NAMED_MISS_SHARE and "{leaves}" not in domain.named:
+            records = self._chooser.draw_records(3, 7)
+            gone = records.pop(rng.randrange(len(records)))
+            choice = Choice(domain.named.format(**gone), [], is_named=True)
+            labels = join_words([record[LABEL] for record in records], domain.lang)
+            reply = begin(
+                rng.choice(selection_words.UNKNOWN_REPLY[domain.lang]).format(named=choice.words, labels=labels)
+            )
+            turns = self._ask(self._request(deed, choice, scope), records, scope)
+            return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
         for _ in range(MAX_DRAWS):
-            records = self._chooser.draw_records(2, 6)
+            records = self._chooser.draw_records(2, 7)
             best = rng.choice(self._chooser.bests)
             drawn = self._chooser.draw_condition(records, best.name)
-            if rng.random() < 0.3 and "{leaves}" not in domain.named and len(records) > 2:
-                gone = records.pop(rng.randrange(len(records)))
-                named = domain.named.format(**gone)
-                labels = join_words([record[LABEL] for record in records], domain.lang)
-                reply = begin(
-                    rng.choice(selection_words.UNKNOWN_REPLY[domain.lang]).format(
-                        named=f"{named} {words}", labels=labels
-                    )
-                )
-                turns = self._ask(self._request(deed, Choice(named, []), scope), records, scope)
-                return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
             if drawn is None or drawn[1]:
                 continue
             choice = Choice(self._chooser.say_all() if rng.random() < 0.5 else best.one, [], condition=drawn[0])
@@ -379,18 +383,8 @@ class SetComposer:
     def compose(self, count: int) -> Iterator[Question]:
         """Yield questions, some with a finished exchange before."""
         kinds: list[Callable[[], Question]] = []
-        chosen = [
-            self._chooser.best,
-            self._chooser.best_under,
-            self._chooser.best_under,
-            self._chooser.two_best,
-            self._chooser.fitting,
-            self._chooser.fitting,
-            self._chooser.named,
-            self._chooser.placed,
-        ]
-        kinds += [partial(self.select, kind) for kind in chosen]
-        kinds += [self.across, self.tell, self.tell, self.miss, self.finish]
+        kinds += [partial(self.select, kind) for kind in self._chooser.list_kinds()]
+        kinds += [self.across, self.tell, self.tell, self.tell, self.miss, self.miss, self.finish]
         kinds += [self.turn_page] * (2 if self._paging else 0) + [self.reach] * (2 if self._domain.role else 0)
         made = 0
         while made < count:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from records import LABEL, Condition, Domain, Record, RecordTool, Superlative, make_id, make_near_id
-from selection_words import say_value
+from selection_words import OTHER_THAN, join_words, say_value
 
 MAX_DRAWS = 300
 """How often records are drawn until what is asked has one answer."""
@@ -32,12 +32,14 @@ class Choice:
         records: The records, in the order of the list.
         best: The superlative, if one was used.
         condition: The words for the condition, if there is one.
+        is_named: Whether the record is called by its name.
     """
 
     words: str
     records: list[Record]
     best: Superlative | None = None
     condition: str = ""
+    is_named: bool = False
 
     def say(self, scope: str = "", *, is_scope_first: bool = False) -> str:
         """Put the words together."""
@@ -128,6 +130,21 @@ class Chooser:
             if bests and conditions and len(bests | conditions) > 1:
                 return names
 
+    def list_kinds(self) -> list[Kind]:
+        """List the ways to choose, those that matter most twice."""
+        twice: list[Kind] = [self.best_under, self.fitting]
+        return [
+            *twice,
+            *twice,
+            self.best,
+            self.second_best,
+            self.best_other,
+            self.two_best,
+            self.fitting_both,
+            self.named,
+            self.placed,
+        ]
+
     def draw_records(self, low: int, high: int) -> list[Record]:
         return draw_records(self._domain, self.fields, self._rng.randint(low, high), self._rng)
 
@@ -189,6 +206,33 @@ class Chooser:
         found = self.rank(records, best, 2)
         return Choice(best.two, found) if found else None
 
+    def second_best(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the second in rank; only English has a phrase for it that fits every superlative."""
+        best = self._rng.choice(self.bests)
+        first, both = self.rank(records, best), self.rank(records, best, 2)
+        if self._domain.lang != "en" or not first or not both:
+            return None
+        return Choice(best.one.replace("the ", "the second ", 1), [each for each in both if each is not first[0]])
+
+    def best_other(self, records: Sequence[Record]) -> Choice | None:
+        """Choose the best where the best of all is left out by its name."""
+        best = self._rng.choice(self.bests)
+        first, both = self.rank(records, best), self.rank(records, best, 2)
+        if not first or not both or "{leaves}" in self._domain.named:
+            return None
+        found = [each for each in both if each is not first[0]]
+        return Choice(best.one, found, best, f"{OTHER_THAN[self._domain.lang]} {first[0][LABEL]}")
+
+    def fitting_both(self, records: Sequence[Record]) -> Choice | None:
+        """Choose those that fit two conditions, each of which leaves out one that the other does not."""
+        one, two = self.draw_condition(records), self.draw_condition(records)
+        if one is None or two is None or one[0] == two[0]:
+            return None
+        found = [each for each in one[1] if any(each is other for other in two[1])]
+        if not 1 <= len(found) <= 5 or len(found) in (len(one[1]), len(two[1])):
+            return None
+        return Choice(self.say_all(), found, condition=join_words([one[0], two[0]], self._domain.lang))
+
     def fitting(self, records: Sequence[Record]) -> Choice | None:
         drawn = self.draw_condition(records)
         if drawn is None or not 1 <= len(drawn[1]) <= min(5, len(records) - 1):
@@ -210,7 +254,7 @@ class Chooser:
                 return None
         elif not near and len(records) > 2:
             return None
-        return Choice(self._domain.named.format(**record), [record])
+        return Choice(self._domain.named.format(**record), [record], is_named=True)
 
     def placed(self, records: Sequence[Record]) -> Choice | None:
         is_second = self._rng.random() < 0.5

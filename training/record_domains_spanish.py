@@ -69,7 +69,7 @@ SPANISH = (
         "tape ref",
         "VT######",
         "title",
-        twins(("Fiestas", "Boda", "Romería"), ("", " 1988", " 1989")),
+        twins(("Fiestas", "Boda", "Romería"), ("", " en la plaza", " del pueblo")),
         {
             "minutes": whole(8, 190),
             "recorded": day(1989),

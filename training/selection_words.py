@@ -139,8 +139,8 @@ NONE_ANSWER = {"en": "There is {none}.", "de": "Es gibt {none}.", "fr": "Il n'y 
 
 UNKNOWN_REPLY = {
     "en": (
-        "I can't find {named}, so I didn't do anything. The list has {labels}.",
-        "{named} isn't on the list, so nothing was done. It has {labels}.",
+        "I can't find {named} on the list, so I didn't do anything. The list has {labels}.",
+        "{named} isn't on the list, so nothing was done. The list has {labels}.",
     ),
     "de": ("Ich finde {named} nicht und habe deshalb nichts unternommen. Auf der Liste stehen {labels}.",),
     "fr": ("Je ne trouve pas {named}, je n'ai donc rien fait. La liste contient {labels}.",),
@@ -176,6 +176,8 @@ TEXTS = (
 NAMES = ("Runa Falk", "Ed Marsh", "Lucia Prado", "Kofi Mensah", "Anders Boe", "Hanne Vik", "Piet Claes", "Zoe Lane")
 
 JOINED = {"en": ("and", "or"), "de": ("und", "oder"), "fr": ("et", "ou"), "es": ("y", "o")}
+
+OTHER_THAN = {"en": "other than", "de": "außer", "fr": "sauf", "es": "aparte de"}
 
 MONTHS = {
     "en": "January February March April May June July August September October November December".split(),
