@@ -175,12 +175,14 @@ class SetComposer:
         scope = self._rng.choice(self._domain.scopes)
         deed, extras = self._draw_deed()
         calls = self._act_calls(choice.records, extras)
-        if self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
+        is_placed = kind == self._chooser.placed
+        # A place on the list could mean one among those that were told.
+        if not is_placed and self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
             request = begin(
                 self._rng.choice(selection_words.FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.say()))
             )
             return {"category": "next", "turns": [*told, {"user": request}], "expected": expect(calls)}
-        turns = self._ask(self._request(deed, choice, scope, kind == self._chooser.placed), records, scope)
+        turns = self._ask(self._request(deed, choice, scope, is_placed), records, scope)
         return {"category": "next", "turns": turns, "expected": expect(calls)}
 
     def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:

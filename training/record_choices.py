@@ -221,7 +221,7 @@ class Chooser:
         if not first or not both or "{leaves}" in self._domain.named:
             return None
         found = [each for each in both if each is not first[0]]
-        return Choice(best.one, found, best, f"{OTHER_THAN[self._domain.lang]} {first[0][LABEL]}")
+        return Choice(best.one, found, best, OTHER_THAN[self._domain.lang].format(first[0][LABEL]))
 
     def fitting_both(self, records: Sequence[Record]) -> Choice | None:
         """Choose those that fit two conditions, each of which leaves out one that the other does not."""

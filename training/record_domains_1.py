@@ -218,8 +218,8 @@ ENGLISH_1 = (
             "signed": one_of(True, False),
         },
         (
-            most("built on", "newest", "build", "builds", "built on {}"),
-            least("built on", "oldest", "build", "builds", "built on {}"),
+            most("built on", "most recently built", "build", "builds", "built on {}"),
+            least("built on", "earliest built", "build", "builds", "built on {}"),
             least("size kb", "smallest", "build", "builds", "with {} KB"),
         ),
         (
@@ -230,13 +230,13 @@ ENGLISH_1 = (
         ),
         "build {label}",
         tool(
-            "flash build",
-            "Flashes a build onto a test bench.",
+            "queue build",
+            "Queues a build for a test bench.",
             "build ref|string|Reference of the build",
             "bench|integer|Number of the bench",
         ),
-        ("flash {} on bench {bench}", "put {} on bench {bench}", "install {} on bench {bench}"),
-        "Build {label} is on bench {bench} now.",
+        ("queue {} for bench {bench}", "put {} in the queue of bench {bench}", "line {} up for bench {bench}"),
+        "Build {label} is in the queue of bench {bench}.",
         {"bench": (1, 2, 3, 5, 8)},
         (
             tool("build changelog", "What changed in a build.", "build ref|string|Reference of the build"),

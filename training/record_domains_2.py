@@ -240,10 +240,15 @@ ENGLISH_2 = (
             Condition("area m2", "above", (8, 10, 12), "larger than {} square metres"),
         ),
         "the run {label}",
-        tool("board dog", "Boards a dog in a run.", "run key|string|Key of the run", "dog|string|Name of the dog"),
-        ("board {dog} in {}", "put {dog} in {}", "place {dog} in {}"),
-        "{dog} stays in {label}.",
-        {"dog": ("Bruno", "Pixel", "Nala", "Mister Oat")},
+        tool(
+            "close run",
+            "Closes a run for repairs.",
+            "run key|string|Key of the run",
+            "until|string|Last day, YYYY-MM-DD",
+        ),
+        ("close {} until {until}", "block {} for repairs until {until}", "take {} out of use until {until}"),
+        "{label} is closed until {until}.",
+        {"until": DAYS},
         (
             tool("dog feed plan", "What a dog eats.", "dog|string|Name of the dog"),
             tool("clean run", "Orders cleaning.", "run key|string|Key of the run"),
@@ -267,7 +272,7 @@ ENGLISH_2 = (
             "brake": one_of("ok", "worn", "failed"),
         },
         (
-            least("output kw", "weakest", "turbine", "turbines", "at {} kW"),
+            least("output kw", "least productive", "turbine", "turbines", "at {} kW"),
             most("gear temp", "hottest", "turbine", "turbines", "at {} degrees"),
             least("last service", "least recently serviced", "turbine", "turbines", "last serviced on {}"),
             most("output kw", "most productive", "turbine", "turbines", "at {} kW"),

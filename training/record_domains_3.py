@@ -14,7 +14,7 @@ ENGLISH_3 = (
         "barcode",
         "int:#######",
         "piece",
-        twins(("Hussar coat", "Ball gown", "Monk robe", "Tailcoat"), ("", " red", " red, child")),
+        twins(("Hussar coat", "Ball gown", "Monk robe", "Tailcoat"), ("", " red", " red (child)")),
         {
             "size": one_of(36, 38, 40, 42, 44, 46),
             "worn times": whole(0, 120),
@@ -24,7 +24,7 @@ ENGLISH_3 = (
         (
             most("worn times", "most worn", "costume", "costumes", "worn {} times"),
             least("worn times", "least worn", "costume", "costumes", "worn {} times"),
-            most("acquired", "newest", "costume", "costumes", "acquired on {}"),
+            most("acquired", "most recently acquired", "costume", "costumes", "acquired on {}"),
         ),
         (
             Condition("size", "is", (38, 40, 42, 44), "in size {}"),
@@ -65,9 +65,9 @@ ENGLISH_3 = (
             "stain": one_of("fuchsin", "safranin", "none"),
         },
         (
-            most("grains", "richest", "slide", "slides", "with {} grains"),
-            most("age bp", "oldest", "slide", "slides", "{} years old"),
-            least("age bp", "youngest", "slide", "slides", "{} years old"),
+            most("grains", "grain-richest", "slide", "slides", "with {} grains"),
+            most("age bp", "geologically oldest", "slide", "slides", "{} years old"),
+            least("age bp", "geologically youngest", "slide", "slides", "{} years old"),
             most("prepared", "most recently prepared", "slide", "slides", "prepared on {}"),
         ),
         (
@@ -237,7 +237,7 @@ ENGLISH_3 = (
         (
             least("moisture", "driest", "soil probe", "soil probes", "at {} percent"),
             most("moisture", "wettest", "soil probe", "soil probes", "at {} percent"),
-            least("battery", "emptiest", "soil probe", "soil probes", "with a battery at {} percent"),
+            least("battery", "least charged", "soil probe", "soil probes", "with a battery at {} percent"),
         ),
         (
             Condition("depth cm", "is", (10, 20, 40, 60), "at a depth of {} cm"),

@@ -236,7 +236,9 @@ FRENCH = (
             Superlative(
                 "altitude", "max", "la cabane la plus haute", "les deux cabanes les plus hautes", "à {} mètres"
             ),
-            Superlative("beds", "max", "la cabane la plus grande", "les deux cabanes les plus grandes", "avec {} lits"),
+            Superlative(
+                "beds", "max", "la cabane avec le plus de lits", "les deux cabanes avec le plus de lits", "avec {} lits"
+            ),
         ),
         (
             Condition("stove", "is", (True,), "avec poêle"),

@@ -10,7 +10,7 @@ DEED_LEADS = {
         "{}.",
         "Please {}.",
         "Could you {}?",
-        "Can you {} for me?",
+        "Can you {}?",
         "I'd like you to {}.",
         "I need you to {}, please.",
         "hey, {}",
@@ -139,7 +139,7 @@ NONE_ANSWER = {"en": "There is {none}.", "de": "Es gibt {none}.", "fr": "Il n'y 
 
 UNKNOWN_REPLY = {
     "en": (
-        "I can't find {named} on the list, so I didn't do anything. The list has {labels}.",
+        "I can't find {named} there, so I didn't do anything. The list has {labels}.",
         "{named} isn't on the list, so nothing was done. The list has {labels}.",
     ),
     "de": ("Ich finde {named} nicht und habe deshalb nichts unternommen. Auf der Liste stehen {labels}.",),
@@ -177,7 +177,7 @@ NAMES = ("Runa Falk", "Ed Marsh", "Lucia Prado", "Kofi Mensah", "Anders Boe", "H
 
 JOINED = {"en": ("and", "or"), "de": ("und", "oder"), "fr": ("et", "ou"), "es": ("y", "o")}
 
-OTHER_THAN = {"en": "other than", "de": "außer", "fr": "sauf", "es": "aparte de"}
+OTHER_THAN = {"en": 'other than "{}"', "de": "außer „{}“", "fr": "sauf « {} »", "es": "aparte de «{}»"}
 
 MONTHS = {
     "en": "January February March April May June July August September October November December".split(),
