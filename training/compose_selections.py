@@ -48,7 +48,7 @@ ENGLISH_SETS, ENGLISH_QUESTIONS = 3, 18
 ABROAD_SETS, ABROAD_QUESTIONS = 2, 11
 REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
 
-EARLIER_SHARE = 0.47
+EARLIER_SHARE = 0.56
 """How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
 
 NAMED_MISS_SHARE = 0.35
