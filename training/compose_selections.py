@@ -18,6 +18,7 @@ from typing import Any
 import selection_words
 from past_orders import REPEATS, compose_repeats
 from record_choices import (
+    HISTORY_KINDS,
     MAX_DRAWS,
     MAX_RECORDS,
     ROLE_NUMBER,
@@ -27,14 +28,17 @@ from record_choices import (
     Kind,
     NothingDrawnError,
     Spelling,
+    add_paging,
     expect,
+    make_history_tool,
+    make_role_tools,
 )
 from record_domains_1 import ENGLISH_1
 from record_domains_2 import ENGLISH_2
 from record_domains_3 import ENGLISH_3
 from record_domains_abroad import FRENCH, GERMAN
 from record_domains_spanish import SPANISH
-from records import LABEL, Domain, Record, RecordTool, Superlative, make_id, tool
+from records import LABEL, Domain, Record, Superlative, make_id
 from selection_words import bare_scope, begin, end, fill, join_words, say_value
 
 ENGLISH = (*ENGLISH_1, *ENGLISH_2, *ENGLISH_3)
@@ -48,7 +52,7 @@ ENGLISH_SETS, ENGLISH_QUESTIONS = 3, 18
 ABROAD_SETS, ABROAD_QUESTIONS = 2, 11
 REPEAT_SETS, REPEAT_QUESTIONS = 3, 6
 
-EARLIER_SHARE = 0.56
+EARLIER_SHARE = 0.5
 """How often an exchange that is finished comes before the request; requests about a list that was told come on top."""
 
 NAMED_MISS_SHARE = 0.35
@@ -75,40 +79,17 @@ class SetComposer:
         self._paging = rng.choice(PAGINGS)
         self._chooser = Chooser(domain, rng)
         self._order = rng.sample([domain.ident, LABEL, *self._chooser.fields], len(self._chooser.fields) + 2)
-        self._listing = self._add_paging(domain.listing)
-        self._role_tools: list[RecordTool] = []
+        self._listing = add_paging(domain.listing, self._paging, self._spelling)
+        self._role_tools = make_role_tools(domain.role)
+        self._history = make_history_tool(domain)
         if domain.role:
-            number = ROLE_NUMBER.format(domain.role)
-            self._order.append(number)
-            about = f"{number}|string|Number of the {domain.role}"
-            self._role_tools = [
-                tool(
-                    f"{domain.role} card",
-                    f"Name and phone of {'an' if domain.role[0] in 'aeiou' else 'a'} {domain.role}.",
-                    about,
-                ),
-                tool(
-                    "deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"
-                ),
-            ]
-
-    def _add_paging(self, listing: RecordTool) -> RecordTool:
-        more = {
-            "page": {"type": "integer", "description": "Page of the list, from 1"},
-            "cursor": {"type": "string", "description": "`next cursor` of the page before, for the next page"},
-        }
-        if not self._paging:
-            return listing
-        key = self._spelling.key("next cursor")
-        added = {
-            self._paging: more[self._paging]
-            | {"description": more[self._paging]["description"].replace("next cursor", key)}
-        }
-        return replace(listing, parameters={**listing.parameters, **added}, optional=frozenset(added))
+            self._order.append(ROLE_NUMBER.format(domain.role))
 
     def tools(self, spare: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the tools of the set, with some that do not matter."""
         own = [self._listing, self._domain.act, *self._role_tools]
+        if self._domain.lang == "en":
+            own.append(self._history)
         others = self._rng.sample(self._domain.others, self._rng.randint(0, len(self._domain.others)))
         shown = [self._spelling.tool(each) for each in (*own, *others)]
         names = {each["name"] for each in shown}
@@ -281,6 +262,23 @@ class SetComposer:
         reply = f'I texted {name}, the {domain.role} of {label}, at {phone}: "{text}"'
         return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
 
+    def look_back(self) -> Question:
+        """Ask for the history of a record; what is said of its entries is given, and nothing else."""
+        rng = self._rng
+        records, choice = self._chooser.draw(rng.choice(self._chooser.list_single_kinds()))
+        scope = rng.choice(self._domain.scopes)
+        said: dict[str, Any] = {}
+        leads = rng.choice(selection_words.HISTORY_LEADS)
+        lead, kind, (words, limit) = rng.choice(leads), rng.choice(HISTORY_KINDS), rng.choice(selection_words.LIMITS)
+        if "{kind}" in lead:
+            said["kind"] = kind
+        if "{limit}" in lead:
+            said["limit"] = limit
+        request = begin(lead.format(np=self._say(choice, scope), kind=kind, limit=words))
+        ident = next(iter(self._history.parameters))
+        call = self._spelling.call(self._history, {ident: choice.records[0][self._domain.ident], **said})
+        return {"category": "next", "turns": self._ask(request, records, scope), "expected": expect([call])}
+
     def _tell(self, records: list[Record], scope: str) -> list[Turn] | None:
         """Return an exchange in which something of a list is told, if it can be told clearly."""
         told = self.tell_best(records, scope) if self._rng.random() < 0.6 else self.tell_count(records, scope)
@@ -388,6 +386,7 @@ class SetComposer:
         kinds += [partial(self.select, kind) for kind in self._chooser.list_kinds()]
         kinds += [self.across, self.tell, self.tell, self.tell, self.miss, self.miss, self.finish]
         kinds += [self.turn_page] * (2 if self._paging else 0) + [self.reach] * (2 if self._domain.role else 0)
+        kinds += [self.look_back] * (2 if self._domain.lang == "en" else 0)
         made = 0
         while made < count:
             for kind in self._rng.sample(kinds, len(kinds))[: count - made]:

@@ -2,10 +2,10 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from records import LABEL, Condition, Domain, Record, RecordTool, Superlative, make_id, make_near_id
+from records import LABEL, Condition, Domain, Record, RecordTool, Superlative, make_id, make_near_id, tool
 from selection_words import OTHER_THAN, join_words, say_value
 
 MAX_DRAWS = 300
@@ -15,6 +15,9 @@ MAX_RECORDS = 12
 
 ROLE_NUMBER = "{} no"
 """The field with the number of who belongs to a record."""
+
+HISTORY_KINDS = ("notes", "changes", "complaints")
+"""The kinds of entries in the history of a record."""
 
 Call = dict[str, Any]
 
@@ -145,6 +148,10 @@ class Chooser:
             self.placed,
         ]
 
+    def list_single_kinds(self) -> list[Kind]:
+        """List the ways to choose one record that may be said with its scope."""
+        return [self.best, self.best_under, self.best_other]
+
     def draw_records(self, low: int, high: int) -> list[Record]:
         return draw_records(self._domain, self.fields, self._rng.randint(low, high), self._rng)
 
@@ -261,3 +268,39 @@ class Chooser:
         if len(records) < 3:
             return None
         return Choice(self._domain.second if is_second else self._domain.last, [records[1 if is_second else -1]])
+
+
+def add_paging(listing: RecordTool, paging: str, spelling: Spelling) -> RecordTool:
+    """Return a tool that lists records with a parameter for further pages, if there are pages."""
+    if not paging:
+        return listing
+    abouts = {
+        "page": {"type": "integer", "description": "Page of the list, from 1"},
+        "cursor": {"type": "string", "description": f"`{spelling.key('next cursor')}` of the page before"},
+    }
+    added = {paging: abouts[paging]}
+    return replace(listing, parameters={**listing.parameters, **added}, optional=frozenset(added))
+
+
+def make_role_tools(role: str) -> list[RecordTool]:
+    """Make the tools that look up who belongs to a record and write to them, if somebody does."""
+    if not role:
+        return []
+    number, article = ROLE_NUMBER.format(role), "an" if role[0] in "aeiou" else "a"
+    return [
+        tool(f"{role} card", f"Name and phone of {article} {role}.", f"{number}|string|Number of the {role}"),
+        tool("deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"),
+    ]
+
+
+def make_history_tool(domain: Domain) -> RecordTool:
+    """Make the tool that shows what happened to a record."""
+    kind = "integer" if domain.pattern.startswith("int:") else "string"
+    name = domain.noun.lower()
+    return tool(
+        f"{name} history",
+        f"Entries on one {name}, newest first.",
+        f"{domain.ident}|{kind}|From the list of {domain.plural}",
+        f"?kind|{','.join(HISTORY_KINDS)}|Only entries of this kind",
+        "?limit|integer|How many entries at most",
+    )

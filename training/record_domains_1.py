@@ -174,7 +174,7 @@ ENGLISH_1 = (
             "state": one_of("idle", "running", "fault"),
         },
         (
-            most("hours run", "longest-running", "snow cannon", "snow cannons", "with {} hours"),
+            most("hours run", "most used", "snow cannon", "snow cannons", "with {} hours"),
             least("wet bulb", "coldest", "snow cannon", "snow cannons", "at a wet bulb of {} degrees"),
             most("water l min", "thirstiest", "snow cannon", "snow cannons", "using {} litres a minute"),
         ),
@@ -239,7 +239,7 @@ ENGLISH_1 = (
         "Build {label} is in the queue of bench {bench}.",
         {"bench": (1, 2, 3, 5, 8)},
         (
-            tool("build changelog", "What changed in a build.", "build ref|string|Reference of the build"),
+            tool("board pinout", "Pins of a board.", "board|string|Name of the board"),
             tool("withdraw build", "Withdraws a build from download.", "build ref|string|Reference of the build"),
         ),
         "maintainer",

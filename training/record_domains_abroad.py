@@ -227,7 +227,7 @@ FRENCH = (
         "cabin id",
         "%%%%-%%%",
         "name",
-        twins(("Le Nid", "La Marmotte", "Le Refuge"), ("", " bleu", " d'en haut")),
+        twins(("Le Nid", "La Marmotte", "Le Refuge"), ("", " du lac", " d'en haut")),
         {"price": whole(38, 240), "beds": whole(2, 14), "altitude": whole(600, 2400, 10), "stove": one_of(True, False)},
         (
             Superlative(

@@ -112,7 +112,7 @@ SPANISH = (
         "caja id",
         "int:#####",
         "especie",
-        twins(("Merluza", "Bonito", "Rape"), ("", " chica", " de anzuelo")),
+        twins(("Merluza", "Bonito", "Rape"), ("", " de roca", " de anzuelo")),
         {
             "kilos": decimal(3, 28),
             "precio": decimal(2, 24, 2),

@@ -57,7 +57,7 @@ WHICH_LEADS = {
         "Which one is {}?",
         "Can you tell me which one is {}?",
         "I'd like to know which one is {}.",
-        "Look up {}, please.",
+        "Please tell me which one is {}.",
         "Find {} and tell me what it's called.",
         "What is {}?",
     ),
@@ -155,6 +155,34 @@ TEXT_LEADS = (
     'The {role} of {np} should get this text: "{text}"',
     'Let the {role} of {np} know by text: "{text}"',
 )
+
+HISTORY_LEADS = (
+    (
+        "Show me the last {limit} {kind} on {np}.",
+        "What are the {limit} latest {kind} on {np}?",
+        "I need the newest {limit} {kind} on record for {np}.",
+        "Could you fetch the {limit} most recent {kind} on {np}?",
+        "Pull the last {limit} {kind} for {np}, please.",
+    ),
+    (
+        "Which {kind} are on record for {np}?",
+        "Show me the {kind} on {np}.",
+        "Are there any {kind} on {np}?",
+        "What {kind} do we have on {np}?",
+        "Look up the {kind} on {np}, please.",
+    ),
+    (
+        "Show me the history of {np}.",
+        "What is on record for {np}?",
+        "I'd like to see the history of {np}.",
+        "Can you pull the history of {np}?",
+        "Get me the history of {np}, please.",
+    ),
+)
+"""How the history of a record is asked for: with a kind and a number of entries, with a kind, without either."""
+
+LIMITS = (("two", 2), ("3", 3), ("three", 3), ("4", 4), ("five", 5), ("6", 6))
+"""Words for numbers of entries."""
 
 NUMBER_LEADS = (
     "Please repeat {ident} {number} of {who}, but {change}.",
