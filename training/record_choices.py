@@ -16,7 +16,7 @@ MAX_RECORDS = 12
 ROLE_NUMBER = "{} no"
 """The field with the number of who belongs to a record."""
 
-HISTORY_KINDS = ("notes", "changes", "complaints")
+HISTORY_KINDS = ("notes", "changes", "checks")
 """The kinds of entries in the history of a record."""
 
 Call = dict[str, Any]

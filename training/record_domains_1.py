@@ -282,7 +282,7 @@ ENGLISH_1 = (
         ("offer {} to {applicant}", "make {applicant} an offer for {}", "propose {} to {applicant}"),
         "The plot {label} is offered to {applicant}.",
         {"applicant": PEOPLE},
-        (tool("plot inspection", "Last inspection of a plot.", "plot no|integer|Number of the plot"),),
+        (tool("colony rules", "Rules of a colony.", "colony|string|Name of the colony"),),
         "tenant",
     ),
     Domain(
@@ -298,7 +298,7 @@ ENGLISH_1 = (
         twins(("City votes", "Hall burns", "New line opens", "Workers meet"), ("", " again", " at last")),
         {
             "printed": day(1931),
-            "pages": whole(1, 12),
+            "pages": whole(2, 12),
             "paper": one_of("Courier", "Evening Post", "Tribune"),
             "language": one_of("English", "Dutch", "French"),
         },

@@ -15,7 +15,7 @@ ENGLISH_2 = (
         "st:#####",
         "line",
         ("7", "14", "44", "44E", "4", "140", "17", "E4", "71", "47", "70", "14X", "1"),
-        {"leaves": clock(6, 22), "free seats": whole(0, 50), "ramp": one_of(True, False), "delay min": whole(0, 25)},
+        {"leaves": clock(6, 22), "free seats": whole(2, 50), "ramp": one_of(True, False), "delay min": whole(2, 25)},
         (
             least("leaves", "earliest", "departure", "departures", "at {}"),
             most("leaves", "latest", "departure", "departures", "at {}"),
@@ -77,7 +77,7 @@ ENGLISH_2 = (
         ("take {seed g} grams from {}", "withdraw {seed g} grams of {}", "get {seed g} grams out of {}"),
         "{seed g} grams were taken from the lot from {label}.",
         {"seed g": (2, 3, 5, 10)},
-        (tool("germination series", "All tests of a lot.", "accession|string|Accession number"),),
+        (tool("species sheet", "Facts about a species.", "species|string|Latin name"),),
         "collector",
     ),
     Domain(
@@ -182,7 +182,7 @@ ENGLISH_2 = (
         {
             "until": day(2026, 5, 12),
             "decibels": whole(50, 95),
-            "complaints": whole(0, 20),
+            "complaints": whole(2, 20),
             "amplified": one_of(True, False),
         },
         (

@@ -17,7 +17,7 @@ ENGLISH_3 = (
         twins(("Hussar coat", "Ball gown", "Monk robe", "Tailcoat"), ("", " red", " red (child)")),
         {
             "size": one_of(36, 38, 40, 42, 44, 46),
-            "worn times": whole(0, 120),
+            "worn times": whole(2, 120),
             "acquired": day(2018),
             "needs repair": one_of(True, False),
         },
@@ -277,7 +277,7 @@ ENGLISH_3 = (
         twins(("Penny rose", "Airmail set", "Crown blue", "Postrider"), ("", " used", " on cover")),
         {
             "bid": whole(10, 900),
-            "bidders": whole(1, 30),
+            "bidders": whole(2, 30),
             "closes": day(2026, 10, 12),
             "country": one_of("Norway", "Peru", "Siam", "Malta"),
         },

@@ -116,7 +116,7 @@ GERMAN = (
         "baureihe",
         twins(("44", "94", "218", "101"), ("", "E", ".1")),
         {
-            "betriebsstunden": whole(1, 400),
+            "betriebsstunden": whole(2, 400),
             "letzte wartung": day(2025),
             "zugkraft n": decimal(0.4, 3.9),
             "sound": one_of(True, False),
@@ -282,7 +282,7 @@ FRENCH = (
         {
             "pages": whole(4, 180),
             "year": whole(1690, 1905),
-            "copies": whole(1, 40),
+            "copies": whole(2, 40),
             "condition": one_of("good", "fair", "poor"),
         },
         (
