@@ -1,7 +1,7 @@
 """Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
 
 `FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those of `habits-*.jsonl`, those that
-`compose*.py` compose, those of `programs.jsonl` and those of `plain.txt`, which no tool serves, with the right answers
+`composing` composes, those of `programs.jsonl` and those of `plain.txt`, which no tool serves, with the right answers
 as the dialects write them in the history of a conversation. A line is a group of questions that share a set of tools,
 shown in one order, in one dialect: `{"epoch", "dialect", "source", "toolset_rank", "system", "examples": [{"id",
 "rest", "target"}]}`. A prompt is `system` followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of
@@ -28,9 +28,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from compose import write_composed
-from compose_selections import write_selections
-from compose_times import write_times
+from composing.from_topics import write_composed
+from composing.selections import write_selections
+from composing.times import write_times
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 
@@ -232,10 +232,10 @@ def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: rando
             yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
-def add_habits(suite: Suite) -> Suite:
-    """Add the questions by hand that are for training only."""
-    added = [load_suite(str(path)) for path in HABITS]
-    return replace(suite, questions=(*suite.questions, *(question for each in added for question in each.questions)))
+def load_habits(suite: Suite) -> Suite:
+    """Return the questions by hand that are for training only, as a suite like another one."""
+    questions = (question for path in HABITS for question in load_suite(str(path)).questions)
+    return replace(suite, name="habits", questions=tuple(questions))
 
 
 def add_plain(suite: Suite, rng: random.Random) -> Suite:
@@ -301,15 +301,17 @@ def make_all(folder: Path) -> None:
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     pairs, seed = settings["pairs"], settings["seed"]
     folder.mkdir(parents=True, exist_ok=True)
-    field = add_plain(add_habits(load_suite("field-train")), random.Random(seed))
-    sources = [make_groups(field, pairs, random.Random(seed))]
+    field = add_plain(load_suite("field-train"), random.Random(seed))
+    habits = load_habits(field)
+    by_hand = replace(field, questions=(*field.questions, *habits.questions))
+    sources = [make_groups(each, pairs, random.Random(seed), offering=by_hand) for each in (field, habits)]
     for name, write in COMPOSERS.items():
         write(path := folder / f"{name}.jsonl", seed)
         rng = random.Random(seed)
         sources.append(make_groups(load_suite(str(path)), pairs, rng, turns=pairs["composed_turns"]))
     # With tools of the other suite, since to a request for code several tools of its own would be right.
-    sources.append(make_groups(load_suite(str(PROGRAMS)), pairs, random.Random(seed), offering=field))
-    sources.append(make_many_tools_groups(field, pairs, random.Random(seed)))
+    sources.append(make_groups(load_suite(str(PROGRAMS)), pairs, random.Random(seed), offering=by_hand))
+    sources.append(make_many_tools_groups(by_hand, pairs, random.Random(seed)))
     groups = chain.from_iterable(sources)
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
     print(f"{write_rows(folder / 'own_prompts.jsonl.gz', make_own_prompts(field))} prompts to answer before that")

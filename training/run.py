@@ -89,6 +89,8 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
             read_gguf(adapter_path, adapter)
         else:
             log(f"training {name}: {json.dumps(chosen)}")
+            if chosen["begin"]:
+                read_gguf(folder / f"{chosen['begin']}.gguf", adapter)
             used = use_own(groups, own if chosen["own"] else {})
             train(model, adapter, tokenizer, used, chosen, seed=settings["seed"] + chosen["order"], report=log)
             write_gguf(adapter_path, adapter, **named)

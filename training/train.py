@@ -75,12 +75,10 @@ def train(
 
 def is_chosen(group: Mapping[str, Any], settings: Mapping[str, Any], epoch: int) -> bool:
     """Whether a training uses a group in an epoch."""
-    return (
-        group["epoch"] == epoch
-        and group["dialect"] in settings["dialects"]
-        and group["toolset_rank"] < settings["share"]
-        and (settings["composed"] or group["source"] == "field-train")
-    )
+    if group["epoch"] != epoch or group["dialect"] not in settings["dialects"]:
+        return False
+    first, last = settings["share"]
+    return first <= group["toolset_rank"] < last if group["source"] == "field-train" else settings["composed"]
 
 
 def schedule_rate(step: int, steps: int, warmup_steps: int) -> float:

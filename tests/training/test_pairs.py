@@ -1,12 +1,11 @@
 """What an adapter is trained on: prompts as the dialects render them, and answers that the judge finds right."""
 
-import importlib.util
 import json
 import random
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,20 +28,10 @@ SAMPLE = 8
 sys.path.insert(0, str(TRAINING))  # the scripts import each other
 
 
-def load_script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, TRAINING / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-make_pairs: Any = load_script("make_pairs")
-compose: Any = load_script("compose")
-own_answers: Any = load_script("own_answers")
-many_tools: Any = load_script("many_tools")
+make_pairs: Any = import_module("make_pairs")
+compose: Any = import_module("composing.from_topics")
+own_answers: Any = import_module("own_answers")
+many_tools: Any = import_module("many_tools")
 SUITE = load_suite("field-train")
 PROGRAMS = load_suite(str(TRAINING / "programs.jsonl"))
 PRINTING = set("p_run p_builtin p_mathdesk p_werkbank p_python p_sidekick p_tutor p_taller p_dicebox".split())

@@ -3,17 +3,18 @@
 import json
 import random
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from tests.evaluation.test_field import find_problems
-from tests.training.test_pairs import is_right, load_script, make_pairs
+from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.evaluation.suites import load_suite
 
-compose_selections: Any = load_script("compose_selections")
-record_choices: Any = load_script("record_choices")
+compose_selections: Any = import_module("composing.selections")
+record_choices: Any = import_module("composing.record_choices")
 
 SAMPLE = 25
 """One question in so many is answered."""

@@ -4,17 +4,18 @@ import random
 import re
 from collections import Counter
 from datetime import date, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.evaluation.test_field import find_problems
-from tests.training.test_pairs import is_right, load_script, make_pairs
+from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.evaluation.suites import load_suite
 
-said_days: Any = load_script("said_days")
-compose_times: Any = load_script("compose_times")
+said_days: Any = import_module("composing.said_days")
+compose_times: Any = import_module("composing.times")
 
 SAMPLE = 8
 """One question in so many is answered and judged."""

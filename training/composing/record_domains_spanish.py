@@ -1,6 +1,6 @@
 """The Spanish domains of `compose_selections.py`."""
 
-from records import Condition, Domain, Superlative, clock, day, decimal, one_of, tool, twins, whole
+from composing.records import Condition, Domain, Superlative, clock, day, decimal, one_of, tool, twins, whole
 
 SPANISH = (
     Domain(

@@ -1,7 +1,7 @@
 """English domains of `compose_selections.py`, part 3."""
 
-from record_domains_1 import PEOPLE
-from records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
+from composing.record_domains_1 import PEOPLE
+from composing.records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
 
 ENGLISH_3 = (
     Domain(

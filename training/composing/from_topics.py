@@ -1,11 +1,10 @@
-"""Composes questions from the topics of `topics.py`: `python training/compose.py FILE.jsonl`.
+"""Composes questions from the topics of `topics.py`.
 
 They teach what the questions of `field` teach too little of: a value that is said is given even if it is the default; a
 value that is said once for several things is given in each call; every combination that is asked for is a call; what
 a tool serves is not answered from memory; a result is told whole. The file has the format of every suite.
 """
 
-import argparse
 import itertools
 import json
 import random
@@ -14,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from topics import TOPICS, Drawn, Topic, Value, join
+from composing.topics import TOPICS, Drawn, Topic, Value, join
 
 SAID_SHARE = 0.4
 """How often an optional value is said."""
@@ -265,11 +264,3 @@ def write_composed(path: Path, seed: int) -> None:
     path.write_text(
         "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
     )
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="where the questions are written")
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    write_composed(options.file, options.seed)

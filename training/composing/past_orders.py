@@ -4,9 +4,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from record_choices import Spelling, expect
-from records import Record, Repeat, clock, day, decimal, form, make_id, make_near_id, one_of, tool, whole
-from selection_words import NUMBER_LEADS
+from composing.record_choices import Spelling, expect
+from composing.records import Record, Repeat, clock, day, decimal, form, make_id, make_near_id, one_of, tool, whole
+from composing.selection_words import NUMBER_LEADS
 
 REPEATS = (
     Repeat(

@@ -1,4 +1,4 @@
-"""Composes conversations in which a record is chosen from a list: `python training/compose_selections.py FILE.jsonl`.
+"""Composes conversations in which a record is chosen from a list.
 
 A result has records; the next call needs values of the right one, or of each that fits. Records are drawn at random,
 and what is right is computed from them: the cheapest one, all under a price, the one of exactly this name. Draws in
@@ -6,7 +6,6 @@ which two records could be meant are thrown away. `records.py` says what a domai
 records are chosen. The file has the format of every suite.
 """
 
-import argparse
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import selection_words
-from past_orders import REPEATS, compose_repeats
-from record_choices import (
+from composing import selection_words
+from composing.past_orders import REPEATS, compose_repeats
+from composing.record_choices import (
     HISTORY_KINDS,
     MAX_DRAWS,
     MAX_RECORDS,
@@ -33,13 +32,13 @@ from record_choices import (
     make_history_tool,
     make_role_tools,
 )
-from record_domains_1 import ENGLISH_1
-from record_domains_2 import ENGLISH_2
-from record_domains_3 import ENGLISH_3
-from record_domains_abroad import FRENCH, GERMAN
-from record_domains_spanish import SPANISH
-from records import LABEL, Domain, Record, Superlative, make_id
-from selection_words import bare_scope, begin, end, fill, join_words, say_value
+from composing.record_domains_1 import ENGLISH_1
+from composing.record_domains_2 import ENGLISH_2
+from composing.record_domains_3 import ENGLISH_3
+from composing.record_domains_abroad import FRENCH, GERMAN
+from composing.record_domains_spanish import SPANISH
+from composing.records import LABEL, Domain, Record, Superlative, make_id
+from composing.selection_words import bare_scope, begin, end, fill, join_words, say_value
 
 ENGLISH = (*ENGLISH_1, *ENGLISH_2, *ENGLISH_3)
 ABROAD = (*GERMAN, *FRENCH, *SPANISH)
@@ -429,11 +428,3 @@ def write_selections(path: Path, seed: int) -> None:
     path.write_text(
         "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
     )
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="where the questions are written")
-    parser.add_argument("--seed", type=int, default=11)
-    options = parser.parse_args()
-    write_selections(options.file, options.seed)

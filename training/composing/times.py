@@ -1,11 +1,10 @@
-"""Composes questions about days, times, units and corrections: `python training/compose_times.py FILE.jsonl`.
+"""Composes questions about days, times, units and corrections.
 
 They teach what a small model does badly in one step: a day told relative to today, a time as people say it, a unit
 other than the wanted one, a value that is corrected in mid-sentence, numbers that are not asked for, optional values
 that are not said and so are left out. The labels are computed. The file has the format of every suite.
 """
 
-import argparse
 import json
 import random
 import re
@@ -15,12 +14,12 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from errand_tools import ERRANDS
-from household_tools import HOUSEHOLD
-from lesson_tools import LESSONS
-from outing_tools import OUTINGS
-from said_days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
-from said_slots import Slot, Tool
+from composing.errand_tools import ERRANDS
+from composing.household_tools import HOUSEHOLD
+from composing.lesson_tools import LESSONS
+from composing.outing_tools import OUTINGS
+from composing.said_days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
+from composing.said_slots import Slot, Tool
 
 TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
 
@@ -355,11 +354,3 @@ def write_times(path: Path, seed: int) -> None:
     path.write_text(
         "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
     )
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="where the questions are written")
-    parser.add_argument("--seed", type=int, default=7)
-    options = parser.parse_args()
-    write_times(options.file, options.seed)

@@ -1,7 +1,7 @@
 """English domains of `compose_selections.py`, part 2."""
 
-from record_domains_1 import DAYS, PEOPLE
-from records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
+from composing.record_domains_1 import DAYS, PEOPLE
+from composing.records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
 
 ENGLISH_2 = (
     Domain(

@@ -1,0 +1,1 @@
+"""Composes questions whose right answers are computed, for training only."""
