@@ -36,7 +36,7 @@ class Adapter:
 
 QWEN_CODER_CALLS = Adapter(
     path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
-    sha256="e3bd1a6e69923bc33d766f7c05f8827ee76113e27980ff126016b41d7fd75ccd",
+    sha256="1b67d870c2e3469fd9841d1c47c2a3202c62bda55ecc3bf1ab6365b1d51911b4",
 )
 """The adapter for `QWEN_CODER`."""
 
