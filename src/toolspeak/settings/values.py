@@ -95,7 +95,7 @@ class LocalSettings:
     context: int = 8192
     slots: int = 1
     keep_minutes: float | None = 5.0
-    adapter: str | None = None
+    adapter: str | None = "built-in"
 
 
 @frozen
