@@ -185,10 +185,10 @@ def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_of_many_tools_those_that_are_called_are_shown_or_searched(dialect: str):
-    settings = {"plain_epochs": 1, "varied_epochs": 1, "many_tools": 30}
+    settings = {"plain_epochs": 0, "varied_epochs": 1, "many_tools": 30}
     kinds: set[str] = set()
     for epoch, question in many_tools.draw_questions(SUITE, settings, random.Random(5)):
-        assert (epoch, len(question.tools) > 30) == (1, True)
+        assert (epoch, len(question.tools) > 30) == (0, True)
         for prompt, shown in many_tools.show_turns(question, dialect, 400):
             assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
             assert sum(spec.name in prompt for spec in question.tools) < len(question.tools)
