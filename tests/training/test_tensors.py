@@ -82,7 +82,10 @@ def test_an_adapter_learns_and_is_written_and_read_back(model: Any, tmp_path: Pa
     weights = model.model.layers[0].mlp.up_proj.weight.clone()
     adapter = lora.Adapter(model, SETTINGS["layers"], rank=4, alpha=8, seed=1)
     assert train.compute_loss(model, tensors).item() == pytest.approx(before)
-    groups = [{**group, "epoch": 0, "dialect": "python", "toolset_rank": 0.5, "source": "field-train"} for group in GROUPS * 10]
+    groups = [
+        {**group, "epoch": 0, "dialect": "python", "toolset_rank": 0.5, "source": "field-train"}
+        for group in GROUPS * 10
+    ]
     train.train(model, adapter, ByteTokenizer(), groups, SETTINGS, seed=1, report=lambda _: None)
     after = train.compute_loss(model, tensors).item()
     assert after < 0.95 * before
