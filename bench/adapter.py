@@ -18,7 +18,7 @@ from toolspeak.models.weights import QWEN_CODER, find_weights
 from toolspeak.settings import cache_folder
 
 WORDS = "The price of {number} loaves of bread in the old town is told in the list of the shop, in line {number}. "
-WRITTEN_TOKENS = 48
+WRITTEN_TOKENS = 24
 
 
 def ask(server: LocalServer, text: str, scale: float) -> tuple[float, float]:
@@ -50,12 +50,12 @@ def measure_memory(weights: Path, adapter: Adapter | None, threads: int) -> floa
 
 
 def make_text(number: int) -> str:
-    return "".join(WORDS.format(number=number * 100 + each) for each in range(12))
+    return "".join(WORDS.format(number=number * 100 + each) for each in range(5))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     weights = find_weights(QWEN_CODER, cache_folder() / "models")
