@@ -402,9 +402,16 @@ def test_an_inner_run_with_a_tool_in_a_thread_is_cancelled_from_another_thread()
         let_go.wait(20)
 
     with nest(2, hang, script=[calls(("hang", {}))]).stream("Go.") as stream:
+
+        def cancel() -> None:
+            assert began.wait(20)
+            stream.cancel()
+
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
         for _ in stream:
-            if began.is_set():
-                stream.cancel()
+            pass
+        canceller.join()
         assert stream.outcome.stop_reason == "cancelled"
     let_go.set()
 
