@@ -297,7 +297,7 @@ def write_rows(path: Path, rows: Iterator[dict[str, Any]]) -> int:
 
 
 def make_all(folder: Path) -> None:
-    """Write both files."""
+    """Write all files."""
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     pairs, seed = settings["pairs"], settings["seed"]
     folder.mkdir(parents=True, exist_ok=True)

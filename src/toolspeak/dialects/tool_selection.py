@@ -57,10 +57,10 @@ FOUND_SHARE = 0.25
 """A tool is found only if its score is at least this share of the score of the best tool."""
 
 LISTED_SHARE = 0.4
-"""A tool is listed for the first message only if its score is at least this share of the score of the best tool…"""
+"""A tool is listed for the first message if its score is at least this share of the score of the best tool."""
 
 FILLED_SHARE = 0.5
-"""… or if the tools before it take less than this share of the budget."""
+"""Tools with lower scores are listed, too, while the list takes at most this share of the budget."""
 
 MAX_ADDED, ADDED_SHARE = 4, 0.5
 """How many tools a later message of the user adds at most, and the share of the best score that they need."""
@@ -297,7 +297,7 @@ def _pick(
 ) -> list[ToolSpec]:
     """Return the tools that a message may be about, as many as fit in their short form, the likeliest ones first.
 
-    Of many tools that come near, a small model calls one that does not serve. So a budget is not filled with them.
+    The budget is not filled with tools that only come near: a small model would call one of them.
     """
     tools = {spec.name: spec for spec in specs}
     short = {spec.name: spec for spec in shorten_tools(specs)}
