@@ -5,6 +5,7 @@ With the embedded model the examples are run by `make test-local`.
 """
 
 import importlib.util
+import json
 import re
 import signal
 import subprocess
@@ -13,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.evaluation.test_field import find_problems
 from tests.pages import is_like
+from toolspeak import discover
 from toolspeak.durable import Runs
+from toolspeak.evaluation.suites import load_suite
 from toolspeak.events import ToolFinished, ToolStarted
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 
@@ -141,6 +145,48 @@ def test_the_durable_run_goes_on_after_its_program_was_killed(tmp_path):
         elif isinstance(fact, ToolFinished):
             finished.add(fact.result.call_id)
     assert len(finished) == 5
+
+
+DEPOT = EXAMPLES / "depot"
+DEPOT_FILES = (DEPOT / "train.jsonl", DEPOT / "measure.jsonl")
+
+
+def test_the_depot_prints_what_it_shows(capsys):
+    module = load("depot/depot")
+    module.main()
+    printed = capsys.readouterr().out.rstrip("\n")
+    assert is_like(shown_by(module), printed), printed
+
+
+@pytest.mark.parametrize("path", DEPOT_FILES, ids=lambda path: path.stem)
+def test_the_questions_of_the_depot_fit_its_functions(path):
+    specs = discover(DEPOT / "depot.py").specs
+    assert len(specs) == 10
+    questions = load_suite(str(path)).questions
+    assert all(list(question.tools) == list(specs) for question in questions)
+    assert [problem for each in questions for problem in find_problems(each)] == []
+    uncalled = [question for question in questions if question.category in ("missing", "none")]
+    assert len(uncalled) / len(questions) == pytest.approx(0.25, abs=0.02)
+
+
+def test_the_depot_is_not_measured_with_what_it_is_trained_on():
+    trained, measured = (path.read_text("utf-8").splitlines() for path in DEPOT_FILES)
+    assert trained[0] == measured[0], "the two files have different tools"
+    for find in (find_requests, find_numbers):
+        assert find(trained[1:])
+        assert not find(trained[1:]) & find(measured[1:])
+
+
+def find_requests(lines):
+    """What the users of some questions say, without regard to case and spaces."""
+    rows = [json.loads(line) for line in lines]
+    said = [[turn.get("user", "") for turn in row.get("turns", ())] or [row["messages"]] for row in rows]
+    return {" ".join(text.casefold().split()) for texts in said for text in texts if text}
+
+
+def find_numbers(lines):
+    """The numbers of machines and customers in some questions, as the functions take them."""
+    return set(re.findall(r"\bM-\d{4}\b|\bK\d{5}\b", "\n".join(lines)))
 
 
 def test_every_example_is_played():
