@@ -109,9 +109,9 @@ bench: setup ## measure beside peers for some minutes, and write docs/benchmarks
 bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
 
-adapter-data: setup ## write what an adapter is trained on and measured with, and say how to go on
-	$(BIN)/python training/make_pairs.py training/out
-	@echo 'now, on a machine with a GPU: python training/run.py MODEL.gguf training/out --only-train'
+adapter-data: setup ## write what an adapter is trained on and measured with; QUESTIONS=… MEASURE=… take files of yours
+	$(BIN)/python training/make_pairs.py training/out $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+	@echo 'now, on a machine with a GPU: python training/run.py MODEL.gguf training/out --only-train --runs NAME'
 	@echo 'then here: $(BIN)/python training/scores.py training/out/NAME.jsonl.gz (training/README.md)'
 
 fuzz: export FUZZ_EXAMPLES ?= 40000

@@ -12,6 +12,11 @@ before it is trained, and is then trained on these answers of its own (`own_answ
 
 `FOLDER/prompts.jsonl.gz` has the prompts of the suites `field` and, where the package `bfcl-eval` is installed, `bfcl`,
 as `toolspeak eval --prompts-out` writes them.
+
+With `--questions FILE --measure FILE` the pairs are those of one file of questions and the prompts those of another,
+and nothing else: this is how a model learns the tools of one program.
+
+`FOLDER/built-in.gguf` is the adapter of the package, from which a training can go on.
 """
 
 import argparse
@@ -20,8 +25,9 @@ import hashlib
 import json
 import random
 import re
+import shutil
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
@@ -40,6 +46,7 @@ from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.templates import render_qwen
 from toolspeak.evaluation.trials import Trial, make_trials
 from toolspeak.messages import Call, Message, ToolCall, assistant, user
+from toolspeak.models.adapters import QWEN_CODER_CALLS
 from toolspeak.spec import ToolSpec
 
 SETTINGS = Path(__file__).with_name("settings.toml")
@@ -287,7 +294,7 @@ def make_prompt(trial: Trial) -> dict[str, Any]:
     return {"id": trial.id, "prompt": render_qwen(trial.render()), "shown": trial.prompt_hash()}
 
 
-def write_rows(path: Path, rows: Iterator[dict[str, Any]]) -> int:
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     count = 0
     with gzip.open(path, "wt", encoding="utf-8") as file:
         for row in rows:
@@ -300,7 +307,7 @@ def make_all(folder: Path) -> None:
     """Write all files."""
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     pairs, seed = settings["pairs"], settings["seed"]
-    folder.mkdir(parents=True, exist_ok=True)
+    copy_adapter(folder)
     field = add_plain(load_suite("field-train"), random.Random(seed))
     habits = load_habits(field)
     by_hand = replace(field, questions=(*field.questions, *habits.questions))
@@ -313,12 +320,49 @@ def make_all(folder: Path) -> None:
     sources.append(make_groups(load_suite(str(PROGRAMS)), pairs, random.Random(seed), offering=by_hand))
     sources.append(make_many_tools_groups(by_hand, pairs, random.Random(seed)))
     groups = chain.from_iterable(sources)
+    write_files(folder, groups, make_own_prompts(field), make_prompts(pairs["dialects"], seed))
+
+
+def make_yours(folder: Path, questions: Path, measure: Path) -> None:
+    """Write all files for the questions of one file, measured with those of another."""
+    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    pairs, seed = settings["pairs"], settings["seed"]
+    taught, measured = load_suite(str(questions)), load_suite(str(measure))
+    copy_adapter(folder)
+    groups = make_groups(taught, pairs, random.Random(seed))
+    prompts = ({**make_prompt(trial), "part": "yours"} for trial in make_trials(measured, pairs["dialects"]))
+    write_files(folder, groups, (), prompts)
+
+
+def copy_adapter(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(QWEN_CODER_CALLS.path, folder / "built-in.gguf")
+
+
+def write_files(
+    folder: Path,
+    groups: Iterable[dict[str, Any]],
+    own_prompts: Iterable[dict[str, Any]],
+    prompts: Iterable[dict[str, Any]],
+) -> None:
     print(f"{write_rows(folder / 'pairs.jsonl.gz', groups)} groups of questions to train on")
-    print(f"{write_rows(folder / 'own_prompts.jsonl.gz', make_own_prompts(field))} prompts to answer before that")
-    print(f"{write_rows(folder / 'prompts.jsonl.gz', make_prompts(pairs['dialects'], seed))} prompts to measure with")
+    print(f"{write_rows(folder / 'own_prompts.jsonl.gz', own_prompts)} prompts to answer before that")
+    print(f"{write_rows(folder / 'prompts.jsonl.gz', prompts)} prompts to measure with")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the files are written")
+    parser.add_argument("--questions", type=Path, help="train on the questions of this file alone")
+    parser.add_argument("--measure", type=Path, help="with --questions: measure with the questions of this file")
+    options = parser.parse_args()
+    if (options.questions is None) != (options.measure is None):
+        parser.error("--questions and --measure go together: one file to train on, another one to measure with")
+    if options.questions:
+        make_yours(options.folder, options.questions, options.measure)
+    else:
+        make_all(options.folder)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the files are written")
-    make_all(parser.parse_args().folder)
+    main()

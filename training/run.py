@@ -1,6 +1,6 @@
-"""Trains adapters and measures them, in one command: `python training/run.py MODEL.gguf FOLDER`.
+"""Trains adapters and measures them, in one command: `python training/run.py MODEL.gguf FOLDER --runs NAME,NAME`.
 
-The steps are: pairs of prompts and answers (`make_pairs.py`), for each training of `settings.toml` an adapter
+The steps are: pairs of prompts and answers (`make_pairs.py`), for each of these trainings of `settings.toml` an adapter
 (`train.py`, or `average.py` for the mean of others), its GGUF file (`lora.py`), answers to the prompts that measure it
 (`answer.py`), and the scores of all answers (`scores.py`). The first and the last step need toolspeak, the others a GPU
 with torch, transformers and gguf. If they are on different machines, run `make_pairs.py` on the one, copy FOLDER, run
@@ -53,9 +53,9 @@ def is_measured(prompt: dict[str, Any], settings: dict[str, Any]) -> bool:
 def write_own(model: Any, tokenizer: Any, folder: Path, options: dict[str, Any]) -> dict[str, str]:
     """Have the model answer the prompts of `make_own_prompts`, unless it has; return the good answers."""
     prompts, path = list(read_rows(folder / "own_prompts.jsonl.gz")), folder / "own.jsonl.gz"
-    if not path.exists():
+    if prompts and not path.exists():
         answer_all(model, tokenizer, prompts, path, **{**options, "max_tokens": MAX_OWN_TOKENS})
-    own = choose_own(read_rows(path))
+    own = choose_own(read_rows(path)) if prompts else {}
     options["report"](f"{len(own)} of {len(prompts)} own answers are good")
     return own
 
@@ -103,11 +103,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gguf", type=Path, help="the weights of the model")
     parser.add_argument("folder", type=Path, help="where everything is written")
-    parser.add_argument("--runs", default="", help="the trainings, with commas; all of settings.toml if not given")
+    parser.add_argument("--runs", required=True, help="trainings of settings.toml, with commas")
     parser.add_argument("--only-train", action="store_true", help="the pairs are in FOLDER; do not compute scores")
     options = parser.parse_args()
-    settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
-    names = options.runs.split(",") if options.runs else list(settings["runs"])
+    names = options.runs.split(",")
     if not options.only_train:
         from make_pairs import make_all
 
