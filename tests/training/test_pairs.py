@@ -1,5 +1,6 @@
 """What an adapter is trained on: prompts as the dialects render them, and answers that the judge finds right."""
 
+import gzip
 import json
 import random
 import sys
@@ -16,8 +17,9 @@ from toolspeak.evaluation.answers import RecordedAnswer
 from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial
+from toolspeak.evaluation.trials import Trial, make_trials
 from toolspeak.messages import user
+from toolspeak.models.adapters import QWEN_CODER_CALLS
 from toolspeak.spec import ToolSpec
 
 TRAINING = Path(__file__).parent.parent.parent / "training"
@@ -248,3 +250,22 @@ def test_a_refusal_beside_many_tools_does_not_say_what_there_is_instead():
     assert many_tools.shorten_reply(refused).reply == "I can't post reviews."
     asking = replace(refused, category="missing")
     assert many_tools.shorten_reply(asking) is asking
+
+
+def test_the_questions_of_one_file_are_trained_on_and_those_of_another_measure(tmp_path: Path):
+    depot = TRAINING.parent / "examples" / "depot"
+    make_pairs.make_yours(tmp_path, depot / "train.jsonl", depot / "measure.jsonl")
+    groups = read_lines(tmp_path / "pairs.jsonl.gz")
+    prompts = read_lines(tmp_path / "prompts.jsonl.gz")
+    trained = {example["id"] for group in groups for example in group["examples"]}
+    assert trained == {each.id for each in load_suite(str(depot / "train.jsonl")).questions}
+    measured = load_suite(str(depot / "measure.jsonl"))
+    assert {each["id"] for each in prompts} == {trial.id for trial in make_trials(measured, DIALECTS)}
+    assert {each["part"] for each in prompts} == {"yours"}
+    assert read_lines(tmp_path / "own_prompts.jsonl.gz") == []
+    assert (tmp_path / "built-in.gguf").read_bytes() == QWEN_CODER_CALLS.path.read_bytes()
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
