@@ -1,0 +1,513 @@
+"""Parameters for counts, figures, codes, parts of a day and units, drawn with the words that say them.
+
+A set of tools decides the form that a description tells: whether decimals are dropped, how a code is written, where the
+afternoon begins, how many grams an ounce counts.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from typing import Any
+
+from composing.said_days import LANGUAGES, Talk, pick, say_time
+from composing.said_slots import TEENS, Kind, Slot, clean, digits, number_words, one
+
+DOZENS = (
+    (6, "half a dozen {} / ein halbes Dutzend {} / une demi-douzaine {of} / media docena de {}"),
+    (12, "a dozen {} / ein Dutzend {} / une douzaine {of} / una docena de {}"),
+    (18, "a dozen and a half {} / eineinhalb Dutzend {} / une douzaine et demie {of} / docena y media de {}"),
+    (24, "two dozen {} / zwei Dutzend {} / deux douzaines {of} / dos docenas de {}"),
+    (30, "two and a half dozen {} / zweieinhalb Dutzend {} / deux douzaines et demie {of} / dos docenas y media de {}"),
+    (36, "three dozen {} / drei Dutzend {} / trois douzaines {of} / tres docenas de {}"),
+    (48, "four dozen {} / vier Dutzend {} / quatre douzaines {of} / cuatro docenas de {}"),
+    (60, "five dozen {} / fünf Dutzend {} / cinq douzaines {of} / cinco docenas de {}"),
+)
+
+
+def of(noun: str) -> str:
+    """Put the French `de` before a noun."""
+    return f"d'{noun}" if noun[0].lower() in "aeéiouhœ" else f"de {noun}"
+
+
+Counted = Callable[[Talk, str], tuple[str, int]]
+"""Says a number of things: the talk and the noun."""
+
+
+def say_plain(talk: Talk, noun: str) -> tuple[str, int]:
+    number = talk.rng.randint(3, 60)
+    written = number_words(talk.lang, number) if talk.rng.random() < 0.6 else str(number)
+    return f"{written} {noun}", number
+
+
+def say_dozens(talk: Talk, noun: str) -> tuple[str, int]:
+    number, words = talk.rng.choice(DOZENS)
+    return pick(talk, words).format(noun, of=of(noun)), number
+
+
+def say_like_last_time(talk: Talk, noun: str) -> tuple[str, int]:
+    """Say a number by that of the last time."""
+    base, more = talk.rng.choice([12, 14, 20, 24, 30, 36, 40, 50]), talk.rng.choice([2, 4, 5, 8, 10])
+    ways = {
+        "twice as many {} as last time, and that was {b}|double last time's {b} {}"
+        " / doppelt so viele {} wie beim letzten Mal, das waren {b}"
+        " / le double de la dernière fois, c'était {b} {} / el doble que la última vez, que fueron {b} {}": base * 2,
+        "half as many {} as last time, that was {b} / halb so viele {} wie letztes Mal, da waren es {b}"
+        " / la moitié de la dernière fois, c'était {b} {} / la mitad que la última vez, que fueron {b} {}": base // 2,
+        "{m} more {} than last time, when we took {b}|last time it was {b} {}, now {m} more"
+        " / {m} {} mehr als letztes Mal, da waren es {b} / {m} {} de plus que la dernière fois, c'était {b}"
+        " / {m} {} más que la última vez, que fueron {b}": base + more,
+        "{m} fewer {} than the {b} of last time / {m} {} weniger als letztes Mal, da waren es {b}"
+        " / {m} {} de moins que la dernière fois, c'était {b} / {m} {} menos que la última vez, que fueron {b}": (
+            base - more
+        ),
+        "three times as many {} as last year, that was {b} / dreimal so viele {} wie letztes Jahr, da waren es {b}"
+        " / le triple de l'an dernier, c'était {b} {} / el triple que el año pasado, que fueron {b} {}": base * 3,
+    }
+    way = talk.rng.choice(list(ways))
+    return pick(talk, way).format(noun, b=base, m=number_words(talk.lang, more)), ways[way]
+
+
+def say_for_each(talk: Talk, noun: str) -> tuple[str, int]:
+    """Say how many for each of some people, and how many to spare."""
+    heads, spare, each = talk.rng.randint(7, 16), talk.rng.choice([2, 3, 4]), talk.rng.choice([2, 3])
+    h, s = number_words(talk.lang, heads), number_words(talk.lang, spare)
+    n = number_words(talk.lang, each)
+    boys = talk.rng.randint(5, 14)
+    ways = {
+        "{}, one for each of the {h} of us and {s} spare / {}, für jeden von uns {h} einmal und {s} in Reserve"
+        " / {}, un exemplaire pour chacun de nous {h} et {s} de réserve"
+        " / {}, una unidad para cada uno de los {h} y {s} de reserva": heads + spare,
+        "{}, {n} each for the {h} of us / {}, je {n} für uns {h} / {}, {n} par personne, nous sommes {h}"
+        " / {}, {n} por persona, somos {h}": heads * each,
+        "{}, one each for {heads} girls and {boys} boys / {}, je ein Stück für {heads} Mädchen und {boys} Jungen"
+        " / {}, un exemplaire par enfant, {heads} filles et {boys} garçons"
+        " / {}, una unidad por niño, {heads} niñas y {boys} niños": heads + boys,
+    }
+    way = talk.rng.choice(list(ways))
+    return pick(talk, way).format(noun, h=h, s=s, n=n, heads=heads, boys=boys), ways[way]
+
+
+def say_together(talk: Talk, noun: str) -> tuple[str, int]:
+    """Say two numbers that are added up, or boxes of so many."""
+    a, b, boxes, size = (talk.rng.randint(*each) for each in ((4, 20), (3, 12), (2, 6), (5, 10)))
+    ways = {
+        "{a} {} for us plus {b} for the neighbours, all in one order / {a} {} für uns plus {b} für die Nachbarn, alles in"
+        " einer Bestellung / {a} {} pour nous plus {b} pour les voisins, en une seule commande"
+        " / {a} {} para nosotros más {b} para los vecinos, todo en un pedido": a + b,
+        "enough {} for {boxes} boxes of {size} / {} für {boxes} Kartons zu je {size} Stück"
+        " / {}, de quoi remplir {boxes} boîtes de {size} / {} para llenar {boxes} cajas de {size}": boxes * size,
+    }
+    way = talk.rng.choice(list(ways))
+    return pick(talk, way).format(noun, a=a, b=b, boxes=boxes, size=size), ways[way]
+
+
+def say_pairs(talk: Talk, noun: str) -> tuple[str, int]:
+    number = talk.rng.randint(2, 14)
+    n = number_words(talk.lang, number)
+    return pick(
+        talk, f"{n} pairs of {noun} / {n} Paar {noun} / {n} paires {of(noun)} / {n} pares de {noun}"
+    ), number * 2
+
+
+THINGS: tuple[Counted, ...] = (say_plain, say_dozens, say_dozens, say_like_last_time, say_for_each, say_together)
+
+
+def tally(about: str, noun: str, *, has_pairs: bool = False, **more: Any) -> Kind:
+    """Return a parameter for a number of things that is said with a sum."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        ways = (say_plain, say_dozens, say_pairs, say_pairs) if has_pairs else THINGS
+
+        def say(talk: Talk) -> tuple[str, int]:
+            talk.values += 1
+            return talk.rng.choice(ways)(talk, pick(talk, noun))
+
+        return one(name, {"type": "integer", "description": about, **more}, say, is_fixable=False)
+
+    return make
+
+
+def heads(about: str) -> Kind:
+    """Return a parameter for a number of people of whom some drop out or join."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        def say(talk: Talk) -> tuple[str, int]:
+            talk.values += 1
+            number, ill, new = talk.rng.randint(9, 48), talk.rng.randint(2, 5), talk.rng.randint(2, 4)
+            n, i, j = (number_words(talk.lang, each) for each in (number, ill, new))
+            ways = {
+                f"we were {n} and {i} are ill|we'd be {n}, but {i} of us can't make it"
+                f"|{n} signed up, {i} cancelled / wir waren {n}, {i} sind krank|wir wären {n}, aber {i} fallen aus"
+                f" / nous étions {n}, mais {i} sont malades / éramos {n}, pero {i} están enfermos": number - ill,
+                f"there were {n} of us and {j} more joined"
+                f" / wir waren {n}, jetzt kommen noch {j} dazu / nous étions {n} et {j} de plus viennent"
+                f" / éramos {n} y se apuntan {j} más": number + new,
+                f"{n} to begin with, {i} dropped out, {j} joined / anfangs {n}, {i} abgesprungen, {j} dazugekommen"
+                f" / {n} au départ, {i} se sont désistés, {j} se sont ajoutés"
+                f" / {n} al principio, {i} se borraron, {j} se apuntaron": number - ill + new,
+                f"{n} in all|{n} of us / insgesamt {n}|wir sind {n} / {n} en tout|nous sommes {n}"
+                f" / {n} en total|somos {n}": number,
+            }  # fmt: skip
+            way = talk.rng.choice(list(ways))
+            return pick(talk, way), ways[way]
+
+        return one(name, {"type": "integer", "description": about}, say, is_fixable=False)
+
+    return make
+
+
+def figure(about: str, unit: str, low: int, high: int, places: int = 1) -> Kind:
+    """Return a parameter for a number with decimals, which are dropped, kept or rounded as the set tells."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        rule = rng.choice(["drop", "drop", "round", "keep"])
+        label = {
+            "drop": rng.choice([f"in whole {unit}; decimals are dropped", f"full {unit} only, without decimals, not rounded"]),
+            "round": f"in {unit}, rounded to the nearest whole number",
+            "keep": f"in {unit}, with all decimals that are told",
+        }[rule]  # fmt: skip
+
+        def say(talk: Talk) -> tuple[str, int | float]:
+            talk.values += 1
+            number = Decimal(talk.rng.randint(low, high)) + Decimal(talk.rng.choice([1, 2, 3, 4, 6, 7, 8, 9])) / 10
+            if places == 2 and talk.rng.random() < 0.7:
+                number += Decimal(talk.rng.randint(1, 9)) / 100 if str(number)[-1] not in "45" else 0
+            length = -int(number.as_tuple().exponent)
+            written = write_figure(talk, number, length)
+            if rule == "drop":
+                return written, int(number.to_integral_value(ROUND_DOWN))
+            return written, int(number.to_integral_value(ROUND_HALF_UP)) if rule == "round" else clean(number)
+
+        return one(name, {"type": "number" if rule == "keep" else "integer", "description": f"{about}, {label}"}, say)
+
+    return make
+
+
+def write_figure(talk: Talk, number: Decimal, length: int) -> str:
+    """Write a number with decimals in one of the ways that leave no doubt: with both separators, or with none."""
+    english = f"{number:,.{length}f}"
+    german = english.replace(",", "\0").replace(".", ",").replace("\0", ".")
+    ways = {
+        "en": [english, english, english.replace(",", ""), english.replace(",", " "), german],
+        "de": [german, german, german.replace(".", ""), german.replace(".", " ")],
+        "fr": [german.replace(".", " "), german.replace(".", " "), german.replace(".", "")],
+        "es": [german, german.replace(".", ""), german.replace(".", " ")],
+    }
+    usual = [each for each in ways[talk.lang] if number >= 1000 or each.count(".") + each.count(",") == 1]
+    if talk.lang == "en" and number < 1000:
+        usual = [english]
+    return talk.rng.choice(usual)
+
+
+ROUND = {
+    1100: "eleven hundred|1.1k|1 100|1,100 / elfhundert|1.100 / onze cents|1 100 / mil cien|1.100",
+    1200: "1.2k|twelve hundred|1 200 / zwölfhundert|1.200|1,2k / 1 200|mille deux cents / mil doscientos|1.200",
+    1250: "1 250|1,250|twelve hundred and fifty|1.25k / 1.250|1 250 / 1 250 / 1.250|mil doscientos cincuenta",
+    1500: "fifteen hundred|1.5k|one and a half thousand / anderthalbtausend|fünfzehnhundert|1.500 / quinze cents|1 500"
+    " / mil quinientos|1.500",
+    1800: "eighteen hundred|1.8k|1 800 / achtzehnhundert|1.800|1,8k / 1 800|mille huit cents / mil ochocientos|1.800",
+    2400: "2.4k|two thousand four hundred|2 400 / 2.400|2,4k / 2 400 / 2.400|dos mil cuatrocientos",
+    2500: "two and a half thousand|2.5k|twenty-five hundred|2 500 / zweieinhalbtausend|2.500|2,5k / 2 500"
+    "|deux mille cinq cents / dos mil quinientos|2.500",
+    3600: "3.6k|thirty-six hundred|3 600 / 3.600|3,6k / 3 600 / 3.600|tres mil seiscientos",
+    4500: "four and a half thousand|4.5k|4 500 / viereinhalbtausend|4.500 / 4 500|quatre mille cinq cents"
+    " / cuatro mil quinientos|4.500",
+    12000: "12k|twelve thousand|12 000|12,000 / 12.000|zwölftausend|12k / 12 000|douze mille / doce mil|12.000",
+    12500: "12.5k|twelve and a half thousand|12 500 / 12.500|12,5k / 12 500 / 12.500|doce mil quinientos",
+    48000: "48k|48 000|48,000 / 48.000|48k / 48 000 / 48.000|cuarenta y ocho mil",
+}
+
+
+def large(about: str, low: int = 1000, high: int = 50_000) -> Kind:
+    """Return a parameter for a large whole number as people shorten it: 1.2k, eleven hundred."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        def say(talk: Talk) -> tuple[str, int]:
+            talk.values += 1
+            number = talk.rng.choice([each for each in ROUND if low <= each <= high])
+            return pick(talk, ROUND[number]), number
+
+        return one(name, {"type": "integer", "description": f"{about}, in digits, e.g. 7300"}, say)
+
+    return make
+
+
+@dataclass(frozen=True)
+class CodeForm:
+    """How a set writes a code: what its description says, and how letters and digits are put together."""
+
+    rule: str
+    write: Callable[[str, str], str]
+
+
+def code_forms(letters: int, length: int) -> list[CodeForm]:
+    """Return the forms of a code of letters and digits, each with an example in its rule."""
+    sample, figures = "KRT"[:letters], "9174063528"[:length]
+    if not letters:
+        half = length // 2
+        return [
+            CodeForm(f"{length} digits, without spaces or dots, e.g. {figures}", lambda _, digits: digits),
+            CodeForm(
+                f"digits in two groups with a hyphen between, e.g. {figures[:half]}-{figures[half:]}",
+                lambda _, digits: f"{digits[:half]}-{digits[half:]}",
+            ),
+            CodeForm(
+                f"{length + 3} digits, filled up with zeros in front, e.g. 000{figures}",
+                lambda _, digits: digits.zfill(length + 3),
+            ),
+        ]
+    what = "the letter" if letters == 1 else "the letters"
+    return [
+        CodeForm(f"{what} in upper case, a hyphen, {length} digits, e.g. {sample}-{figures}", lambda a, b: f"{a}-{b}"),
+        CodeForm(f"{what} in upper case and {length} digits, nothing between, e.g. {sample}{figures}", lambda a, b: a + b),
+        CodeForm(f"{what} in lower case and {length} digits, e.g. {sample.lower()}{figures}", lambda a, b: a.lower() + b),
+        CodeForm(f"the {length} digits, a slash, {what} in upper case, e.g. {figures}/{sample}", lambda a, b: f"{b}/{a}"),
+        CodeForm(f"only the {length} digits, without {what}, e.g. {figures}", lambda _, b: b),
+    ]  # fmt: skip
+
+
+def ident(about: str, letters: Sequence[str], length: int) -> Kind:
+    """Return a parameter for a code that is dictated or sloppily written; `letters` are what it may begin with."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        form = rng.choice(code_forms(len(letters[0]), length))
+
+        def say(talk: Talk) -> tuple[str, str]:
+            talk.values += 1
+            front = talk.rng.choice(letters)
+            figures = str(talk.rng.randint(1, 9)) + "".join(str(talk.rng.randint(0, 9)) for _ in range(length - 1))
+            return say_code(talk, front, figures), form.write(front, figures)
+
+        return one(name, {"type": "string", "description": f"{about}: {form.rule}"}, say)
+
+    return make
+
+
+def say_code(talk: Talk, front: str, figures: str) -> str:
+    """Write or dictate a code."""
+    apart = " ".join(front)
+    half = len(figures) // 2
+    spelled = " ".join(TEENS[talk.lang][int(each)] for each in figures)
+    if talk.lang == "en" and talk.rng.random() < 0.4:
+        spelled = spelled.replace("zero", "oh")
+    grouped = f"{figures[:half]} {figures[half:]}"
+    dash = pick(talk, "dash|hyphen / Strich|Bindestrich / tiret / guion")
+    if not front:
+        dotted = f"{figures[:2]}.{figures[2:]}" if len(figures) < 6 else f"{figures[:2]}.{figures[2:4]}.{figures[4:]}"
+        return talk.rng.choice([figures, grouped, spelled, " ".join(figures), dotted])
+    ways = [
+        f"{front.lower()}{figures}", f"{front.lower()} {figures}", f"{front} {grouped}", f"{apart} {' '.join(figures)}",
+        f"{apart.lower()} {' '.join(figures)}", f"{apart.lower()} {spelled}", f"{front.lower()} {dash} {figures}",
+        f"{front}-{figures}", f"{front.lower()}-{grouped}",
+    ]  # fmt: skip
+    return talk.rng.choice(ways)
+
+
+@dataclass(frozen=True)
+class DaySplit:
+    """Parts of a day: their names, and the minute at which each begins and the last one ends."""
+
+    names: Sequence[str]
+    hours: Sequence[int]
+
+    def tell(self) -> str:
+        spans = zip(self.names, self.hours[:-1], self.hours[1:], strict=True)
+        return ", ".join(f"{name} = {low}:00 to {high - 1}:59" for name, low, high in spans)
+
+    def find(self, minutes: int) -> str:
+        return next(name for name, end in zip(self.names, self.hours[1:], strict=True) if minutes < end * 60)
+
+
+SPLITS = (
+    DaySplit(("morning", "afternoon", "evening"), (8, 12, 17, 21)),
+    DaySplit(("morning", "afternoon", "evening"), (7, 13, 18, 22)),
+    DaySplit(("morning", "midday", "afternoon"), (8, 11, 14, 19)),
+    DaySplit(("early", "late"), (8, 15, 21)),
+    DaySplit(("A", "B", "C", "D"), (7, 10, 13, 16, 20)),
+    DaySplit(("S1", "S2", "S3"), (9, 12, 16, 20)),
+    DaySplit(("forenoon", "afternoon"), (8, 13, 18)),
+)
+
+
+def part(about: str) -> Kind:
+    """Return a parameter for a part of the day that follows from a time."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        split = rng.choice(SPLITS)
+
+        def say(talk: Talk) -> tuple[str, str]:
+            talk.values += 1
+            words, minutes = say_time(talk, split.hours[0], split.hours[-1] - 1)
+            said = pick(talk, f"at {words} / um {words} / à {words} / a {words}")
+            return said, split.find(minutes)
+
+        description = f"{about}: {split.tell()}"
+        return one(name, {"type": "string", "description": description, "enum": list(split.names)}, say)
+
+    return make
+
+
+@dataclass(frozen=True)
+class Factor:
+    """How a said unit counts in the wanted one: the factor, and what the description says of it."""
+
+    number: str
+    rule: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A unit that is said: its words, those for some values, and how it counts in the wanted unit."""
+
+    words: str
+    factors: Sequence[Factor]
+    spoken: Mapping[str, str]
+
+
+MEASURES = {
+    "inches": Measure(
+        "inches|in|inch / Zoll / pouces / pulgadas",
+        (Factor("2.5", "in centimetres; count an inch as 2.5 cm"), Factor("25", "in millimetres; count an inch as 25 mm")),
+        {"0.5": "half an inch / einen halben Zoll / un demi-pouce / media pulgada",
+         "1.5": "an inch and a half|one and a half inches / anderthalb Zoll / un pouce et demi / pulgada y media"},
+    ),
+    "feet": Measure(
+        "feet|ft|foot / Fuß / pieds / pies",
+        (Factor("30", "in centimetres; count a foot as 30 cm"), Factor("0.3", "in metres; count a foot as 0.3 m")),
+        {"1.5": "a foot and a half|one and a half feet / anderthalb Fuß / un pied et demi / pie y medio"},
+    ),
+    "miles": Measure(
+        "miles|mi / Meilen / miles / millas",
+        (Factor("1.6", "in kilometres; count a mile as 1.6 km"), Factor("1600", "in metres; count a mile as 1600 m")),
+        {"0.5": "half a mile / eine halbe Meile / un demi-mile / media milla",
+         "1.5": "a mile and a half|one and a half miles / anderthalb Meilen / un mile et demi / milla y media"},
+    ),
+    "pounds": Measure(
+        "pounds|lb|lbs / englische Pfund|lb / livres anglaises|lb / libras inglesas|lb",
+        (Factor("450", "in grams; count a pound (lb) as 450 g"), Factor("0.45", "in kilograms; count a pound (lb) as 0.45 kg")),
+        {"0.5": "half a pound / ein halbes englisches Pfund / une demi-livre anglaise / media libra inglesa"},
+    ),
+    "ounces": Measure(
+        "ounces|oz|oz / Unzen / onces / onzas",
+        (Factor("28", "in grams; count an ounce as 28 g"), Factor("30", "in grams; count an ounce as 30 g")),
+        {"0.5": "half an ounce / eine halbe Unze / une demi-once / media onza"},
+    ),
+    "gallons": Measure(
+        "gallons|gal / Gallonen / gallons / galones",
+        (Factor("3.8", "in litres; count a gallon as 3.8 l"), Factor("4", "in litres; count a gallon as 4 l"),
+         Factor("4.5", "in litres; count a gallon as 4.5 l")),
+        {"0.5": "half a gallon / eine halbe Gallone / un demi-gallon / medio galón"},
+    ),
+    "kilos": Measure(
+        "kilos|kg / Kilo|kg / kilos|kg / kilos|kg",
+        (Factor("1000", "in grams"), Factor("1", "in kilograms"), Factor("0.001", "in tonnes")),
+        {"0.5": "half a kilo / ein halbes Kilo / un demi-kilo / medio kilo",
+         "1.5": "a kilo and a half / anderthalb Kilo / un kilo et demi / un kilo y medio",
+         "0.25": "a quarter of a kilo / ein Viertelkilo / un quart de kilo / un cuarto de kilo"},
+    ),
+    "litres": Measure(
+        "litres|l / Liter|l / litres|l / litros|l",
+        (Factor("1000", "in millilitres"), Factor("10", "in decilitres"), Factor("1", "in litres")),
+        {"0.5": "half a litre / einen halben Liter / un demi-litre / medio litro",
+         "0.75": "three quarters of a litre / einen Dreiviertelliter / trois quarts de litre / tres cuartos de litro"},
+    ),
+    "metres": Measure(
+        "metres|m / Meter|m / mètres|m / metros|m",
+        (Factor("100", "in centimetres"), Factor("1000", "in millimetres"), Factor("1", "in metres")),
+        {"0.5": "half a metre / einen halben Meter / un demi-mètre / medio metro",
+         "1.5": "a metre and a half / anderthalb Meter / un mètre et demi / un metro y medio",
+         "1.8": "1m80|a metre eighty / 1,80 m|einen Meter achtzig / 1m80|un mètre quatre-vingts / 1,80 m",
+         "2.2": "2m20|two metres twenty / 2,20 m|zwei Meter zwanzig / 2m20 / 2,20 m|dos metros veinte"},
+    ),
+    "hours": Measure(
+        "hours|h / Stunden|h / heures|h / horas|h",
+        (Factor("60", "in minutes"), Factor("3600", "in seconds"), Factor("1", "in hours, e.g. 3.25")),
+        {"0.5": "half an hour / eine halbe Stunde / une demi-heure / media hora",
+         "0.75": "three quarters of an hour / eine Dreiviertelstunde / trois quarts d'heure / tres cuartos de hora",
+         "1.5": "an hour and a half|1h30|one and a half hours / anderthalb Stunden|1,5 Stunden / une heure et demie|1h30"
+         " / una hora y media|hora y media",
+         "2.5": "two and a half hours|2h30|two hours and a half / zweieinhalb Stunden / deux heures et demie|2h30"
+         " / dos horas y media",
+         "1.25": "an hour and a quarter|75 minutes / fünf viertel Stunden|75 Minuten / une heure et quart / una hora y cuarto"},
+    ),
+}  # fmt: skip
+
+
+def measure(about: str, said: str, values: Sequence[str], last: int | None = None) -> Kind:
+    """Return a parameter for an amount that is said in one unit and wanted as the set tells.
+
+    With `last`, only the first so many wanted units may be drawn.
+    """
+
+    def make(rng: random.Random, name: str) -> Slot:
+        unit = MEASURES[said]
+        factor = rng.choice(list(unit.factors)[:last])
+
+        def say(talk: Talk) -> tuple[str, int | float]:
+            value = talk.rng.choice(values)
+            number = Decimal(value)
+            talk.values += factor.number != "1"
+            if value in unit.spoken and (number < 1 or talk.rng.random() < 0.8):
+                words = pick(talk, unit.spoken[value])
+            elif number == int(number) and number < 60 and talk.rng.random() < 0.4:
+                noun = unit.words.split(" / ")[LANGUAGES.index(talk.lang)].split("|")[0]
+                words = f"{number_words(talk.lang, int(number))} {noun}"
+            else:
+                words = f"{digits(talk, number)} {pick(talk, unit.words)}"
+            return words, clean(number * Decimal(factor.number))
+
+        return one(name, {"type": "number", "description": f"{about}, {factor.rule}"}, say)
+
+    return make
+
+
+def height(about: str) -> Kind:
+    """Return a parameter for a length that is said in feet and inches and wanted in centimetres."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        def say(talk: Talk) -> tuple[str, int | float]:
+            talk.values += 1
+            feet, inches = talk.rng.randint(2, 7), talk.rng.choice([2, 4, 6, 8, 10])
+            f, i = number_words(talk.lang, feet), number_words(talk.lang, inches)
+            words = pick(talk, f"{feet} ft {inches}|{f} foot {i}|{feet}'{inches}\"|{f} feet and {i} inches"
+                         f" / {f} Fuß {i} Zoll|{feet} Fuß {inches} / {f} pieds {i} pouces|{feet} pieds {inches}"
+                         f" / {f} pies y {i} pulgadas")  # fmt: skip
+            return words, clean(Decimal(feet * 30) + Decimal(inches) * Decimal("2.5"))
+
+        rule = "in centimetres; count a foot as 30 cm and an inch as 2.5 cm"
+        return one(name, {"type": "number", "description": f"{about}, {rule}"}, say)
+
+    return make
+
+
+def price(about: str, low: int = 1, high: int = 90) -> Kind:
+    """Return a parameter for euros and cents as they are spoken, wanted in cents or euros."""
+
+    def make(rng: random.Random, name: str) -> Slot:
+        is_cents = rng.random() < 0.75
+        label = rng.choice(["in cents", "in euro cents, a whole number"]) if is_cents else "in euros, e.g. 7.95"
+
+        def say(talk: Talk) -> tuple[str, int | float]:
+            talk.values += is_cents
+            euros, cents = talk.rng.randint(max(2, low), high), talk.rng.choice([0, 0, 5, 20, 50, 50, 80, 90, 99])
+            number = Decimal(euros) + Decimal(cents) / 100
+            e, c = number_words(talk.lang, euros), number_words(talk.lang, cents)
+            written = digits(talk, number, 2 if cents else 0)
+            ways = (
+                f"€{written}|{written} euros|{e} euros / {written} €|{written} Euro|{e} Euro / {written} €|{e} euros"
+                f" / {written} €|{e} euros"
+            )
+            if cents:
+                ways = (
+                    f"€{written}|{e} euros and {c} cents|{euros} euros {cents}|{written} euros"
+                    f" / {written} €|{euros} Euro {cents}|{e} Euro und {c} Cent / {written} €|{euros} euros {cents:02}"
+                    f" / {written} €|{e} euros con {c}"
+                )
+                ways = ways.replace(f"|{euros} euros {cents}|", "|") if cents == 5 else ways
+                ways = ways.replace(f"|{euros} Euro {cents}|", "|") if cents == 5 else ways
+            return pick(talk, ways), clean(number * 100 if is_cents else number)
+
+        return one(name, {"type": "integer" if is_cents else "number", "description": f"{about}, {label}"}, say)
+
+    return make
