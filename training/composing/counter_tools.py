@@ -3,9 +3,10 @@
 # ruff: noqa: E501 (a sentence is one line)
 
 from composing.said_amounts import enum, flag
-from composing.said_counts import figure, heads, ident, large, measure, part, price, tally
+from composing.said_counts import figure, heads, ident, large, part, tally
 from composing.said_moments import day
 from composing.said_slots import Tool
+from composing.said_units import FIRST_TWO, measure, price
 
 COUNTERS: tuple[Tool, ...] = (
     Tool(
@@ -117,14 +118,14 @@ COUNTERS: tuple[Tool, ...] = (
         "buy_toll_pass", "Buy a pass for the toll road.", "a toll road office",
         {"plate": ident("Number plate", ("KA", "BR", "TU", "GE"), 5), "valid_from": day("First day"), "fare": price("Fare that is shown in the list", 9, 80)},
         """
-        A toll pass for {plate}, valid {valid_from}, {fare} as in your list.
+        A toll pass for {plate}, first day {valid_from}, {fare} as in your list.
         Plate {plate}: pass, first day {valid_from}, fare {fare}.
         {fare} for the pass, plate {plate}, starting {valid_from}.
         We drive {valid_from}. Plate {plate}, the {fare} pass.
         Please buy the pass for {fare}. It starts {valid_from}, plate {plate}.
-        de: Mautpass für {plate}, gültig {valid_from}, Preis {fare}.
-        fr: Un forfait péage pour {plate}, valable {valid_from}, tarif {fare}.
-        es: Un abono de peaje para {plate}, válido {valid_from}, tarifa {fare}.
+        de: Mautpass für {plate}, erster Tag {valid_from}, Preis {fare}.
+        fr: Un forfait péage pour {plate}, premier jour {valid_from}, tarif {fare}.
+        es: Un abono de peaje para {plate}, primer día {valid_from}, tarifa {fare}.
         """,
     ),
     Tool(
@@ -143,7 +144,7 @@ COUNTERS: tuple[Tool, ...] = (
     ),
     Tool(
         "store_accession", "Store seeds of one accession in the vault.", "a seed bank",
-        {"accession": ident("Accession", ("AV", "TR", "HO"), 5), "seeds": large("Number of seeds"), "dried?": flag("Whether the seeds are dried", "already dried / schon getrocknet / déjà séchées / ya secas", "not dried yet / noch nicht getrocknet / pas encore séchées / sin secar")},
+        {"accession": ident("Accession", ("AV", "TR", "HE"), 5), "seeds": large("Number of seeds"), "dried?": flag("Whether the seeds are dried", "already dried / schon getrocknet / déjà séchées / ya secas", "not dried yet / noch nicht getrocknet / pas encore séchées / sin secar")},
         """
         Store {seeds} seeds of {accession}[, {dried}].
         Accession {accession}: {seeds} seeds[, {dried}].
@@ -164,7 +165,7 @@ COUNTERS: tuple[Tool, ...] = (
     ),
     Tool(
         "germination_trial", "Start a germination trial.", "a seed bank",
-        {"accession": ident("Accession", ("AV", "TR", "HO"), 5), "seeds": tally("Number of seeds", "seeds / Samen / graines / semillas"), "soak": measure("How long the seeds are soaked first", "hours", ["0.5", "0.75", "1.5", "2.5", "12", "6"])},
+        {"accession": ident("Accession", ("AV", "TR", "HE"), 5), "seeds": tally("Number of seeds", "seeds / Samen / graines / semillas"), "soak": measure("How long the seeds are soaked first", "hours", ["0.5", "0.75", "1.5", "2.5", "12", "6"])},
         """
         Trial with {accession}, soaked for {soak}: {seeds}.
         Soak {accession} for {soak} and start a trial, {seeds}.
@@ -220,7 +221,7 @@ COUNTERS: tuple[Tool, ...] = (
     ),
     Tool(
         "record_tour_track", "Plan the recording of one track of an audio guide.", "an audio guide studio",
-        {"track": ident("Track", ("E", "O", "U"), 3), "length": measure("Length of the track", "hours", ["0.5", "0.75", "1.5", "1.25"], last=2), "fee": price("Fee of the speaker", 30, 90)},
+        {"track": ident("Track", ("E", "D", "U"), 3), "length": measure("Length of the track", "hours", ["0.5", "0.75", "1.5", "1.25"], FIRST_TWO), "fee": price("Fee of the speaker", 30, 90)},
         """
         Track {track}, {length} long, fee {fee}.
         Plan {track}: {length}, the speaker gets {fee}.
@@ -241,7 +242,7 @@ COUNTERS: tuple[Tool, ...] = (
     ),
     Tool(
         "press_headsets", "Order headsets for the visitors.", "an audio guide studio",
-        {"headsets": large("Number of headsets", 1000, 4600), "model": ident("Model", ("HX", "VO"), 3), "unit_price": price("Price of one headset", 2, 30)},
+        {"headsets": large("Number of headsets", 1000, 4600), "model": ident("Model", ("HX", "VE"), 3), "unit_price": price("Price of one headset", 2, 30)},
         """
         Order {headsets} headsets, model {model}, {unit_price} each.
         Model {model} at {unit_price}: {headsets} of them.

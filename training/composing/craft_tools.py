@@ -3,9 +3,10 @@
 # ruff: noqa: E501 (a sentence is one line)
 
 from composing.said_amounts import enum, flag
-from composing.said_counts import height, ident, large, measure, price, tally
+from composing.said_counts import ident, large, tally
 from composing.said_moments import day
 from composing.said_slots import Tool
+from composing.said_units import FIRST_TWO, LAST_TWO, height, measure, price
 
 WAXES = {
     "beeswax": "beeswax / Bienenwachs / cire d'abeille / cera de abeja",
@@ -110,7 +111,7 @@ CRAFTS: tuple[Tool, ...] = (
     Tool(
         "weigh_tea", "Weigh one tea into a bag.", "a tea merchant",
         {
-            "tea": enum("Tea", TEAS), "weight": measure("Amount", "ounces", ["2", "3", "4", "5", "8", "10"]),
+            "tea": enum("Tea", TEAS), "weight": measure("Amount", "ounces", ["2", "3", "4", "5", "6", "8"]),
             "gift_tin?": flag("Whether it goes into a tin", "in a gift tin / in einer Geschenkdose / dans une boîte cadeau / en una lata de regalo",
                               "no tin / ohne Dose / sans boîte / sin lata"),
         },
@@ -139,7 +140,7 @@ CRAFTS: tuple[Tool, ...] = (
         """
         Tea bags, {tea}: {bags}.
         {tea} in bags please, {bags}.
-        We'd take {bags} of {tea}.
+        For the guests we'd take {tea}, {bags}.
         The office is out of {tea} again. {bags}.
         Order {tea}, and of that {bags}.
         de: Teebeutel, {tea}: {bags}.
@@ -148,7 +149,7 @@ CRAFTS: tuple[Tool, ...] = (
         """,
         """
         {tea}: {bags}; {tea2}: {bags2}. Tea bags, both of them.
-        Tea bags please, {bags} of {tea} and {bags2} of {tea2}.
+        Tea bags please. {tea}: {bags}. {tea2}: {bags2}.
         de: Teebeutel: {tea}, {bags}; {tea2}, {bags2}.
         fr: Sachets : {tea}, {bags} ; {tea2}, {bags2}.
         es: Bolsitas: {tea}, {bags}; {tea2}, {bags2}.
@@ -174,8 +175,8 @@ CRAFTS: tuple[Tool, ...] = (
     ),
     Tool(
         "sawdust_pickup", "Sell sawdust to somebody who fetches it.", "a sawmill",
-        {"weight": measure("Amount of sawdust", "kilos", ["250", "400", "750", "1500", "2000", "80"]), "day": day("Day of the pickup"),
-         "plate": ident("Number plate of the trailer", ("AB", "KL", "RO", "MZ"), 4)},
+        {"weight": measure("Amount of sawdust", "kilos", ["250", "400", "750", "1500", "2000", "800"], LAST_TWO), "day": day("Day of the pickup"),
+         "plate": ident("Number plate of the trailer", ("AB", "KL", "RE", "MZ"), 4)},
         """
         I'd fetch {weight} of sawdust {day}, trailer {plate}.
         Sawdust: {weight}, {day}, plate {plate}.
@@ -191,7 +192,7 @@ CRAFTS: tuple[Tool, ...] = (
         "cut_rope", "Cut one rope to length.", "a ship chandler",
         {
             "rope": enum("Rope", ROPES), "length": measure("Length", "feet", ["10", "20", "40", "50", "100", "15"]),
-            "thickness?": measure("Thickness", "inches", ["0.5", "1", "2"], last=2),
+            "thickness?": measure("Thickness", "inches", ["0.5", "1", "2"]),
         },
         """
         {length} of {rope}[, thickness {thickness}].
@@ -278,7 +279,7 @@ CRAFTS: tuple[Tool, ...] = (
     ),
     Tool(
         "order_horse_feed", "Order feed for the stable.", "a riding stable",
-        {"feed": enum("Feed", FEEDS), "weight": measure("Amount", "kilos", ["20", "25", "50", "120", "400", "1500"]), "max_price?": price("Most that it may cost", 30, 90)},
+        {"feed": enum("Feed", FEEDS), "weight": measure("Amount", "kilos", ["200", "250", "500", "750", "1500", "2500"], LAST_TWO), "max_price?": price("Most that it may cost", 30, 90)},
         """
         {weight} of {feed}[, not over {max_price}].
         Order {feed}, {weight}[, at most {max_price}].
@@ -342,14 +343,14 @@ CRAFTS: tuple[Tool, ...] = (
     ),
     Tool(
         "order_yoghurt_jars", "Order empty jars.", "a dairy",
-        {"jars": large("Number of jars"), "volume": measure("Volume of a jar", "litres", ["0.5", "0.75"], last=2), "unit_price": price("Price of ten jars", 2, 9)},
+        {"jars": large("Number of jars"), "volume": measure("Volume of a jar", "litres", ["0.5", "0.75"], FIRST_TWO), "unit_price": price("Price of ten jars", 2, 9)},
         """
         Empty jars of {volume}: {jars} at {unit_price} for ten.
         Order {jars} jars, {volume} each, {unit_price} per ten.
         We need {jars} new jars. Volume {volume}, price for ten {unit_price}.
         Ten jars cost {unit_price}; take {jars} with {volume} each.
         Jars: {jars}, {volume}, {unit_price} for ten of them.
-        de: Leere Gläser zu je {volume}: {jars} Stück, zehn kosten {unit_price}.
+        de: Leere Gläser, Inhalt {volume}: {jars} Stück, zehn kosten {unit_price}.
         fr: Des bocaux, volume {volume} : {jars} pièces, {unit_price} les dix.
         es: Tarros vacíos, volumen {volume}: {jars} unidades, {unit_price} cada diez.
         """,

@@ -3,10 +3,11 @@
 # ruff: noqa: E501 (a sentence is one line)
 
 from composing.said_amounts import enum, flag, word
-from composing.said_counts import heads, height, ident, measure, part, price, tally
+from composing.said_counts import heads, ident, part, tally
 from composing.said_moments import day
 from composing.said_slots import Tool
 from composing.said_stays import nights, party
+from composing.said_units import height, measure, price
 
 GUESTS = ("Marchetti", "Okonkwo", "Lindqvist", "Barros", "Weidner", "Dupont", "Szabo", "Havel", "Tanaka", "Ferreira")
 
@@ -129,7 +130,7 @@ LODGING: tuple[Tool, ...] = (
         """
         We'd eat with the monks {day}: {persons}[. {fasting}].
         Meal in the refectory {day}. {persons}[, {fasting}].
-        Our parish group for {day}, {persons}[, {fasting}].
+        Our parish group comes {day}, {persons}[, {fasting}].
         Please sign us up to eat {day}, {persons}.
         About the meal {day}: {persons}[, {fasting}].
         de: Essen im Refektorium {day}: {persons}[, {fasting}].
@@ -146,7 +147,7 @@ LODGING: tuple[Tool, ...] = (
         },
         """
         Tickets for the mine {day} {tour}: {visitors}.
-        We'd like to go down {day} {tour}. We are {visitors}.
+        We'd like to go down {day} {tour}. Visitors: {visitors}.
         {day}, {tour}, that's {visitors}. Tickets please.
         Can we do the tour {day} {tour}? Coming: {visitors}.
         Mine tour {tour} {day}. People and ages: {visitors}.
@@ -175,11 +176,11 @@ LODGING: tuple[Tool, ...] = (
         es: Para apartar, {size}: {helmets}.
         """,
         """
-        Please set aside {helmets} in {size} and {helmets2} in {size2}.
-        Helmets: {size} {helmets}, {size2} {helmets2}.
-        de: Bitte zurücklegen: {size} {helmets}, {size2} {helmets2}.
-        fr: À mettre de côté : {helmets} en {size}, {helmets2} en {size2}.
-        es: Para apartar: {helmets} en {size}, {helmets2} en {size2}.
+        Please set aside two sizes. {size}: {helmets}. {size2}: {helmets2}.
+        For our tour: {size}, {helmets}; {size2}, {helmets2}.
+        de: Bitte zurücklegen, Größe {size}: {helmets}; Größe {size2}: {helmets2}.
+        fr: À mettre de côté, {size} : {helmets} ; {size2} : {helmets2}.
+        es: Para apartar, {size}: {helmets}; {size2}: {helmets2}.
         """,
     ),
     Tool(
@@ -231,7 +232,7 @@ LODGING: tuple[Tool, ...] = (
         We'd like to bathe {day}, there {session}. {bathers}.
         {bathers}, {day}, {session}. Entries please.
         Thermal bath {day} {session} for {bathers}.
-        Could you sell me entries for {day}? {bathers}, we come {session}.
+        Could you sell me entries {day}? {bathers}, we come {session}.
         de: Eintritt {day} {session}: {bathers}.
         fr: Des entrées {day} {session} : {bathers}.
         es: Entradas {day} {session}: {bathers}.
@@ -241,8 +242,8 @@ LODGING: tuple[Tool, ...] = (
         "rent_towels", "Rent towels or bathrobes at the counter.", "a thermal bath",
         {
             "item": enum("What is rented", {"towel": "towels / Handtücher / serviettes / toallas", "bathrobe": "bathrobes / Bademäntel / peignoirs / albornoces",
-                                            "slippers": "slippers / Badeschuhe / sandales / chanclas"}, is_fixable=False),
-            "pieces": tally("Number of single pieces (a pair of slippers is two)", "pieces / Stück / pièces / piezas"),
+                                            "swim_cap": "swim caps / Badekappen / bonnets de bain / gorros de baño"}, is_fixable=False),
+            "pieces": tally("Number of pieces", "pieces / Stück / pièces / piezas"),
             "wristband": ident("Number of the wristband that pays", ("",), 6),
         },
         """
@@ -273,7 +274,7 @@ LODGING: tuple[Tool, ...] = (
         },
         """
         {hut}, {stay}: {sleepers}[, {bed}].
-        We want to sleep at {hut}, {stay}. We're {sleepers}[, {bed} please].
+        We want to sleep at {hut}, {stay}. That makes {sleepers}[, {bed} please].
         Please reserve at {hut} for {sleepers}, {stay}.
         Are there places at {hut}? {stay}; {sleepers}[; {bed}]. Reserve them then.
         Reservation {hut}: {stay}, with {sleepers}[, {bed}].
@@ -287,7 +288,7 @@ LODGING: tuple[Tool, ...] = (
         "lend_skis", "Lend a pair of touring skis to a member.", "a mountain club",
         {
             "member": ident("Membership number", ("A", "M", "G"), 4),
-            "body_height": height("Height of the member"),
+            "body_height": height("Height of the member", 4, 6),
             "deposit": price("Deposit that is paid", 20, 90),
         },
         """
@@ -338,11 +339,11 @@ LODGING: tuple[Tool, ...] = (
         es: Chalecos salvavidas, {colour}: {vests}[, entrega {delivery}].
         """,
         """
-        Life vests: {vests} in {colour} and {vests2} in {colour2}[, needed {delivery}].
-        Two orders. Colour {colour}: {vests}. Colour {colour2}: {vests2}.
-        de: Schwimmwesten: in {colour} {vests}, in {colour2} {vests2}.
-        fr: Gilets : {vests} en {colour} et {vests2} en {colour2}.
-        es: Chalecos: {vests} en {colour} y {vests2} en {colour2}.
+        Life vests, needed {delivery}. Colour {colour}: {vests}. Colour {colour2}: {vests2}.
+        Two colours this time. {colour}: {vests}; {colour2}: {vests2}.
+        de: Schwimmwesten, {colour}: {vests}; {colour2}: {vests2}.
+        fr: Gilets, {colour} : {vests} ; {colour2} : {vests2}.
+        es: Chalecos, {colour}: {vests}; {colour2}: {vests2}.
         """,
     ),
 )  # fmt: skip

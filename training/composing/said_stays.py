@@ -80,9 +80,8 @@ def begin(talk: Talk, number: int) -> tuple[str, date]:
         talk.needs_today = talk.needs_weekday = True
         day = talk.today + timedelta(talk.rng.randint(2, 6))
         name = WEEKDAYS[talk.lang][day.weekday()]
-        return pick(talk, f"from this coming {name} / ab kommendem {name} / à partir de {name} prochain"
-                    f" / desde este {name}") if talk.lang in ("en", "de") else pick(
-                    talk, f" / / à partir de {name} / desde el {name}"), day  # fmt: skip
+        ways = f"from this coming {name} / ab kommendem {name} / à partir de {name} / desde el {name}"
+        return pick(talk, ways), day
     day = draw_start(talk, number)
     words = full_day(talk, day)
     name = WEEKDAYS[talk.lang][day.weekday()]
@@ -116,7 +115,8 @@ def say_from(talk: Talk, number: int) -> tuple[str, date, int]:
     if chance < 0.85:
         fixed = (
             f"{words} for {n} nights, no, make it {more}|{words}, {n} nights, sorry, {more} nights"
-            f" / {words} für {n} Nächte, nein, {more} / {words}, {n} nuits, non, {more} / {words}, {n} noches, no, {more}"
+            f" / {words} für {n} Nächte, nein, {more} / {words}, {n} nuits, non, {more}"
+            f" / {words}, {n} noches, no, {more}"
         )
         return pick(talk, fixed), start, number + 2
     added = (
@@ -164,6 +164,13 @@ def say_backwards(talk: Talk, number: int) -> tuple[str, date, int]:
 def say_two_nights(talk: Talk, number: int) -> tuple[str, date, int]:
     """Name two nights in a row."""
     start = draw_start(talk, 2)
+    if talk.rng.random() < 0.5:
+        first, second = (WEEKDAYS[talk.lang][each.weekday()] for each in (start, start + timedelta(1)))
+        words = full_day(talk, start)
+        return pick(talk, f"{first} night and {second} night, the {first} being {words}"
+                    f" / die Nacht auf {second} und die Nacht danach, Anreise {words}"
+                    f" / la nuit de {first} et celle de {second}, arrivée le {words}"
+                    f" / la noche del {first} y la del {second}, llegada el {words}"), start, 2  # fmt: skip
     if (start + timedelta(1)).month != start.month:
         start -= timedelta(1)
     a, words = day_number(talk, start.day), full_day(talk, start + timedelta(1))
@@ -173,6 +180,13 @@ def say_two_nights(talk: Talk, number: int) -> tuple[str, date, int]:
 
 
 def say_week(talk: Talk, number: int) -> tuple[str, date, int]:
+    if talk.rng.random() < 0.35:
+        start = draw_start(talk, 7)
+        name, day = WEEKDAYS[talk.lang][start.weekday()], full_day(talk, start)
+        return pick(talk, f"arriving {name} {day} and off again the {name} after that"
+                    f" / Anreise {name}, {day}, Abreise genau eine Woche später"
+                    f" / arrivée {name} {day}, départ une semaine plus tard jour pour jour"
+                    f" / llegada el {name} {day}, salida justo una semana después"), start, 7  # fmt: skip
     words, start = begin(talk, 7)
     if number % 2:
         return pick(talk, f"{words} for a week|{words}, one week / {words} für eine Woche / {words}, une semaine"
@@ -249,6 +263,8 @@ def say_party(talk: Talk, limit: int, old: int) -> tuple[str, list[int]]:
     kids = kids[: talk.rng.choice([2, 3])]
     if old or talk.rng.random() < 0.3:
         return say_all_ages(talk, kids, old)
+    if talk.rng.random() < 0.15:
+        return say_grown(talk)
     one, twins, listed = kids[0], kids[-1], list_ages(talk, kids)
     n = number_words(talk.lang, len(kids))
     ways = {
@@ -273,6 +289,18 @@ def say_party(talk: Talk, limit: int, old: int) -> tuple[str, list[int]]:
     return pick(talk, way).format(k=listed, n=n, t=twins if "twins" in way else one, o=one, b=big), ways[way]
 
 
+def say_grown(talk: Talk) -> tuple[str, list[int]]:
+    """Say a group without children."""
+    ways = {
+        "my wife and me|my husband and me / meine Frau und ich|mein Mann und ich / ma femme et moi|mon mari et moi"
+        " / mi mujer y yo|mi marido y yo": 2,
+        "only me|just myself / nur ich / moi tout seul / solo yo": 1,
+        "me and three colleagues / ich und drei Kollegen / moi et trois collègues / yo y tres colegas": 4,
+    }
+    way = talk.rng.choice(list(ways))
+    return pick(talk, way), [GROWN] * ways[way]
+
+
 def say_all_ages(talk: Talk, kids: Sequence[int], old: int) -> tuple[str, list[int]]:
     """Say the age of everybody."""
     limits = [old - 1, old, old + 1] if old else []
@@ -287,8 +315,8 @@ def say_all_ages(talk: Talk, kids: Sequence[int], old: int) -> tuple[str, list[i
     me = talk.rng.choice([29, 33, 36])
     words = pick(
         talk,
-        "me ({m}), my mum ({e}) and the children, {k}|I'm {m}, my father is {e}, and the girls are {k}"
-        " / ich ({m}), meine Mutter ({e}) und die Kinder, {k}|ich bin {m}, mein Vater {e}, die Mädchen sind {k}"
+        "me ({m}), my mum ({e}) and the children, {k}|me, {m}, my father, who is {e}, and the girls, who are {k}"
+        " / ich ({m}), meine Mutter ({e}) und die Kinder, {k}|ich mit {m}, mein Vater mit {e} und die Mädchen mit {k}"
         " / moi ({m} ans), ma mère ({e} ans) et les enfants, {k} ans"
         " / yo ({m} años), mi madre ({e}) y los niños, de {k} años",
     )

@@ -18,7 +18,7 @@ from composing.counter_tools import COUNTERS
 from composing.craft_tools import CRAFTS
 from composing.lodging_tools import LODGING
 from composing.said_days import LANGUAGES, Talk, pick
-from composing.said_slots import Tool
+from composing.said_slots import TEENS, TENS, Tool
 from composing.said_stays import LooseSlot
 from composing.times import FIXES, OPTIONAL_SHARE, SIZES, Draft, Offer, add_today, fill, make_offer, spell, style, tidy
 
@@ -27,6 +27,11 @@ TOOLS: tuple[Tool, ...] = (*LODGING, *CRAFTS, *COUNTERS)
 QUESTIONS_PER_SET = 17
 
 LANGUAGE_WEIGHTS = {"en": 72, "de": 12, "fr": 8, "es": 8}
+
+NUMBER = r"\d+|" + "|".join(sorted({word for words in (*TEENS.values(), *TENS.values()) for word in words[1:]}))
+
+NUMBERS_APART = rf"(?:\d|\b(?:{NUMBER}))[.,;:)]+ (?:{NUMBER})"
+"""Two numbers that only a mark keeps apart."""
 
 PAIR_SHARE = 0.35
 """How often a tool that can be asked for twice is."""
@@ -105,6 +110,10 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     drafts = fill_pair(offer, talk) if is_pair else (fill(offer, talk),)
     names = [name for each in drafts for name in each.names]
     text, is_plain = style(talk, drafts[0].text, names, is_quiet(offer))
+    if count_marks(text) < count_marks(drafts[0].text) and re.search(NUMBERS_APART, drafts[0].text.lower()):
+        text, is_plain = drafts[0].text, True  # without its marks two numbers would run together
+    if text.count("(") != text.count(")"):
+        text = re.sub("[()]", "", text)
     messages = add_today(talk, text, offer.tool.area)
     is_fixed = drafts[0].is_fixed
     is_messy = is_fixed or not is_plain or talk.values > 1 or talk.needs_today
@@ -112,6 +121,10 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     calls = [each.call for each in drafts]
     expected = [{**each, "arguments": {name: [value] for name, value in each["arguments"].items()}} for each in calls]
     return {"category": category, "messages": messages, "expected": expected}
+
+
+def count_marks(text: str) -> int:
+    return sum(text.count(each) for each in ",;:.")
 
 
 def is_quiet(offer: Offer) -> bool:
