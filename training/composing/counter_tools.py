@@ -118,7 +118,7 @@ COUNTERS: tuple[Tool, ...] = (
         "buy_toll_pass", "Buy a pass for the toll road.", "a toll road office",
         {"plate": ident("Number plate", ("KA", "BR", "TU", "GE"), 5), "valid_from": day("First day"), "fare": price("Fare that is shown in the list", 9, 80)},
         """
-        A toll pass for {plate}, first day {valid_from}, {fare} as in your list.
+        A toll pass for {plate}, starting {valid_from}, {fare} as in your list.
         Plate {plate}: pass, first day {valid_from}, fare {fare}.
         {fare} for the pass, plate {plate}, starting {valid_from}.
         We drive {valid_from}. Plate {plate}, the {fare} pass.

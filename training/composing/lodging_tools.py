@@ -211,10 +211,10 @@ LODGING: tuple[Tool, ...] = (
         },
         """
         A birthday party {day} {slot}. Children: {children}[. Cupcakes: {cupcakes}].
-        My son turns six, party behind the stage {day} {slot}. {children}[; {cupcakes}].
-        Party {day}, we start {slot}, {children}.
+        My son turns six, party behind the stage {day} {slot}. Number of kids: {children}[; {cupcakes}].
+        Party {day}, we start {slot}. Children: {children}.
         We'd start {slot} {day}; about the children: {children}[. For afterwards {cupcakes}].
-        Birthday {day} {slot}, {children}[, {cupcakes}].
+        Birthday {day} {slot}, children: {children}[; {cupcakes}].
         de: Kindergeburtstag {day} {slot}. Kinder: {children}[. Dazu {cupcakes}].
         fr: Un anniversaire {day} {slot}. Enfants : {children}[. Avec {cupcakes}].
         es: Un cumpleaños {day} {slot}. Niños: {children}[. Con {cupcakes}].
@@ -243,7 +243,7 @@ LODGING: tuple[Tool, ...] = (
         {
             "item": enum("What is rented", {"towel": "towels / Handtücher / serviettes / toallas", "bathrobe": "bathrobes / Bademäntel / peignoirs / albornoces",
                                             "swim_cap": "swim caps / Badekappen / bonnets de bain / gorros de baño"}, is_fixable=False),
-            "pieces": tally("Number of pieces", "pieces / Stück / pièces / piezas"),
+            "pieces": tally("Number of pieces", "pieces / Exemplare / pièces / piezas"),
             "wristband": ident("Number of the wristband that pays", ("",), 6),
         },
         """

@@ -228,6 +228,14 @@ def large(about: str, low: int = 1000, high: int = 50_000) -> Kind:
     def make(rng: random.Random, name: str) -> Slot:
         def say(talk: Talk) -> tuple[str, int]:
             talk.values += 1
+            if talk.rng.random() < 0.5:
+                number = talk.rng.randrange(low + 50, min(high, 9950), 50)
+                comma, point, space = (f"{number:,}".replace(",", each) for each in ",. ")
+                short = f"{Decimal(number) / 1000:f}k" if number % 100 == 0 else comma
+                ways = (
+                    f"{comma}|{space}|{number}|{short} / {point}|{space}|{number} / {space}|{number} / {point}|{number}"
+                )
+                return pick(talk, ways), number
             number = talk.rng.choice([each for each in ROUND if low <= each <= high])
             return pick(talk, ROUND[number]), number
 
@@ -300,7 +308,8 @@ def say_code(talk: Talk, front: str, figures: str) -> str:
     dash = pick(talk, "dash|hyphen / Strich|Bindestrich / tiret / guion")
     if not front:
         dotted = f"{figures[:2]}.{figures[2:]}" if len(figures) < 6 else f"{figures[:2]}.{figures[2:4]}.{figures[4:]}"
-        return talk.rng.choice([figures, grouped, spelled, " ".join(figures), dotted])
+        before = pick(talk, "nr |number | / Nr. | / n° | / n.º |") if talk.rng.random() < 0.5 else ""
+        return before + talk.rng.choice([figures, grouped, spelled, " ".join(figures), dotted])
     ways = [
         f"{front.lower()}{figures}", f"{front.lower()} {figures}", f"{front} {grouped}", f"{apart} {' '.join(figures)}",
         f"{apart.lower()} {' '.join(figures)}", f"{apart.lower()} {spelled}", f"{front.lower()} {dash} {figures}",

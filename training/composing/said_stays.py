@@ -146,6 +146,15 @@ def say_between(talk: Talk, number: int) -> tuple[str, date, int]:
     a = full_day(talk, start)
     b = day_number(talk, end.day) if end.month == start.month else month_day(talk, end)
     the = "the " if talk.lang == "en" and end.month == start.month else ""
+    wrong = end + timedelta(1)
+    if end.month == start.month == wrong.month and talk.rng.random() < 0.4:
+        c = day_number(talk, wrong.day)
+        ways = (f"arriving {a}, leaving the {c}, hang on, we must be home a day earlier, so the {b}"
+                f"|from {a} to the {c}, no, the {b}|check in {a}, out on the {c}, sorry, on the {b}"
+                f" / Anreise {a}, Abreise {c}, nein, schon {b}|vom {a} bis zum {c}, ach nein, bis zum {b}"
+                f" / du {a} au {c}, non, au {b}|arrivée le {a}, départ le {c}, pardon, le {b}"
+                f" / del {a} al {c}, no, al {b}|llegada el {a}, salida el {c}, perdón, el {b}")  # fmt: skip
+        return pick(talk, ways), start, number
     return pick(talk, f"arriving {a}, leaving {the}{b}|check in {a}, out again {the}{b}|from {a} to {the}{b}"
                 f" / Anreise {a}, Abreise {b}|vom {a} bis zum {b} / arrivée le {a}, départ le {b}|du {a} au {b}"
                 f" / llegada el {a}, salida el {b}|del {a} al {b}"), start, number  # fmt: skip
