@@ -23,16 +23,16 @@ COUNTERS: tuple[Tool, ...] = (
         es: Inversor {inverter}: {energy} kWh, leído {read_on}.
         """,
         """
-        Readings {read_on}: {inverter} {energy} kWh, {inverter2} {energy2} kWh.
+        Readings {read_on}. {inverter}: {energy} kWh, {inverter2}: {energy2} kWh.
         {inverter} is at {energy} kWh and {inverter2} at {energy2} kWh, both read {read_on}.
-        de: Stände {read_on}: {inverter} {energy} kWh, {inverter2} {energy2} kWh.
-        fr: Relevés {read_on} : {inverter} {energy} kWh, {inverter2} {energy2} kWh.
-        es: Lecturas {read_on}: {inverter} {energy} kWh, {inverter2} {energy2} kWh.
+        de: Stände {read_on}. {inverter}: {energy} kWh, {inverter2}: {energy2} kWh.
+        fr: Relevés {read_on}. {inverter} : {energy} kWh, {inverter2} : {energy2} kWh.
+        es: Lecturas {read_on}. {inverter}: {energy} kWh, {inverter2}: {energy2} kWh.
         """,
     ),
     Tool(
         "wash_panels", "Have the panels of one row cleaned.", "a solar farm",
-        {"row": ident("Row", ("N", "W"), 2), "panels": tally("Number of panels", "panels / Module / panneaux / paneles"), "slot": part("Shift by its start")},
+        {"row": ident("Row", ("N", "W"), 2), "panels": tally("Number of panels", "panels / Module / panneaux / paneles", is_personal=False), "slot": part("Shift by its start")},
         """
         Clean row {row} {slot}: {panels}.
         Row {row}, {panels}, start {slot}.
@@ -59,7 +59,7 @@ COUNTERS: tuple[Tool, ...] = (
         """,
         """
         Cab {cab} is at {odometer} km, cab {cab2} at {odometer2} km.
-        Odometers: {cab} {odometer}, {cab2} {odometer2}.
+        Odometers: {cab}: {odometer}; {cab2}: {odometer2}.
         de: Taxi {cab}: {odometer} km, Taxi {cab2}: {odometer2} km.
         fr: Taxi {cab} : {odometer} km, taxi {cab2} : {odometer2} km.
         es: Taxi {cab}: {odometer} km, taxi {cab2}: {odometer2} km.
@@ -165,7 +165,7 @@ COUNTERS: tuple[Tool, ...] = (
     ),
     Tool(
         "germination_trial", "Start a germination trial.", "a seed bank",
-        {"accession": ident("Accession", ("AV", "TR", "HE"), 5), "seeds": tally("Number of seeds", "seeds / Samen / graines / semillas"), "soak": measure("How long the seeds are soaked first", "hours", ["0.5", "0.75", "1.5", "2.5", "12", "6"])},
+        {"accession": ident("Accession", ("AV", "TR", "HE"), 5), "seeds": tally("Number of seeds", "seeds / Samen / graines / semillas", is_personal=False), "soak": measure("How long the seeds are soaked first", "hours", ["0.5", "0.75", "1.5", "2.5", "12", "6"])},
         """
         Trial with {accession}, soaked for {soak}: {seeds}.
         Soak {accession} for {soak} and start a trial, {seeds}.

@@ -159,7 +159,7 @@ CRAFTS: tuple[Tool, ...] = (
         "saw_planks", "Saw planks of one wood to a length.", "a sawmill",
         {
             "wood": enum("Wood", WOODS), "length": height("Length of each plank"),
-            "planks": tally("Number of planks", "planks / Bretter / planches / tablas"),
+            "planks": tally("Number of planks", "planks / Bretter / planches / tablas", is_personal=False),
             "planed?": flag("Whether they are planed", "planed / gehobelt / rabotées / cepilladas", "rough, not planed / sägerau, nicht gehobelt / brutes, non rabotées / sin cepillar"),
         },
         """

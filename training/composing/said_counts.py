@@ -92,17 +92,27 @@ def say_for_each(talk: Talk, noun: str) -> tuple[str, int]:
 
 
 def say_together(talk: Talk, noun: str) -> tuple[str, int]:
-    """Say two numbers that are added up, or boxes of so many."""
-    a, b, boxes, size = (talk.rng.randint(*each) for each in ((4, 20), (3, 12), (2, 6), (5, 10)))
-    ways = {
-        "{a} {} for us plus {b} for the neighbours, all in one order / {a} {} für uns plus {b} für die Nachbarn, alles in"
-        " einer Bestellung / {a} {} pour nous plus {b} pour les voisins, en une seule commande"
-        " / {a} {} para nosotros más {b} para los vecinos, todo en un pedido": a + b,
-        "enough {} for {boxes} boxes of {size} / {} für {boxes} Kartons zu je {size} Stück"
-        " / {}, de quoi remplir {boxes} boîtes de {size} / {} para llenar {boxes} cajas de {size}": boxes * size,
-    }
-    way = talk.rng.choice(list(ways))
-    return pick(talk, way).format(noun, a=a, b=b, boxes=boxes, size=size), ways[way]
+    """Say two numbers that are added up."""
+    a, b = talk.rng.randint(4, 20), talk.rng.randint(3, 12)
+    words = pick(
+        talk,
+        f"{a} {noun} for us plus {b} for the neighbours, all in one order"
+        f" / {a} {noun} für uns plus {b} für die Nachbarn, alles in einer Bestellung"
+        f" / {a} {noun} pour nous plus {b} pour les voisins, en une seule commande"
+        f" / {a} {noun} para nosotros más {b} para los vecinos, todo en un pedido",
+    )
+    return words, a + b
+
+
+def say_boxes(talk: Talk, noun: str) -> tuple[str, int]:
+    """Say how many boxes of so many are filled."""
+    boxes, size = talk.rng.randint(2, 6), talk.rng.randint(5, 10)
+    words = pick(
+        talk,
+        f"enough {noun} for {boxes} boxes of {size} / {noun} für {boxes} Kartons zu je {size} Stück"
+        f" / {noun}, de quoi remplir {boxes} boîtes de {size} / {noun} para llenar {boxes} cajas de {size}",
+    )
+    return words, boxes * size
 
 
 def say_pairs(talk: Talk, noun: str) -> tuple[str, int]:
@@ -113,14 +123,20 @@ def say_pairs(talk: Talk, noun: str) -> tuple[str, int]:
     ), number * 2
 
 
-THINGS: tuple[Counted, ...] = (say_plain, say_dozens, say_dozens, say_like_last_time, say_for_each, say_together)
+THINGS: tuple[Counted, ...] = (
+    say_plain, say_dozens, say_dozens, say_like_last_time, say_for_each, say_together, say_boxes,
+)  # fmt: skip
 
 
-def tally(about: str, noun: str, *, has_pairs: bool = False, **more: Any) -> Kind:
-    """Return a parameter for a number of things that is said with a sum."""
+def tally(about: str, noun: str, *, has_pairs: bool = False, is_personal: bool = True, **more: Any) -> Kind:
+    """Return a parameter for a number of things that is said with a sum.
+
+    Things that are not personal are not counted by the people who get them.
+    """
 
     def make(rng: random.Random, name: str) -> Slot:
         ways = (say_plain, say_dozens, say_pairs, say_pairs) if has_pairs else THINGS
+        ways = ways if is_personal else (say_plain, say_dozens, say_like_last_time, say_boxes)
 
         def say(talk: Talk) -> tuple[str, int]:
             talk.values += 1

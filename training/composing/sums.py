@@ -33,7 +33,7 @@ NUMBER = r"\d+|" + "|".join(sorted({word for words in (*TEENS.values(), *TENS.va
 NUMBERS_APART = rf"(?:\d|\b(?:{NUMBER}))[.,;:)]+ (?:{NUMBER})"
 """Two numbers that only a mark keeps apart."""
 
-PAIR_SHARE = 0.35
+PAIR_SHARE = 0.45
 """How often a tool that can be asked for twice is."""
 
 PAIR_FIX_SHARE = 0.5
