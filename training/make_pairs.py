@@ -36,6 +36,7 @@ from typing import Any
 
 from composing.from_topics import write_composed
 from composing.selections import write_selections
+from composing.sums import write_sums
 from composing.times import write_times
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
@@ -53,7 +54,7 @@ SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")
 PROGRAMS = Path(__file__).with_name("programs.jsonl")
 HABITS = sorted(Path(__file__).parent.glob("habits-*.jsonl"))
-COMPOSERS = {"composed": write_composed, "selections": write_selections, "times": write_times}
+COMPOSERS = {"composed": write_composed, "selections": write_selections, "times": write_times, "sums": write_sums}
 """What composes questions, by the names of the files that it writes."""
 
 TALK = Path(__file__).with_name("talk.jsonl")

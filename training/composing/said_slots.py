@@ -41,6 +41,8 @@ class Tool:
             name ends in `?`.
         frames: Sentences, one a line, in English or, after `de: `, in another language. What stands in brackets is
             said in some of the requests only: `Book {day}[ at {time}].`
+        pairs: Sentences for two calls of the tool, written in the same way: `{item2}` is the item of the second call;
+            what is named without a number is said once for both.
     """
 
     name: str
@@ -48,9 +50,10 @@ class Tool:
     area: str
     values: Mapping[str, Kind]
     frames: str
+    pairs: str = ""
 
-    def list_frames(self, lang: str) -> list[str]:
-        lines = [line.strip() for line in self.frames.strip().splitlines()]
+    def list_frames(self, lang: str, *, is_pair: bool = False) -> list[str]:
+        lines = [line.strip() for line in (self.pairs if is_pair else self.frames).strip().splitlines()]
         marked = [line if line[2:4] == ": " and line[:2] in LANGUAGES else f"en: {line}" for line in lines if line]
         return [line[4:] for line in marked if line.startswith(f"{lang}: ")]
 

@@ -287,6 +287,18 @@ def lower(text: str, names: Sequence[str]) -> str:
     return text if is_value or re.match(r"I('|\b)", text) or first.isupper() else text[:1].lower() + text[1:]
 
 
+def add_today(talk: Talk, text: str, area: str) -> str | list[dict[str, str]]:
+    """Tell the day where the text needs it, or by chance: in a system message or in the text."""
+    rng = talk.rng
+    if not talk.needs_today and rng.random() >= 0.12:
+        return text
+    if rng.random() < 0.5:
+        role = rng.choice(ROLES).format(area=area, today=say_today(talk, is_system=True))
+        return [{"role": "system", "content": role}, {"role": "user", "content": text}]
+    text += "." if text[-1].isalnum() else ""
+    return " ".join([say_today(talk, is_system=False), text][:: rng.choice([1, 1, 1, -1])])
+
+
 def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     """Draw a question about the tools of one area, without its id."""
     lang = rng.choices(LANGUAGES, [LANGUAGE_WEIGHTS[each] for each in LANGUAGES])[0]
@@ -310,14 +322,7 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     calls, is_fixed = [each.call for each in drafts], any(each.is_fixed for each in drafts)
     names = [name for each in drafts for name in each.names]
     text, is_plain = style(talk, text, names, any(each.has_numbers for each in used))
-    messages: str | list[dict[str, str]] = text
-    if talk.needs_today or rng.random() < 0.12:
-        if rng.random() < 0.5:
-            role = rng.choice(ROLES).format(area=first.tool.area, today=say_today(talk, is_system=True))
-            messages = [{"role": "system", "content": role}, {"role": "user", "content": text}]
-        else:
-            text += "." if text[-1].isalnum() else ""
-            messages = " ".join([say_today(talk, is_system=False), text][:: rng.choice([1, 1, 1, -1])])
+    messages = add_today(talk, text, first.tool.area)
     is_messy = is_fixed or not is_plain or talk.values > 1 or talk.needs_today
     category = "messy" if is_messy else "single"
     if len(calls) > 1 and not is_fixed:

@@ -1,0 +1,166 @@
+"""Composes questions whose values have to be worked out from the request and the description of the tool.
+
+They teach what a small model gets wrong: the day of departure after some nights, who counts as a child, twice as many
+as last time, figures and codes as people write them, the part of a day that a time belongs to, units, and corrections
+that change one of two calls. What the words say and what a description wants are drawn apart; the labels are computed.
+The file has the format of every suite.
+"""
+
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from composing.counter_tools import COUNTERS
+from composing.craft_tools import CRAFTS
+from composing.lodging_tools import LODGING
+from composing.said_days import LANGUAGES, Talk, pick
+from composing.said_slots import TEENS, TENS, Tool
+from composing.said_stays import LooseSlot
+from composing.times import FIXES, OPTIONAL_SHARE, SIZES, Draft, Offer, add_today, fill, make_offer, spell, style, tidy
+
+TOOLS: tuple[Tool, ...] = (*LODGING, *CRAFTS, *COUNTERS)
+
+QUESTIONS_PER_SET = 17
+
+LANGUAGE_WEIGHTS = {"en": 72, "de": 12, "fr": 8, "es": 8}
+
+NUMBER = r"\d+|" + "|".join(sorted({word for words in (*TEENS.values(), *TENS.values()) for word in words[1:]}))
+
+NUMBERS_APART = rf"(?:\d|\b(?:{NUMBER}))[.,;:)]+ (?:{NUMBER})"
+"""Two numbers that only a mark keeps apart."""
+
+PAIR_SHARE = 0.45
+"""How often a tool that can be asked for twice is."""
+
+PAIR_FIX_SHARE = 0.5
+"""How often a value of one of the two calls is corrected."""
+
+PAIR_FIXES = (
+    " Oh wait, {who}: {b}, not {a}.| Correction for {who}: {b} instead of {a}.| Sorry, with {who} I meant {b}, not {a}."
+    "| Hm, no: {who} {b}. The rest stays."
+    " / Ach nein, {who}: {b}, nicht {a}.| Korrektur bei {who}: {b} statt {a}.| Moment, {who}: {b}. Der Rest bleibt."
+    " / Ah non, pour {who} : {b}, pas {a}.| Correction, {who} : {b} au lieu de {a}."
+    " / Ay no, {who}: {b}, no {a}.| Corrijo, {who}: {b} en vez de {a}."
+)
+"""Corrections that say which of two calls they mean."""
+
+
+def offer_tool(tool: Tool, rng: random.Random, spelling: str) -> Offer:
+    """Make the offer of a tool; what may be left out of a slot is not required."""
+    offer = make_offer(tool, rng, spelling)
+    loose = {name for slot in offer.slots.values() if isinstance(slot, LooseSlot) for name in slot.optional}
+    return Offer(tool, offer.slots, [name for name in offer.required if name not in loose], spelling)
+
+
+def fill_pair(offer: Offer, talk: Talk) -> tuple[Draft, Draft]:
+    """Draw a sentence for two calls; the text is in the first draft."""
+    frame = talk.rng.choice(offer.tool.list_frames(talk.lang, is_pair=True))
+    parts = re.split(r"(\[[^\]]*\])", frame)
+    text = "".join(each.strip("[]") for each in parts if each[:1] != "[" or talk.rng.random() < OPTIONAL_SHARE)
+    places = re.findall(r"{(\w+)}", text)
+    words: dict[str, str] = {}
+    values: dict[str, dict[str, Any]] = {}
+
+    def draw(place: str, *others: dict[str, Any]) -> None:
+        words[place], values[place] = offer.slots[place.removesuffix("2")].say(talk)
+        while values[place] in others:
+            words[place], values[place] = offer.slots[place.removesuffix("2")].say(talk)
+
+    for place in sorted(places):  # `{item}` before `{item2}`
+        draw(place, *([values[place[:-1]]] if place.endswith("2") else []))
+    names = [str(each) for value in values.values() for each in value.values()]
+    doubled = [each for each in offer.tool.values if f"{each}2" in places]
+    key, after = doubled[0], ""
+    fixable = [each for each in doubled[1:] if offer.slots[each].is_fixable]
+    is_fixed = bool(fixable) and talk.rng.random() < PAIR_FIX_SHARE
+    if is_fixed:
+        number, other = talk.rng.choice([("", "2"), ("2", "")])
+        fixed = talk.rng.choice(fixable)
+        place, wrong = fixed + number, words[fixed + number]
+        draw(place, values[place], values[fixed + other])
+        names += map(str, values[place].values())
+        if talk.rng.random() < 0.6:
+            after = pick(talk, PAIR_FIXES).format(who=words[key + number], a=wrong, b=words[place])
+            words[place] = wrong
+        else:
+            words[place] = pick(talk, FIXES).format(a=wrong, b=words[place])
+    text = f"{tidy(text.format(**words))} {after.strip()}".strip()
+    calls = [order_arguments(offer, values, each) for each in ("", "2")]
+    return Draft(text, calls[0], names, is_fixed), Draft("", calls[1], [], is_fixed)
+
+
+def order_arguments(offer: Offer, values: dict[str, dict[str, Any]], number: str) -> dict[str, Any]:
+    """Return one of two calls: its own values and those that are said once, in the order of the tool."""
+    found: dict[str, Any] = {}
+    for key in offer.slots:
+        found |= values.get(f"{key}{number}", values.get(key, {}))
+    return {"name": offer.name, "arguments": {spell(name, offer.spelling): value for name, value in found.items()}}
+
+
+def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
+    """Draw a question about the tools of one area, without its id."""
+    lang = rng.choices(LANGUAGES, [LANGUAGE_WEIGHTS[each] for each in LANGUAGES])[0]
+    talk = Talk(rng, lang, date(2025, 1, 1) + timedelta(rng.randrange(1095)))
+    offer = offers[0] if rng.random() < 0.6 else rng.choice(offers)
+    is_pair = bool(offer.tool.pairs) and rng.random() < PAIR_SHARE
+    drafts = fill_pair(offer, talk) if is_pair else (fill(offer, talk),)
+    names = [name for each in drafts for name in each.names]
+    text, is_plain = style(talk, drafts[0].text, names, is_quiet(offer))
+    if count_marks(text) < count_marks(drafts[0].text) and re.search(NUMBERS_APART, drafts[0].text.lower()):
+        text, is_plain = drafts[0].text, True  # without its marks two numbers would run together
+    if text.count("(") != text.count(")"):
+        text = re.sub("[()]", "", text)
+    messages = add_today(talk, text, offer.tool.area)
+    is_fixed = drafts[0].is_fixed
+    is_messy = is_fixed or not is_plain or talk.values > 1 or talk.needs_today
+    category = "parallel" if is_pair and not is_fixed else "messy" if is_messy else "single"
+    calls = [each.call for each in drafts]
+    expected = [{**each, "arguments": {name: [value] for name, value in each["arguments"].items()}} for each in calls]
+    return {"category": category, "messages": messages, "expected": expected}
+
+
+def count_marks(text: str) -> int:
+    return sum(text.count(each) for each in ",;:.")
+
+
+def is_quiet(offer: Offer) -> bool:
+    """Whether another number in the request might be taken for one of the tool's values."""
+    return offer.has_numbers or any(
+        "digits" in schema["description"] or schema["description"].startswith("Number")
+        for slot in offer.slots.values()
+        for schema in slot.schemas.values()
+    )
+
+
+def compose_all(seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the suite: sets of tools, each followed by its questions."""
+    rng = random.Random(seed)
+    seen: set[str] = set()
+    for tool in TOOLS:
+        for number in (1, 2):
+            size = rng.choice(SIZES[:3] if number == 1 else SIZES[2:])
+            near = [each for each in TOOLS if each.area == tool.area and each is not tool]
+            far = [each for each in TOOLS if each.area != tool.area]
+            drawn = [tool, *rng.sample(near, min(len(near), size - 1))]
+            drawn += rng.sample(far, size - len(drawn)) if number == 2 else []
+            spelling = rng.choice(["snake", "snake", "snake", "camel", "dotted"])
+            offers = [offer_tool(each, rng, spelling) for each in drawn]
+            name = f"sums_{tool.name}_{number}"
+            yield {"toolset": name, "tools": [each.describe() for each in rng.sample(offers, len(offers))]}
+            asked = [each for each in offers if each.tool.area == tool.area]
+            for index in range(1, QUESTIONS_PER_SET + 1):
+                question = compose(asked, rng)
+                while json.dumps(question["messages"]) in seen:
+                    question = compose(asked, rng)
+                seen.add(json.dumps(question["messages"]))
+                yield {"id": f"{name}-{index:02}", "tools": name, **question}
+
+
+def write_sums(path: Path, seed: int) -> None:
+    path.write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
+    )
