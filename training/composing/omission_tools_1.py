@@ -225,8 +225,8 @@ CODE_HOST = Field(
         de: Bitte {branch}[ in {repo}] schützen[, nötige Freigaben: {approvals}][, {block_admins}].
         """,
             """
-        Protect two branches in {repo}: {branch:1} with {approvals:1} approvals and {branch:2} [with {approvals:2}|with more of them]. >> How many approvals should {branch:2} need? Then I protect both. | How many approvals for {branch:2}? I set both branches as soon as I know.
-        de: In {repo} zwei Branches schützen: {branch:1} mit {approvals:1} Freigaben und {branch:2} [mit {approvals:2}|auch, aber strenger]. >> Wie viele Freigaben soll {branch:2} brauchen? Dann schütze ich beide. | Mit wie vielen Freigaben soll ich {branch:2} schützen? Danach stelle ich beide ein.
+        Protect two branches in {repo}: {branch:1} with {approvals:1} approvals and {branch:2} [with {approvals:2}|with another number of them]. >> How many approvals should {branch:2} need? Then I protect both. | How many approvals for {branch:2}? I set both branches as soon as I know.
+        de: In {repo} zwei Branches schützen: {branch:1} mit {approvals:1} Freigaben und {branch:2} [mit {approvals:2}|auch, aber mit einer anderen Zahl]. >> Wie viele Freigaben soll {branch:2} brauchen? Dann schütze ich beide. | Mit wie vielen Freigaben soll ich {branch:2} schützen? Danach stelle ich beide ein.
         """,
         ),
         Job(
@@ -333,7 +333,7 @@ AIRFIELD = Field(
             },
             """
         Fuel for {registration}, {fuel}[, {litres} litres].
-        Please refuel {registration}[ with {litres} litres][ of {fuel}].
+        Please refuel {registration}[: {litres} litres][, {fuel}].
         {registration} needs [{litres} litres of|some] fuel before noon[, {fuel}].
         I'd like {litres} litres[ of {fuel}] in [{registration}|my plane].
         Top up {registration}: {fuel}[, {litres} litres].
@@ -447,7 +447,7 @@ PDF_DESK = Field(
             """
         Take [pages {first} to {last}|some pages] out of {file} and save them as {into}.
         Extract page {first} [to {last}|and what follows] of {file} into {into}.
-        I need pages {first} to {last}[ of {file}][ in a file called {into}|as a file of their own].
+        I need pages {first} to {last}[ of {file}][ in a file called {into}| as a file of their own].
         Split off [pages {first} to {last}|a few pages] of {file}[ as {into}].
         From {file}, make {into}[ out of pages {first} to {last}].
         es: Extrae[ las páginas {first} a {last}| unas páginas] de {file} y guárdalas como {into}.
@@ -481,13 +481,13 @@ PDF_DESK = Field(
         Turn page {page} of {file}[ by {degrees} degrees clockwise].
         Rotate [page {page}|a page] of {file} clockwise by {degrees} degrees.
         In {file}, page {page} lies the wrong way[, turn it {degrees}° clockwise|, please turn it].
-        Please rotate page {page}[ of {file}] {degrees} degrees clockwise.
+        Please rotate page {page}[ of {file}] by {degrees} degrees clockwise.
         {file}: rotate page {page}[ clockwise by {degrees}°].
         fr: Tourne la page {page} de {file}[ de {degrees} degrés dans le sens horaire].
         """,
             """
-        Two pages of {file} are the wrong way round: turn page {page:1} by {degrees:1} degrees clockwise and page {page:2} [by {degrees:2}|the other way]. >> By how many degrees clockwise should page {page:2} be turned? Then I turn both. | How far clockwise should I turn page {page:2}: 90, 180 or 270 degrees? I'll do both pages then.
-        fr: Dans {file}, tourne la page {page:1} de {degrees:1} degrés dans le sens horaire et la page {page:2} [de {degrees:2} degrés|aussi, mais pas autant]. >> De combien de degrés faut-il tourner la page {page:2} ? Je tournerai ensuite les deux. | De combien dois-je tourner la page {page:2} : 90, 180 ou 270 degrés ? Je fais les deux ensuite.
+        Two pages of {file} are the wrong way round: turn page {page:1} by {degrees:1} degrees clockwise and page {page:2} [by {degrees:2}|by another angle]. >> By how many degrees clockwise should page {page:2} be turned? Then I turn both. | How far clockwise should I turn page {page:2}: 90, 180 or 270 degrees? I'll do both pages then.
+        fr: Dans {file}, tourne la page {page:1} de {degrees:1} degrés dans le sens horaire et la page {page:2} [de {degrees:2} degrés|aussi, mais d'un autre angle]. >> De combien de degrés faut-il tourner la page {page:2} ? Je tournerai ensuite les deux. | De combien dois-je tourner la page {page:2} : 90, 180 ou 270 degrés ? Je fais les deux ensuite.
         """,
         ),
         Job(
@@ -565,7 +565,7 @@ SIZES = Field(
         de: Rechne {fromSystem} {size}[ ({fit})] in {toLength} um.
         """,
             """
-        Into {toLength}, please: {fit} shoes {fromSystem:1} {size:1} and also {size:2}[ {fromSystem:2}| in the other system]. >> In which system is {size:2}: AU, UK or US? Then I convert both. | Is {size:2} an AU, UK or US size? I'll convert the two then.
+        Into {toLength}, please: {fit} shoes {fromSystem:1} {size:1} and also {size:2}[ {fromSystem:2}| in another system]. >> In which system is {size:2}: AU, UK or US? Then I convert both. | Is {size:2} an AU, UK or US size? I'll convert the two then.
         """,
         ),
         Job(

@@ -142,7 +142,7 @@ RENTS = Field(
                 ),
             },
             """
-        Flat {flat}[, {kind} meter] shows {reading}, read on {readOn}.
+        In flat {flat}, the[ {kind}] meter shows {reading}, read on {readOn}.
         Store the reading {reading}[ for the {kind} meter] of [flat {flat}|my flat], read on {readOn}.
         The {kind} meter in flat {flat} shows {reading}[, read on {readOn}].
         Meter reading for flat {flat}: {kind}[ {reading}], date {readOn}.
@@ -302,7 +302,7 @@ FRONT_DESK = Field(
         Announce {visitor} for {date}[ at {time}], host is {host}.
         Please print a badge for {visitor}, who comes[ to see {host}] on {date} at {time}.
         On {date}[ at {time}], {host} expects [{visitor}|a guest][, {parking}].
-        I'm expecting {visitor}[ on {date}], arriving at {time}; [the host is {host}|please have the badge ready].
+        We're expecting {visitor}[ on {date}], arriving at {time}; [the host is {host}|please have the badge ready].
         fr: {visitor} vient voir {host}[ le {date}][ à {time}][, {parking}].
         """,
             """
@@ -355,7 +355,7 @@ COUNTERS = Field(
         Count {kind} at [{counter}|the bridge] between {from_date} and {to_date}.
         Total of {kind} at {counter} from {from_date}[ to {to_date}], please.
         I need the number[ of {kind}] at {counter}, {from_date} to {to_date}[, only {direction}].
-        What did {counter} count[ in {kind}] from {from_date} to {to_date}?
+        What was the total[ of {kind}] at {counter} from {from_date} to {to_date}?
         Give me the {kind} at {counter}[ for {from_date} to {to_date}].
         de: Wie viele {kind} zählte {counter}[ vom {from_date} bis zum {to_date}][, nur {direction}]?
         de: Zähle {kind}[ an {counter}], {from_date} bis {to_date}.
@@ -383,7 +383,7 @@ COUNTERS = Field(
         When was the busiest hour at {counter}[ on {date}]?
         Peak hour at [{counter}|the school] on {date}, please.
         Which hour was the busiest at {counter}[ on {date}]?
-        At {counter}, when was most going on[ on {date}]?
+        At {counter}, when was it busiest[ on {date}]?
         Find me the peak at [{counter}|that junction] for {date}.
         fr: Quelle a été l'heure de pointe à {counter}[ le {date}] ?
         """,
@@ -472,8 +472,8 @@ TOLLS = Field(
         de: Bitte eine Vignette[ für {days}] ab {start}, {vehicle_class} {plate}.
         """,
             """
-        Two vignettes from {start} for {days}: {plate:1}, a {vehicle_class:1}, and {plate:2}[, a {vehicle_class:2}|, which is bigger]. >> What is {plate:2}: motorcycle, car, camper or lorry? Then I buy both vignettes. | Which class does {plate:2} have? I'll buy the two then.
-        A vignette for the {vehicle_class} {plate:1} for {days:1} and one for the {vehicle_class} {plate:2} [for {days:2}|for longer], both from {start}. >> For how long should the one for {plate:2} hold: 1, 10 or 60 days? Then I buy both. | How many days for {plate:2}: 1, 10 or 60? I buy both once I know.
+        Two vignettes from {start} for {days}: {plate:1}, a {vehicle_class:1}, and {plate:2}[, a {vehicle_class:2}|, which is no such vehicle]. >> What is {plate:2}: motorcycle, car, camper or lorry? Then I buy both vignettes. | Which class does {plate:2} have? I'll buy the two then.
+        A vignette for the {vehicle_class} {plate:1} for {days:1} and one for the {vehicle_class} {plate:2} [for {days:2}|for another length of time], both from {start}. >> For how long should the one for {plate:2} hold: 1, 10 or 60 days? Then I buy both. | How many days for {plate:2}: 1, 10 or 60? I buy both once I know.
         """,
         ),
         Job(
@@ -552,10 +552,11 @@ GAME_NIGHT = Field(
                     "Names of the players",
                     PLAYERS,
                     "Who plays? Please give me the names.|What are the names of the players? / de: Wer spielt mit? Ich brauche die Namen.|Wie heißen die Mitspieler?",
+                    (4, 5, 6),
                 ),
                 "teams": number(
                     "Number of teams",
-                    [2, 3, 4],
+                    [2, 3],
                     "How many teams should there be?|Into how many teams should I divide them? / de: Wie viele Teams sollen es sein?|In wie viele Teams soll ich sie aufteilen?",
                 ),
             },
@@ -575,7 +576,7 @@ GAME_NIGHT = Field(
             {
                 "items": several(
                     "What to pick from",
-                    ["Azul / es: Azul", "Skull King", "Carcassonne", "Hanabi", "Dixit", "Codenames"],
+                    ["Azul", "Skull King", "Carcassonne", "Hanabi", "Dixit", "Codenames"],
                     "What should I pick from? Please list the options.|Which options are there? / es: ¿Entre qué opciones elijo?|¿Qué opciones hay?",
                 ),
                 "exclude_last?": flag(

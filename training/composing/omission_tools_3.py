@@ -292,7 +292,7 @@ MAIL_BOATS = Field(
         fr: Envoyez une caisse[ ({size})] à {toPier} le {date}[, pour {recipient}][, {fragile}].
         """,
             """
-        Two crates to {toPier} on {date} for {recipient}: one {size:1} and [one {size:2}|another one, a bigger one I think]. >> Which size is the second crate: small, medium or large? Then I send both. | How big is the second crate? I'll send the two then.
+        Two crates to {toPier} on {date} for {recipient}: one {size:1} and [one {size:2}|another one, of a different size]. >> Which size is the second crate: small, medium or large? Then I send both. | How big is the second crate? I'll send the two then.
         A {size} crate to {toPier} on {date} for {recipient:1} and the same [for {recipient:2}|for somebody else there]. >> Who is the second crate for? Then I send both. | Who will fetch the second one? I send both crates then.
         """,
         ),
@@ -354,7 +354,7 @@ ARTIFACTS = Field(
                 "older_than_days": number(
                     "Age in days from which builds are deleted",
                     [14, 30, 60, 180],
-                    "How old must the builds be, in days?|Builds older than how many days should go? / es: ¿De más de cuántos días?|¿A partir de cuántos días los borro?",
+                    "How old must the builds be, in days?|Builds older than how many days should go? / es: ¿De más de cuántos días?|¿A partir de cuántos días las borro?",
                 ),
                 "keep_tagged?": flag(
                     "Keep what has a tag", "keep the tagged ones|but keep what is tagged / es: conserva los etiquetados"
@@ -620,7 +620,7 @@ ARCHERY = Field(
         de: Scheibe auf {distance_m} m reservieren, am {date}[ ab {start}].
         """,
             """
-        Two targets on {date} from {start}: one at {distance_m:1} m and one [at {distance_m:2} m|farther away]. >> At which distance should the second target be, in metres? Then I reserve both. | How far away is the second target: 18, 30, 50 or 70 m? I'll reserve the two then.
+        Two targets on {date} from {start}: one at {distance_m:1} m and one [at {distance_m:2} m|at another distance]. >> At which distance should the second target be, in metres? Then I reserve both. | How far away is the second target: 18, 30, 50 or 70 m? I'll reserve the two then.
         """,
         ),
         Job(
@@ -697,8 +697,8 @@ FISH_HALL = Field(
                 ),
                 "form": choice(
                     "How it comes",
-                    {"whole": "whole / es: entero", "fillet": "as fillets / es: en filetes"},
-                    "Whole or as fillets?|Should it come whole or as fillets? / es: ¿Entero o en filetes?|¿Cómo lo quieres: entero o en filetes?",
+                    {"whole": "whole / es: en piezas enteras", "fillet": "as fillets / es: en filetes"},
+                    "Whole or as fillets?|Should it come whole or as fillets? / es: ¿En piezas enteras o en filetes?|¿Cómo lo quieres: en piezas enteras o en filetes?",
                 ),
                 "ice?": flag("With ice", "with ice|on ice / es: con hielo"),
             },
@@ -713,7 +713,7 @@ FISH_HALL = Field(
         """,
             """
         For stall {stall}, all {form}: {kg:1} kg of {fish:1} and [{kg:2} kg of|some] {fish:2}. >> How many kg of {fish:2}? Then I order both. | How much {fish:2}, in kg? I'll order the two then.
-        Stall {stall} needs {kg} kg of {fish:1}, {form:1}, and {kg} kg of {fish:2}[, {form:2}|]. >> Should the {fish:2} come whole or as fillets? Then I order both. | Whole or as fillets, the {fish:2}? I order both then.
+        Stall {stall} needs {kg} kg of {fish:1}, {form:1}, and {kg} kg of {fish:2}[, {form:2}|, I forgot how]. >> Should the {fish:2} come whole or as fillets? Then I order both. | Whole or as fillets, the {fish:2}? I order both then.
         es: Para el puesto {stall}, {form}: {kg:1} kg de {fish:1} y [{kg:2} kg de|algo de] {fish:2}. >> ¿Cuántos kg de {fish:2}? Después pido los dos. | ¿Qué cantidad de {fish:2}, en kg? Luego hago los dos pedidos.
         """,
         ),
@@ -739,7 +739,7 @@ FISH_HALL = Field(
             },
             """
         Bid {euros_per_kg} euros per kg on lot {lot}[ for {buyer}].
-        {buyer} bids [{euros_per_kg} euros a kg|] on lot {lot}.
+        {buyer} bids[ {euros_per_kg} euros a kg] on lot {lot}.
         Lot {lot}, buyer {buyer}[, {euros_per_kg} euros per kg].
         Put in a bid for {buyer}[ on lot {lot}], {euros_per_kg} euros per kg.
         For {buyer}, please bid on [lot {lot}|the cod over there][ with {euros_per_kg} euros per kg].
@@ -787,7 +787,7 @@ LETTERPRESS = Field(
                 ),
             },
             """
-        Print {count} cards[ in {format}] with "{text}"[, in {ink}].
+        Print {count} cards[ in {format} format] with "{text}"[, in {ink}].
         I'd like [{count}|some] cards saying "{text}", format {format}.
         {count} cards, {format}[, text: "{text}"][, ink: {ink}].
         Order cards for me: "{text}"[, {count} of them], {format}[, printed in {ink}].
@@ -795,8 +795,8 @@ LETTERPRESS = Field(
         fr: Imprimez {count} cartes « {text} »[, format {format}][, encre : {ink}].
         """,
             """
-        Two prints, {format} both: {count:1} cards with "{text:1}" and [{count:2}|a smaller number] with "{text:2}". >> How many cards with "{text:2}"? Then I order both. | How many should say "{text:2}"? I'll order the two prints then.
-        {count} cards each: "{text:1}" in {format:1} and "{text:2}" [in {format:2}|in another format]. >> Which format should "{text:2}" have: A6, A7 or square? Then I order both. | In which format should I print "{text:2}"? I order both then.
+        Two prints, both {format}: {count:1} cards with "{text:1}" and [{count:2}|a smaller number] with "{text:2}". >> How many cards with "{text:2}"? Then I order both. | How many should say "{text:2}"? I'll order the two prints then.
+        {count} cards each: "{text:1}" in {format:1} format and "{text:2}" [in {format:2} format|in another format]. >> Which format should "{text:2}" have: A6, A7 or square? Then I order both. | In which format should I print "{text:2}"? I order both then.
         """,
         ),
         Job(

@@ -160,11 +160,11 @@ def flag(description: str, words: str) -> Part:
     return Part({"type": "boolean", "description": description, "default": False}, say)
 
 
-def several(description: str, items: Sequence[str], asks: str = "") -> Part:
+def several(description: str, items: Sequence[str], asks: str = "", counts: Sequence[int] = (2, 3, 3, 4)) -> Part:
     """Make a parameter for a list of things."""
 
     def say(rng: random.Random, lang: str, _: Values) -> tuple[str, Any]:
-        drawn = rng.sample([in_language(each, lang)[0] for each in items], rng.choice([2, 3, 3, 4]))
+        drawn = rng.sample([in_language(each, lang)[0] for each in items], rng.choice(counts))
         last = {"en": " and ", "de": " und ", "fr": " et ", "es": " y "}[lang]
         return last.join([", ".join(drawn[:-1]), drawn[-1]]), drawn
 
