@@ -209,7 +209,7 @@ CODE_HOST = Field(
                 ),
                 "approvals": number(
                     "Approvals needed, 1 to 4",
-                    [1, 2, 3, 4],
+                    [2, 3, 4],
                     "How many approvals should be needed?|How many people have to approve: 1, 2, 3 or 4? / de: Wie viele Freigaben sollen nötig sein?|Wie viele Personen müssen zustimmen?",
                 ),
                 "block_admins?": flag(

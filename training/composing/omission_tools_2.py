@@ -212,19 +212,24 @@ FRONT_DESK = Field(
                 ),
                 "text": text(
                     "The text, up to 60 characters",
-                    ["visitor is waiting", "please call back", "taxi is here", "room 5 is free"],
+                    [
+                        "visitor is waiting / es: la visita espera",
+                        "please call back / es: llama, por favor",
+                        "taxi is here / es: ha llegado el taxi",
+                        "room 5 is free / es: la sala 5 está libre",
+                    ],
                     "What should the message say?|Which text should I send to {to}? / es: ¿Qué digo en el mensaje?|¿Qué texto le mando?",
                 ),
                 "urgent?": flag("Beep three times", "urgent|it's urgent / es: es urgente"),
             },
             """
-        Page [{to}|her]: {text}[, {urgent}].
+        Page [{to}|her]: "{text}"[, {urgent}].
         Send a page to {to}[ saying "{text}"][, {urgent}].
         Can you page [{to}|the guy from yesterday] with "{text}"?
-        Let [{to}|my colleague] know by pager: {text}.
-        Pager message for {to}[: {text}], please[, {urgent}].
-        es: Manda [a {to}|al de siempre] este aviso: {text}[, {urgent}].
-        es: Avisa a {to} por el busca[: {text}].
+        Let [{to}|my colleague] know by pager: "{text}".
+        Please send {to} a pager message[: "{text}"][, {urgent}].
+        es: Manda [a {to}|al de siempre] este aviso: "{text}"[, {urgent}].
+        es: Avisa a {to} por el busca[: "{text}"].
         """,
             """
         Two pages: "{text:1}" to {to:1} and [to {to:2}|to the other one]: "{text:2}". >> Who should get "{text:2}"? Then I send both. | To whom goes "{text:2}"? I'll send the two pages then.

@@ -111,8 +111,7 @@ def text(description: str, values: Sequence[str], asks: str = "") -> Part:
     """Make a parameter for names and the like."""
 
     def say(rng: random.Random, lang: str, _: Values) -> tuple[str, Any]:
-        del lang
-        value = rng.choice(values)
+        value = in_language(rng.choice(values), lang)[0]
         return value, value
 
     return Part({"type": "string", "description": description}, say, asks)
