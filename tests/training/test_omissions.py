@@ -23,8 +23,8 @@ SAMPLE = 8
 
 CUT = re.compile(r"  |^[ ,.:;]|,\s*[.,?;]|\s[.,]|\(\s*\)")
 LOOSE_ENDS = re.compile(
-    r"\b(?:at|by|for|from|in|into|of|on|to|until|with|and|or|a|the|am|auf|bis|für|mit|um|und|von|zu|ab"
-    r"|à|de|du|et|le|la|pour|vers|el|para|y|con)(?:[.,?:;]|$)"
+    r"(?<!\d )\b(at|by|for|from|in|into|of|on|to|until|with|and|or|a|the|am|auf|bis|für|mit|um|und|von|zu|ab"
+    r"|à|de|du|et|le|la|pour|vers|el|para|y|con)(?=[.,?:;]|$)"
 )
 """What is left where a piece was cut out of a sentence."""
 

@@ -16,18 +16,16 @@ from typing import Any
 from composing.omission_tools_1 import FIELDS_1
 from composing.omission_tools_2 import FIELDS_2
 from composing.omission_tools_3 import FIELDS_3
+from composing.omission_tools_4 import FIELDS_4
 from composing.omission_words import PIECE, PLACE, Field, Job, in_language, list_lines
 
-FIELDS: tuple[Field, ...] = (*FIELDS_1, *FIELDS_2, *FIELDS_3)
+FIELDS: tuple[Field, ...] = (*FIELDS_1, *FIELDS_2, *FIELDS_3, *FIELDS_4)
 
 SAID_SHARE = 0.4
 """How often an optional value is said."""
 
 TWO_SHARE = 0.14
 """How often two pieces of a sentence are left out."""
-
-AGAIN_SHARE = 0.2
-"""How often a sentence and a piece are drawn a second time."""
 
 MOST_TOOLS = 6
 """How many tools the larger set of a field has at most."""
@@ -222,8 +220,7 @@ def draw_all(rng: random.Random) -> Iterator[tuple[Field, Twins]]:
         for job in field.jobs:
             for lang, frame in list_lines(job.frames):
                 for piece in list_pieces(job, frame):
-                    for _ in range(2 if rng.random() < AGAIN_SHARE else 1):
-                        yield field, draw_twins(job, lang, frame, piece, rng)
+                    yield field, draw_twins(job, lang, frame, piece, rng)
             for lang, line in list_lines(job.twos):
                 for _ in range(2):
                     yield field, draw_double(job, lang, line, rng)
