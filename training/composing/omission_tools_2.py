@@ -114,7 +114,7 @@ RENTS = Field(
         """,
         ),
         Job(
-            "meterReading",
+            "storeMeterReading",
             "Store a meter reading of a flat.",
             {
                 "flat": code(
@@ -202,7 +202,7 @@ FRONT_DESK = Field(
     "frontdesk",
     (
         Job(
-            "page_person",
+            "beep_person",
             "Send a short text to the pager of somebody in the house.",
             {
                 "to": text(
@@ -477,7 +477,7 @@ TOLLS = Field(
         de: Bitte eine Vignette[ für {days}] ab {start}, {vehicle_class} {plate}.
         """,
             """
-        Two vignettes from {start} for {days}: {plate:1}, a {vehicle_class:1}, and {plate:2}[, a {vehicle_class:2}|, which is no such vehicle]. >> What is {plate:2}: motorcycle, car, camper or lorry? Then I buy both vignettes. | Which class does {plate:2} have? I'll buy the two then.
+        Two vignettes from {start} for {days}: {plate:1}, a {vehicle_class:1}, and {plate:2}[, a {vehicle_class:2}|, which is something else]. >> What is {plate:2}: motorcycle, car, camper or lorry? Then I buy both vignettes. | Which class does {plate:2} have? I'll buy the two then.
         A vignette for the {vehicle_class} {plate:1} for {days:1} and one for the {vehicle_class} {plate:2} [for {days:2}|for another length of time], both from {start}. >> For how long should the one for {plate:2} hold: 1, 10 or 60 days? Then I buy both. | How many days for {plate:2}: 1, 10 or 60? I buy both once I know.
         """,
         ),
