@@ -130,3 +130,13 @@ def test_two_calls_differ_in_what_is_named_twice():
         first, second = twins.calls
         assert first["arguments"] != second["arguments"], twins.whole
         assert set(first["arguments"]) == set(second["arguments"])
+
+
+def test_what_ends_comes_after_what_begins():
+    ends = 0
+    for twins in (each for seed in range(3) for each in draw(seed)):
+        for key, part in twins.job.parts.items():
+            for call in twins.calls if part.after else ():
+                assert call["arguments"][key] > call["arguments"][part.after], twins.whole
+                ends += 1
+    assert ends > 100

@@ -176,7 +176,7 @@ def draw_double(job: Job, lang: str, line: str, rng: random.Random) -> Twins:
         gone, value = second[dropped_key]
         text = fill(lacking, words)
         is_apart = all(first[key][1] != second[key][1] for key in own if key in list_keys(lacking))
-        is_ordered = all(is_later(job, key, second) for key in own)
+        is_ordered = all(is_later(job, key, second) for key in second)
         if is_apart and is_ordered and not is_said(gone, text) and not is_said(str(value), text):
             keys = list_keys(whole)
             calls = [make_call(job, drawn, keys) for drawn in (first, second)]
