@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from composing.from_topics import write_composed
+from composing.omissions import write_omissions
 from composing.selections import write_selections
 from composing.sums import write_sums
 from composing.times import write_times
@@ -54,7 +55,13 @@ SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")
 PROGRAMS = Path(__file__).with_name("programs.jsonl")
 HABITS = sorted(Path(__file__).parent.glob("habits-*.jsonl"))
-COMPOSERS = {"composed": write_composed, "selections": write_selections, "times": write_times, "sums": write_sums}
+COMPOSERS = {
+    "composed": write_composed,
+    "omissions": write_omissions,
+    "selections": write_selections,
+    "sums": write_sums,
+    "times": write_times,
+}
 """What composes questions, by the names of the files that it writes."""
 
 TALK = Path(__file__).with_name("talk.jsonl")
