@@ -36,7 +36,7 @@ class Adapter:
 
 QWEN_CODER_CALLS = Adapter(
     path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
-    sha256="1b67d870c2e3469fd9841d1c47c2a3202c62bda55ecc3bf1ab6365b1d51911b4",
+    sha256="9e902a9f83a8cebec7bb2c77689f0713671aa0dcd5350fe6235c5f29c7928ab0",
 )
 """The adapter for `QWEN_CODER`."""
 
