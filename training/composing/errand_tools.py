@@ -1,4 +1,4 @@
-"""Tools for errands that `compose_times.py` makes questions of: laundry, tailor, storage, shop, fuel."""
+"""Tools for errands that `times.py` makes questions of: laundry, tailor, storage, shop, fuel."""
 
 # ruff: noqa: E501 (a sentence is one line)
 

@@ -1,4 +1,4 @@
-"""Tools for the household that `compose_times.py` makes questions of: repairs, logs, machines."""
+"""Tools for the household that `times.py` makes questions of: repairs, logs, machines."""
 
 # ruff: noqa: E501 (a sentence is one line)
 

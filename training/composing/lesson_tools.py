@@ -1,4 +1,4 @@
-"""Tools for lessons, sports and parties that `compose_times.py` makes questions of."""
+"""Tools for lessons, sports and parties that `times.py` makes questions of."""
 
 # ruff: noqa: E501 (a sentence is one line)
 

@@ -1,4 +1,4 @@
-"""Tools for outings that `compose_times.py` makes questions of: animals, trips, climbing, riding."""
+"""Tools for outings that `times.py` makes questions of: animals, trips, climbing, riding."""
 
 # ruff: noqa: E501 (a sentence is one line)
 

@@ -1,4 +1,4 @@
-"""Past orders that are made again with one value changed, for `compose_selections.py`."""
+"""Past orders that are made again with one value changed, for `selections.py`."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Draws records of a domain and chooses among them by what is said of them: for `compose_selections.py`."""
+"""Draws records of a domain and chooses among them by what is said of them: for `selections.py`."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""English domains of `compose_selections.py`, part 1."""
+"""English domains of `selections.py`, part 1."""
 
 from composing.records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
 

@@ -1,4 +1,4 @@
-"""English domains of `compose_selections.py`, part 2."""
+"""English domains of `selections.py`, part 2."""
 
 from composing.record_domains_1 import DAYS, PEOPLE
 from composing.records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole

@@ -1,4 +1,4 @@
-"""English domains of `compose_selections.py`, part 3."""
+"""English domains of `selections.py`, part 3."""
 
 from composing.record_domains_1 import PEOPLE
 from composing.records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole

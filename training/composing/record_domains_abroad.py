@@ -1,4 +1,4 @@
-"""The German and French domains of `compose_selections.py`."""
+"""The German and French domains of `selections.py`."""
 
 from composing.records import Condition, Domain, Superlative, day, decimal, one_of, tool, twins, whole
 

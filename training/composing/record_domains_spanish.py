@@ -1,4 +1,4 @@
-"""The Spanish domains of `compose_selections.py`."""
+"""The Spanish domains of `selections.py`."""
 
 from composing.records import Condition, Domain, Superlative, clock, day, decimal, one_of, tool, twins, whole
 

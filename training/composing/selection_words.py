@@ -1,4 +1,4 @@
-"""The sentences around the words of a domain, in four languages, for `compose_selections.py`."""
+"""The sentences around the words of a domain, in four languages, for `selections.py`."""
 
 import datetime
 import re
