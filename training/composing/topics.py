@@ -1,4 +1,4 @@
-"""The tools and sentences that `compose.py` makes questions of.
+"""The tools and sentences that `from_topics.py` makes questions of.
 
 A topic is one tool, with a phrase that asks for it. A phrase has a place for each required value, such as `{years}`;
 what is said of an optional value is appended to the phrase. A value is drawn together with the words that say it: `5%`
@@ -100,7 +100,7 @@ def decimal(description: str, low: float, high: float, places: int = 1, **more: 
 
 
 def flag(description: str, **more: Any) -> Value:
-    """Return a parameter that is true when it is said; `compose.py` knows when it is false."""
+    """Return a parameter that is true when it is said; `from_topics.py` knows when it is false."""
     return Value({"type": "boolean", "description": description, **more}, lambda _: ("", True))
 
 
