@@ -190,7 +190,7 @@ CODE_HOST = Field(
         es: Hace falta una clave de despliegue[, etiqueta {label},] en {repo}, acceso de {access}.
         """,
             """
-        Two deploy keys for {repo}: {label:1} with {access:1} access and {label:2} [with {access:2} access|as well]. >> Should {label:2} get read or write access? Then I add both keys. | What may {label:2} do, read or write? I'll add the two together then.
+        Two deploy keys for {repo}: {label:1} with {access:1} access and one more, {label:2}[ with {access:2} access|]. >> Should {label:2} get read or write access? Then I add both keys. | What may {label:2} do, read or write? I'll add the two together then.
         """,
         ),
         Job(

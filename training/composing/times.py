@@ -62,7 +62,7 @@ OPENINGS = (
 
 CLOSINGS = (
     " Thanks!| Thank you very much in advance.| Cheers| That would be lovely.| A short reply is enough."
-    "| Sorry for the long message, it's been one of those days.| My daughter is already counting the hours."
+    "| It's been one of those days.| I'm already counting the hours."
     " / Danke!| Vielen Dank im Voraus.| Das wäre super.| Liebe Grüße| Danke euch, schönen Tag noch."
     " / Merci !| Merci d'avance.| Bonne journée !| Ce serait parfait."
     " / ¡Gracias!| Muchas gracias de antemano.| Un saludo.| Sería genial."
