@@ -14,7 +14,7 @@ from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.evaluation.suites import load_suite
 
 omissions: Any = import_module("composing.omissions")
-words: Any = import_module("composing.omission_words")
+words: Any = import_module("composing.said.asked_for")
 
 JOBS: list[Any] = [job for field in omissions.FIELDS for job in field.jobs]
 

@@ -15,10 +15,10 @@ from tests.evaluation.test_field import find_problems
 from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.evaluation.suites import load_suite
 
-said_days: Any = import_module("composing.said_days")
-said_counts: Any = import_module("composing.said_counts")
-said_stays: Any = import_module("composing.said_stays")
-said_units: Any = import_module("composing.said_units")
+said_days: Any = import_module("composing.said.days")
+said_counts: Any = import_module("composing.said.counts")
+said_stays: Any = import_module("composing.said.stays")
+said_units: Any = import_module("composing.said.units")
 compose_sums: Any = import_module("composing.sums")
 
 SAMPLE = 8

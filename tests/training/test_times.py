@@ -14,7 +14,7 @@ from tests.evaluation.test_field import find_problems
 from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.evaluation.suites import load_suite
 
-said_days: Any = import_module("composing.said_days")
+said_days: Any = import_module("composing.said.days")
 compose_times: Any = import_module("composing.times")
 
 SAMPLE = 8

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from composing.omission_tools_1 import FIELDS_1
-from composing.omission_tools_2 import FIELDS_2
-from composing.omission_tools_3 import FIELDS_3
-from composing.omission_tools_4 import FIELDS_4
-from composing.omission_words import PIECE, PLACE, Field, Job, in_language, list_lines
+from composing.said.asked_for import PIECE, PLACE, Field, Job, in_language, list_lines
+from composing.tools.unsaid_1 import FIELDS_1
+from composing.tools.unsaid_2 import FIELDS_2
+from composing.tools.unsaid_3 import FIELDS_3
+from composing.tools.unsaid_4 import FIELDS_4
 
 FIELDS: tuple[Field, ...] = (*FIELDS_1, *FIELDS_2, *FIELDS_3, *FIELDS_4)
 

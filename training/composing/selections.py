@@ -2,8 +2,8 @@
 
 A result has records; the next call needs values of the right one, or of each that fits. Records are drawn at random,
 and what is right is computed from them: the cheapest one, all under a price, the one of exactly this name. Draws in
-which two records could be meant are thrown away. `records.py` says what a domain is, and `record_choices.py` how its
-records are chosen. The file has the format of every suite.
+which two records could be meant are thrown away. `records/domain.py` says what a domain is, and `records/choices.py`
+how its records are chosen. The file has the format of every suite.
 """
 
 import json
@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from composing import selection_words
-from composing.past_orders import REPEATS, compose_repeats
-from composing.record_choices import (
+from composing.records import words as phrases
+from composing.records.choices import (
     HISTORY_KINDS,
     MAX_DRAWS,
     MAX_RECORDS,
@@ -32,13 +31,14 @@ from composing.record_choices import (
     make_history_tool,
     make_role_tools,
 )
-from composing.record_domains_1 import ENGLISH_1
-from composing.record_domains_2 import ENGLISH_2
-from composing.record_domains_3 import ENGLISH_3
-from composing.record_domains_abroad import FRENCH, GERMAN
-from composing.record_domains_spanish import SPANISH
-from composing.records import LABEL, Domain, Record, Superlative, make_id
-from composing.selection_words import bare_scope, begin, end, fill, join_words, say_value
+from composing.records.domain import LABEL, Domain, Record, Superlative, make_id
+from composing.records.english_1 import ENGLISH_1
+from composing.records.english_2 import ENGLISH_2
+from composing.records.english_3 import ENGLISH_3
+from composing.records.german_french import FRENCH, GERMAN
+from composing.records.past_orders import REPEATS, compose_repeats
+from composing.records.spanish import SPANISH
+from composing.records.words import bare_scope, begin, end, fill, join_words, say_value
 
 ENGLISH = (*ENGLISH_1, *ENGLISH_2, *ENGLISH_3)
 ABROAD = (*GERMAN, *FRENCH, *SPANISH)
@@ -158,9 +158,7 @@ class SetComposer:
         is_placed = kind == self._chooser.placed
         # A place on the list could mean one among those that were told.
         if not is_placed and self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
-            request = begin(
-                self._rng.choice(selection_words.FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.say()))
-            )
+            request = begin(self._rng.choice(phrases.FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.say())))
             return {"category": "next", "turns": [*told, {"user": request}], "expected": expect(calls)}
         turns = self._ask(self._request(deed, choice, scope, is_placed), records, scope)
         return {"category": "next", "turns": turns, "expected": expect(calls)}
@@ -170,11 +168,9 @@ class SetComposer:
         is_of = self._domain.in_scope.split()[0] in OF_WORDS
         if is_listed or (choice.is_named and is_of) or self._rng.random() < 0.2:
             those = self._domain.those or f"the {self._domain.plural}"
-            lead = self._rng.choice(selection_words.LIST_LEADS[lang])
+            lead = self._rng.choice(phrases.LIST_LEADS[lang])
             return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.say()))))
-        return end(
-            begin(self._rng.choice(selection_words.DEED_LEADS[lang]).format(deed.format(self._say(choice, scope))))
-        )
+        return end(begin(self._rng.choice(phrases.DEED_LEADS[lang]).format(deed.format(self._say(choice, scope)))))
 
     def _ask(self, request: str, records: Sequence[Record], scope: str) -> list[Turn]:
         return [{"user": request}, {"calls": [self._list_call(scope)]}, {"results": [self._show(records, scope)]}]
@@ -197,7 +193,7 @@ class SetComposer:
             words = f"{best.one} {self._scope_words(join_words(scopes, lang, 1))}"
         if not chosen:
             raise NothingDrawnError
-        request = end(begin(self._rng.choice(selection_words.DEED_LEADS[lang]).format(deed.format(words))))
+        request = end(begin(self._rng.choice(phrases.DEED_LEADS[lang]).format(deed.format(words))))
         turns = [
             {"user": request},
             {"calls": [self._list_call(scope) for scope in scopes]},
@@ -239,18 +235,18 @@ class SetComposer:
         records, choice = self._chooser.draw(
             rng.choice([self._chooser.best, self._chooser.best_under, self._chooser.named])
         )
-        scope, text = rng.choice(domain.scopes), rng.choice(selection_words.TEXTS)
+        scope, text = rng.choice(domain.scopes), rng.choice(phrases.TEXTS)
         if choice.is_named and domain.in_scope.split()[0] in OF_WORDS:
             raise NothingDrawnError
         np = self._say(choice, scope)
-        request = rng.choice(selection_words.TEXT_LEADS).format(role=domain.role, np=np, text=text)
+        request = rng.choice(phrases.TEXT_LEADS).format(role=domain.role, np=np, text=text)
         card, send = self._role_tools
         number = ROLE_NUMBER.format(domain.role)
         look_up = self._spelling.call(card, {number: choice.records[0][number]})
         turns = self._ask(request, records, scope)
         if rng.random() < 0.6:
             return {"category": "next", "turns": turns, "expected": expect([look_up])}
-        name, phone = rng.choice(selection_words.NAMES), make_id("+44 7### ######", rng)
+        name, phone = rng.choice(phrases.NAMES), make_id("+44 7### ######", rng)
         found = {self._spelling.key(number): choice.records[0][number], "name": name, "phone": phone}
         call = self._spelling.call(send, {"phone": phone, "text": text})
         turns += [{"calls": [look_up]}, {"results": [found]}]
@@ -267,8 +263,8 @@ class SetComposer:
         records, choice = self._chooser.draw(rng.choice(self._chooser.list_single_kinds()))
         scope = rng.choice(self._domain.scopes)
         said: dict[str, Any] = {}
-        leads = rng.choice(selection_words.HISTORY_LEADS)
-        lead, kind, (words, limit) = rng.choice(leads), rng.choice(HISTORY_KINDS), rng.choice(selection_words.LIMITS)
+        leads = rng.choice(phrases.HISTORY_LEADS)
+        lead, kind, (words, limit) = rng.choice(leads), rng.choice(HISTORY_KINDS), rng.choice(phrases.LIMITS)
         if "{kind}" in lead:
             said["kind"] = kind
         if "{limit}" in lead:
@@ -289,9 +285,9 @@ class SetComposer:
             return None
         lang, record = self._domain.lang, choice.records[0]
         np = self._say(choice, scope)
-        request = begin(self._rng.choice(selection_words.WHICH_LEADS[lang]).format(np))
+        request = begin(self._rng.choice(phrases.WHICH_LEADS[lang]).format(np))
         value = self._value_words(choice.best, record)
-        reply = selection_words.WHICH_REPLY[lang].format(
+        reply = phrases.WHICH_REPLY[lang].format(
             np=begin(np), label=record[LABEL], ident=record[self._domain.ident], value=value
         )
         return {"category": "answer", "turns": self._ask(request, records, scope), "expected": [], "reply": reply}
@@ -303,7 +299,7 @@ class SetComposer:
         domain, (words, found) = self._domain, drawn
         several = self._say(Choice(domain.plural, found, condition=words), scope)
         tail = several.removeprefix(domain.plural + " ")
-        lead = self._rng.choice(selection_words.COUNT_LEADS[domain.lang])
+        lead = self._rng.choice(phrases.COUNT_LEADS[domain.lang])
         turns = self._ask(begin(lead.format(several)), records, scope)
         if not found:
             none = f"{domain.none or f'no {domain.noun}'} {tail}"
@@ -311,9 +307,9 @@ class SetComposer:
                 "category": "empty",
                 "turns": turns,
                 "expected": [],
-                "reply": selection_words.NONE_ANSWER[domain.lang].format(none=none),
+                "reply": phrases.NONE_ANSWER[domain.lang].format(none=none),
             }
-        form = selection_words.COUNT_REPLY[domain.lang][min(len(found), 2) - 1]
+        form = phrases.COUNT_REPLY[domain.lang][min(len(found), 2) - 1]
         labels = join_words([record[LABEL] for record in found], domain.lang)
         reply = form.format(one=f"{domain.noun} {tail}", several=several, count=len(found), labels=labels)
         return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
@@ -350,9 +346,7 @@ class SetComposer:
             gone = records.pop(rng.randrange(len(records)))
             choice = Choice(domain.named.format(**gone), [], is_named=True)
             labels = join_words([record[LABEL] for record in records], domain.lang)
-            reply = begin(
-                rng.choice(selection_words.UNKNOWN_REPLY[domain.lang]).format(named=choice.words, labels=labels)
-            )
+            reply = begin(rng.choice(phrases.UNKNOWN_REPLY[domain.lang]).format(named=choice.words, labels=labels))
             turns = self._ask(self._request(deed, choice, scope), records, scope)
             return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
         for _ in range(MAX_DRAWS):
@@ -366,7 +360,7 @@ class SetComposer:
                 records = []
             none = self._say(replace(choice, words=domain.none or f"no {domain.noun}"), scope)
             turns = self._ask(self._request(deed, choice, scope), records, scope)
-            reply = rng.choice(selection_words.NONE_REPLY[domain.lang]).format(none=none)
+            reply = rng.choice(phrases.NONE_REPLY[domain.lang]).format(none=none)
             return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
         raise NothingDrawnError
 

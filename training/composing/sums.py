@@ -14,13 +14,13 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from composing.counter_tools import COUNTERS
-from composing.craft_tools import CRAFTS
-from composing.lodging_tools import LODGING
-from composing.said_days import LANGUAGES, Talk, pick
-from composing.said_slots import TEENS, TENS, Tool
-from composing.said_stays import LooseSlot
+from composing.said.days import LANGUAGES, Talk, pick
+from composing.said.slots import TEENS, TENS, Tool
+from composing.said.stays import LooseSlot
 from composing.times import FIXES, OPTIONAL_SHARE, SIZES, Draft, Offer, add_today, fill, make_offer, spell, style, tidy
+from composing.tools.counters import COUNTERS
+from composing.tools.crafts import CRAFTS
+from composing.tools.lodging import LODGING
 
 TOOLS: tuple[Tool, ...] = (*LODGING, *CRAFTS, *COUNTERS)
 

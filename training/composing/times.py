@@ -14,12 +14,12 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from composing.errand_tools import ERRANDS
-from composing.household_tools import HOUSEHOLD
-from composing.lesson_tools import LESSONS
-from composing.outing_tools import OUTINGS
-from composing.said_days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
-from composing.said_slots import Slot, Tool
+from composing.said.days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
+from composing.said.slots import Slot, Tool
+from composing.tools.errands import ERRANDS
+from composing.tools.household import HOUSEHOLD
+from composing.tools.lessons import LESSONS
+from composing.tools.outings import OUTINGS
 
 TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
 

@@ -1,6 +1,6 @@
 """The Spanish domains of `selections.py`."""
 
-from composing.records import Condition, Domain, Superlative, clock, day, decimal, one_of, tool, twins, whole
+from composing.records.domain import Condition, Domain, Superlative, clock, day, decimal, one_of, tool, twins, whole
 
 SPANISH = (
     Domain(

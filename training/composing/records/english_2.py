@@ -1,7 +1,7 @@
 """English domains of `selections.py`, part 2."""
 
-from composing.record_domains_1 import DAYS, PEOPLE
-from composing.records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
+from composing.records.domain import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
+from composing.records.english_1 import DAYS, PEOPLE
 
 ENGLISH_2 = (
     Domain(

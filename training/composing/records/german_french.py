@@ -1,6 +1,6 @@
 """The German and French domains of `selections.py`."""
 
-from composing.records import Condition, Domain, Superlative, day, decimal, one_of, tool, twins, whole
+from composing.records.domain import Condition, Domain, Superlative, day, decimal, one_of, tool, twins, whole
 
 GERMAN = (
     Domain(

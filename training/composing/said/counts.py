@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from composing.said_days import Talk, pick, say_time
-from composing.said_slots import TEENS, Kind, Slot, clean, number_words, one
+from composing.said.days import Talk, pick, say_time
+from composing.said.slots import TEENS, Kind, Slot, clean, number_words, one
 
 DOZENS = (
     (6, "half a dozen {} / ein halbes Dutzend {} / une demi-douzaine {of} / media docena de {}"),

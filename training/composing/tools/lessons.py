@@ -2,9 +2,9 @@
 
 # ruff: noqa: E501 (a sentence is one line)
 
-from composing.said_amounts import amount, count, enum, flag, share, word
-from composing.said_moments import clock, day, duration, hours
-from composing.said_slots import Tool
+from composing.said.amounts import amount, count, enum, flag, share, word
+from composing.said.moments import clock, day, duration, hours
+from composing.said.slots import Tool
 
 PEOPLE = ("Amira", "Jonas", "Priya", "Theo", "Klara", "Mateo", "Ines", "Bram", "Yuki", "Solène", "Owen", "Lotte")
 

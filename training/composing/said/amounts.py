@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from composing.said_days import LANGUAGES, Talk, pick
-from composing.said_slots import TEENS, Kind, Slot, clean, digits, number_words, one
+from composing.said.days import LANGUAGES, Talk, pick
+from composing.said.slots import TEENS, Kind, Slot, clean, digits, number_words, one
 
 DOZENS = (
     (6, "half a dozen / ein halbes Dutzend"),

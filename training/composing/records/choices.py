@@ -5,8 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from composing.records import LABEL, Condition, Domain, Record, RecordTool, Superlative, make_id, make_near_id, tool
-from composing.selection_words import OTHER_THAN, join_words, say_value
+from composing.records.domain import (
+    LABEL,
+    Condition,
+    Domain,
+    Record,
+    RecordTool,
+    Superlative,
+    make_id,
+    make_near_id,
+    tool,
+)
+from composing.records.words import OTHER_THAN, join_words, say_value
 
 MAX_DRAWS = 300
 """How often records are drawn until what is asked has one answer."""

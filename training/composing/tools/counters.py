@@ -2,11 +2,11 @@
 
 # ruff: noqa: E501 (a sentence is one line)
 
-from composing.said_amounts import enum, flag
-from composing.said_counts import figure, heads, ident, large, part, tally
-from composing.said_moments import day
-from composing.said_slots import Tool
-from composing.said_units import FIRST_TWO, measure, price
+from composing.said.amounts import enum, flag
+from composing.said.counts import figure, heads, ident, large, part, tally
+from composing.said.moments import day
+from composing.said.slots import Tool
+from composing.said.units import FIRST_TWO, measure, price
 
 COUNTERS: tuple[Tool, ...] = (
     Tool(

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from composing.said_days import LANGUAGES, WEEKDAYS, Talk, day_number, full_day, last_of_month, month_day, pick
-from composing.said_moments import DAY_FORMS
-from composing.said_slots import Kind, Schema, Slot, number_words
+from composing.said.days import LANGUAGES, WEEKDAYS, Talk, day_number, full_day, last_of_month, month_day, pick
+from composing.said.moments import DAY_FORMS
+from composing.said.slots import Kind, Schema, Slot, number_words
 
 PEOPLE = ("Ida", "Tom", "Lena", "Malik", "Greta", "Ayla", "Ruben", "Oskar", "Nina", "Samir", "Edda", "Jonas", "Pia")
 

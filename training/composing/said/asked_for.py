@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from composing.said_days import LANGUAGES, MONTHS
+from composing.said.days import LANGUAGES, MONTHS
 
 Schema = dict[str, Any]
 Values = Mapping[str, Any]

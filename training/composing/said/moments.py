@@ -5,8 +5,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
-from composing.said_days import Talk, day_number, pick, say_duration, say_future, say_past, say_time
-from composing.said_slots import Kind, Slot, clean, number_words, one
+from composing.said.days import Talk, day_number, pick, say_duration, say_future, say_past, say_time
+from composing.said.slots import Kind, Slot, clean, number_words, one
 
 DAY_FORMS = (
     ("YYYY-MM-DD", "%Y-%m-%d"), ("YYYY-MM-DD", "%Y-%m-%d"), ("YYYY-MM-DD", "%Y-%m-%d"), ("ISO date", "%Y-%m-%d"),

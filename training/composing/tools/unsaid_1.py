@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 (a sentence is one line)
 
-from composing.omission_words import Field, Job, choice, clock, code, day, flag, number, several, text
+from composing.said.asked_for import Field, Job, choice, clock, code, day, flag, number, several, text
 
 SAWMILL = Field(
     "sawmill",

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
-from composing.said_days import LANGUAGES, Talk, pick
-from composing.said_slots import Kind, Slot, clean, digits, number_words, one
+from composing.said.days import LANGUAGES, Talk, pick
+from composing.said.slots import Kind, Slot, clean, digits, number_words, one
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """English domains of `selections.py`, part 1."""
 
-from composing.records import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
+from composing.records.domain import Condition, Domain, clock, day, decimal, least, most, one_of, tool, twins, whole
 
 PEOPLE = (
     "Ida Brandt",

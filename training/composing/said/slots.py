@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from composing.said_days import LANGUAGES, Talk
+from composing.said.days import LANGUAGES, Talk
 
 Schema = dict[str, Any]
 

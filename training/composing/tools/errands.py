@@ -2,9 +2,9 @@
 
 # ruff: noqa: E501 (a sentence is one line)
 
-from composing.said_amounts import amount, code, count, enum, flag, money, phone, share, word
-from composing.said_moments import clock, day, stay
-from composing.said_slots import Tool
+from composing.said.amounts import amount, code, count, enum, flag, money, phone, share, word
+from composing.said.moments import clock, day, stay
+from composing.said.slots import Tool
 
 PEOPLE = ("Femke", "Rashid", "Nora", "Elio", "Mei", "Casper", "Zofia", "Dunja", "Hugo", "Paula")
 

@@ -2,12 +2,12 @@
 
 # ruff: noqa: E501 (a sentence is one line)
 
-from composing.said_amounts import enum, flag, word
-from composing.said_counts import heads, ident, part, tally
-from composing.said_moments import day
-from composing.said_slots import Tool
-from composing.said_stays import nights, party
-from composing.said_units import height, measure, price
+from composing.said.amounts import enum, flag, word
+from composing.said.counts import heads, ident, part, tally
+from composing.said.moments import day
+from composing.said.slots import Tool
+from composing.said.stays import nights, party
+from composing.said.units import height, measure, price
 
 GUESTS = ("Marchetti", "Okonkwo", "Lindqvist", "Barros", "Weidner", "Dupont", "Szabo", "Havel", "Tanaka", "Ferreira")
 

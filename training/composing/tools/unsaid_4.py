@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 (a sentence is one line)
 
-from composing.omission_words import Field, Job, choice, clock, day, flag, number, several, text
+from composing.said.asked_for import Field, Job, choice, clock, day, flag, number, several, text
 
 TONGUES = {
     "sv": "Swedish / de: Schwedisch / fr: suédois",

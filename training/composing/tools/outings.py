@@ -2,9 +2,9 @@
 
 # ruff: noqa: E501 (a sentence is one line)
 
-from composing.said_amounts import amount, count, enum, flag, word
-from composing.said_moments import clock, day, duration, hours, stay
-from composing.said_slots import Tool
+from composing.said.amounts import amount, count, enum, flag, word
+from composing.said.moments import clock, day, duration, hours, stay
+from composing.said.slots import Tool
 
 CATS = ("Minka", "Pepper", "Biscuit", "Sir Toby", "Olive", "Mochi", "Kiki", "Schnurri", "Gustav")
 

@@ -4,9 +4,21 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from composing.record_choices import Spelling, expect
-from composing.records import Record, Repeat, clock, day, decimal, form, make_id, make_near_id, one_of, tool, whole
-from composing.selection_words import NUMBER_LEADS
+from composing.records.choices import Spelling, expect
+from composing.records.domain import (
+    Record,
+    Repeat,
+    clock,
+    day,
+    decimal,
+    form,
+    make_id,
+    make_near_id,
+    one_of,
+    tool,
+    whole,
+)
+from composing.records.words import NUMBER_LEADS
 
 REPEATS = (
     Repeat(

@@ -1,0 +1,1 @@
+"""Lists of records from which `selections.py` has one chosen."""

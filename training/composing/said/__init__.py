@@ -1,0 +1,1 @@
+"""Parameters, each drawn with the words that say its value."""

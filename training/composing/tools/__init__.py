@@ -1,0 +1,1 @@
+"""Tools with the sentences that ask for them: those of `times.py`, of `sums.py`, and of `omissions.py` (`unsaid_*`)."""
