@@ -27,7 +27,7 @@ def test_calls_references_and_malformed_calls_are_printed():
         'call  call_1  get_weather(city="Oslo")',
         'call  call_2  list_cities(containing=call_1["city"])',
         "malformed  get_weather: the name town is not bound to anything",
-        "           Use literal values, or results of earlier calls in the same block.",
+        "           Write values out, texts in quotes, or use results of earlier calls in the same block.",
         "text  Let me see.",
     ]
 

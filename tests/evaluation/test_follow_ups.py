@@ -74,8 +74,8 @@ def test_an_answer_stands_in_the_conversation_as_it_was_given():
     said, results = again.render().messages[-2:]
     assert said.parts == (Text(text=HALF.text),)
     assert results.text == (
-        "Results of your calls:\nf(x=1) → done\ng() → Error: the name one is not bound to anything. Use literal values, "
-        "or results of earlier calls in the same block."
+        "Results of your calls:\nf(x=1) → done\ng() → Error: the name one is not bound to anything. Write values out, texts "
+        "in quotes, or use results of earlier calls in the same block."
     )
 
 

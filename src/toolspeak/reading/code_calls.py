@@ -282,6 +282,6 @@ class CodeCallReader:
         return self._emitter.start_call(spec.name).finish(arguments, self._cursor.tier)
 
     def _refuse_call(self, name: str, reason: str) -> None:
-        hint = "Use literal values, or results of earlier calls in the same block."
+        hint = "Write values out, texts in quotes, or use results of earlier calls in the same block."
         self._budget.count_refusal(len(self._raw) + len(reason))
         self._emitter.emit_malformed(name, self._raw, reason, hint)
