@@ -109,10 +109,11 @@ bench: setup ## measure beside peers for some minutes, and write docs/benchmarks
 bench-full: setup ## the same with all peers and more repetitions
 	$(BIN)/python bench/all.py
 
-adapter-data: setup ## write what an adapter is trained on and measured with; QUESTIONS=… MEASURE=… take files of yours
-	$(BIN)/python training/make_pairs.py training/out $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
-	@echo 'now, on a machine with a GPU: python training/run.py MODEL.gguf training/out --only-train --runs NAME'
-	@echo 'then here: $(BIN)/python training/scores.py training/out/NAME.jsonl.gz (training/README.md)'
+adapter-data: OUT ?= training/out
+adapter-data: setup ## write what an adapter is trained on and measured with, to OUT; QUESTIONS=… MEASURE=… take files of yours
+	$(BIN)/python training/make_pairs.py $(OUT) $(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(MEASURE),--measure $(MEASURE))
+	@echo 'now, on a machine with a GPU: python training/run.py MODEL.gguf $(OUT) --only-train --runs $(if $(QUESTIONS),your-tools,NAME)'
+	@echo 'then here: $(BIN)/$(if $(MEASURE),toolspeak eval --suite $(MEASURE) --answers $(OUT)/your-tools.jsonl.gz,python training/scores.py $(OUT)/NAME.jsonl.gz)'
 
 fuzz: export FUZZ_EXAMPLES ?= 40000
 fuzz: setup ## look at random for texts that break the reader, for some minutes; FUZZ_EXAMPLES=… says how many

@@ -32,7 +32,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from composing.from_topics import write_composed
 from composing.omissions import write_omissions
@@ -43,6 +43,7 @@ from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 
 from toolspeak.dialects import Shown, dialect
+from toolspeak.errors import UsageError
 from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.templates import render_qwen
@@ -65,6 +66,9 @@ COMPOSERS = {
 """What composes questions, by the names of the files that it writes."""
 
 TALK = Path(__file__).with_name("talk.jsonl")
+
+BUILT_IN_NAME = "built-in.gguf"
+"""The copy of the adapter of the package."""
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
 """What the template writes after an answer in the history."""
@@ -115,19 +119,30 @@ def choose_arguments(expected: ExpectedCall, question: Question) -> dict[str, An
     chosen: dict[str, Any] = {}
     for key in spec.parameters.get("properties", {}):
         if key in expected.arguments:
-            chosen[key] = choose_value(expected.arguments[key])
+            chosen[key] = choose_value(expected.arguments[key], f"{question.id}, {expected.name}, {key}")
         elif key in expected.optional and is_said(expected.optional[key][0], request):
             chosen[key] = expected.optional[key][0]
     return chosen | {key: values[0] for key, values in expected.arguments.items() if key not in chosen}
 
 
-def choose_value(values: Sequence[Any]) -> Any:
-    """Choose the first value, without its article if that is right too."""
-    first = values[0]
+def choose_value(values: Sequence[Any], place: str) -> Any:
+    """Choose the first value that is written out, without its article if that is right too.
+
+    Raises:
+        UsageError: There is none, only rules such as `{"$any": true}`.
+    """
+    first = next((each for each in values if not is_rule(each)), None)
+    if first is None and None not in values:
+        raise UsageError(f"{place}: nothing can be taught by {values[0]}; write a value that is right before it")
     if isinstance(first, str):
         bare = re.sub(r"^(the|an?) ", "", first, flags=re.IGNORECASE)
         return next((each for each in values if isinstance(each, str) and each.lower() == bare.lower()), first)
     return first
+
+
+def is_rule(value: Any) -> bool:
+    """Whether a value is one of the rules by which answers are judged, such as `{"$contains": ["noon"]}`."""
+    return isinstance(value, dict) and any(str(key).startswith("$") for key in cast("dict[str, Any]", value))
 
 
 def is_said(value: Any, request: str) -> bool:
@@ -177,7 +192,7 @@ def split_toolsets(questions: Sequence[Question]) -> list[list[Question]]:
     toolsets: dict[tuple[int, str], list[Question]] = {}  # the questions of a set share one tuple of tools
     for question in questions:
         if not question.expected and not question.reply:
-            raise ValueError(f"{question.id}: nothing is expected, and no reply is given")
+            raise UsageError(f"{question.id}: nothing is expected, and no reply is given")
         system = "".join(message.text for message in question.messages if message.role == "system")
         toolsets.setdefault((id(question.tools), system), []).append(question)
     return list(toolsets.values())
@@ -332,19 +347,36 @@ def make_all(folder: Path) -> None:
 
 
 def make_yours(folder: Path, questions: Path, measure: Path) -> None:
-    """Write all files for the questions of one file, measured with those of another."""
+    """Write all files for the questions of one file, measured with those of another.
+
+    Raises:
+        UsageError: A file cannot be used, or the folder holds adapters, which `run.py` would not train again.
+    """
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     pairs, seed = settings["pairs"], settings["seed"]
-    taught, measured = load_suite(str(questions)), load_suite(str(measure))
+    if earlier := sorted(path.name for path in folder.glob("*.gguf") if path.name != BUILT_IN_NAME):
+        raise UsageError(f"{folder} has {', '.join(earlier)} of an earlier training; take another folder, or delete it")
+    if questions.resolve() == measure.resolve():
+        raise UsageError(f"{questions} is to be trained on and to measure with; take different questions")
+    taught, measured = read_questions(questions), read_questions(measure)
+    for group in split_toolsets(taught.questions):
+        for question in group:
+            make_target(question, pairs["dialects"][0])
     copy_adapter(folder)
     groups = make_groups(taught, pairs, random.Random(seed))
     prompts = ({**make_prompt(trial), "part": "yours"} for trial in make_trials(measured, pairs["dialects"]))
     write_files(folder, groups, (), prompts)
 
 
+def read_questions(path: Path) -> Suite:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}")
+    return load_suite(str(path))
+
+
 def copy_adapter(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(QWEN_CODER_CALLS.path, folder / "built-in.gguf")
+    shutil.copyfile(QWEN_CODER_CALLS.path, folder / BUILT_IN_NAME)
 
 
 def write_files(
@@ -366,10 +398,13 @@ def main() -> None:
     options = parser.parse_args()
     if (options.questions is None) != (options.measure is None):
         parser.error("--questions and --measure go together: one file to train on, another one to measure with")
-    if options.questions:
-        make_yours(options.folder, options.questions, options.measure)
-    else:
-        make_all(options.folder)
+    try:
+        if options.questions:
+            make_yours(options.folder, options.questions, options.measure)
+        else:
+            make_all(options.folder)
+    except UsageError as error:
+        parser.exit(2, f"{error}\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 The steps are: pairs of prompts and answers (`make_pairs.py`), for each of these trainings of `settings.toml` an adapter
 (`train.py`, or `average.py` for the mean of others), its GGUF file (`lora.py`), answers to the prompts that measure it
 (`answer.py`), and the scores of all answers (`scores.py`). The first and the last step need toolspeak, the others a GPU
-with torch, transformers and gguf. If they are on different machines, run `make_pairs.py` on the one, copy FOLDER, run
+with torch, transformers, accelerate and gguf. If they are on different machines, run `make_pairs.py` on the one, copy FOLDER, run
 this with `--only-train`, copy FOLDER back, and run `scores.py`.
 """
 
@@ -65,7 +65,7 @@ def run_all(gguf: Path, folder: Path, names: Sequence[str]) -> None:
     settings = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     log = Log(folder / "log.txt")
     tokenizer, model = load_model(gguf)
-    log("the model is loaded")
+    log(f"the model is loaded, on {model.device}")
     groups = list(read_rows(folder / "pairs.jsonl.gz"))
     prompts = list(read_rows(folder / "prompts.jsonl.gz"))
     options = {**settings["answers"], "report": log}
@@ -104,10 +104,18 @@ def main() -> None:
     parser.add_argument("gguf", type=Path, help="the weights of the model")
     parser.add_argument("folder", type=Path, help="where everything is written")
     parser.add_argument("--runs", required=True, help="trainings of settings.toml, with commas")
-    parser.add_argument("--only-train", action="store_true", help="the pairs are in FOLDER; do not compute scores")
+    parser.add_argument("--only-train", action="store_true", help="train and answer, but compute no scores")
     options = parser.parse_args()
-    names = options.runs.split(",")
-    if not options.only_train:
+    names = [name.strip() for name in options.runs.split(",")]
+    known = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["runs"]
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"there is no training {', '.join(unknown)} in {SETTINGS.name}; there are {', '.join(known)}")
+    if not options.gguf.is_file():
+        parser.error(f"there is no file {options.gguf}")
+    has_pairs = (options.folder / "pairs.jsonl.gz").is_file()
+    if options.only_train and not has_pairs:
+        parser.error(f"{options.folder} has no pairs.jsonl.gz: make_pairs.py writes it")
+    if not has_pairs:
         from make_pairs import make_all
 
         make_all(options.folder)

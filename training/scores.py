@@ -8,6 +8,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from toolspeak.errors import UsageError
 from toolspeak.evaluation.files import read_answers
 from toolspeak.evaluation.suites import load_suite
 from toolspeak.evaluation.trials import Trial, make_trials, parse_trial_id
@@ -68,4 +69,9 @@ def print_scores(paths: Sequence[Path]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("answers", type=Path, nargs="+", help="files of answers")
-    print_scores(parser.parse_args().answers)
+    try:
+        print_scores(parser.parse_args().answers)
+    except UsageError as error:
+        parser.exit(
+            2, f"{error}; answers to a file of yours are judged by toolspeak eval --suite FILE --answers ANSWERS\n"
+        )

@@ -13,6 +13,7 @@ import pytest
 
 from tests.evaluation.test_field import find_problems
 from toolspeak.dialects import DIALECTS
+from toolspeak.errors import UsageError
 from toolspeak.evaluation.answers import RecordedAnswer
 from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
 from toolspeak.evaluation.suites import load_suite
@@ -103,7 +104,7 @@ def test_each_epoch_shows_the_tools_in_another_order():
 def test_a_question_without_an_answer_is_refused():
     silent = replace(SUITE.questions[0], expected=(), reply="")
     settings = {"plain_epochs": 1, "varied_epochs": 0, "dialects": ["python"], "group_size": 1, "turns": 1}
-    with pytest.raises(ValueError, match="nothing is expected, and no reply is given"):
+    with pytest.raises(UsageError, match="nothing is expected, and no reply is given"):
         list(make_pairs.make_groups(replace(SUITE, questions=(silent,)), settings, random.Random(7)))
 
 
@@ -170,8 +171,8 @@ def test_a_default_is_given_where_the_request_says_it():
     saying = replace(question, messages=(user("Send it by Standard service."),))
     assert "service" not in make_pairs.choose_arguments(call, silent)
     assert make_pairs.choose_arguments(call, saying)["service"] == "standard"
-    assert make_pairs.choose_value(["the nucleus", "nucleus"]) == "nucleus"
-    assert make_pairs.choose_value(["a song"]) == "a song"
+    assert make_pairs.choose_value(["the nucleus", "nucleus"], "q") == "nucleus"
+    assert make_pairs.choose_value(["a song"], "q") == "a song"
 
 
 def test_plain_questions_take_the_answers_of_the_model_or_are_left_out():
@@ -269,3 +270,50 @@ def test_the_questions_of_one_file_are_trained_on_and_those_of_another_measure(t
 def read_lines(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
+
+
+RING = {
+    "name": "ring",
+    "description": "Ring a bell.",
+    "parameters": {"type": "object", "properties": {"bell": {"type": "string"}}, "required": ["bell"]},
+}
+ASKED = {"id": "q1", "category": "single", "tools": [RING], "messages": "Ring."}
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (ASKED | {"expected": []}, "q1: nothing is expected, and no reply is given"),
+        (
+            ASKED | {"expected": [{"name": "ring", "arguments": {"bell": [{"$any": True}]}}]},
+            "q1, ring, bell: nothing can be taught by {'$any': True}; write a value that is right before it",
+        ),
+    ],
+)
+def test_a_question_that_teaches_nothing_is_refused_before_anything_is_written(
+    tmp_path: Path, question: dict[str, Any], told: str
+):
+    taught, measured, folder = tmp_path / "taught.jsonl", tmp_path / "measured.jsonl", tmp_path / "out"
+    taught.write_text(json.dumps(question))
+    measured.write_text(json.dumps(question))
+    with pytest.raises(UsageError) as caught:
+        make_pairs.make_yours(folder, taught, measured)
+    assert str(caught.value) == told
+    assert not folder.exists()
+
+
+def test_a_value_is_taught_rather_than_the_rule_before_it():
+    values = [{"$contains": ["noon"]}, "at noon"]
+    assert make_pairs.choose_value(values, "q") == "at noon"
+
+
+def test_files_that_cannot_be_used_and_folders_with_adapters_are_refused(tmp_path: Path):
+    depot = TRAINING.parent / "examples" / "depot"
+    taught, measured = depot / "train.jsonl", depot / "measure.jsonl"
+    with pytest.raises(UsageError, match="there is no file nowhere"):
+        make_pairs.make_yours(tmp_path, taught, Path("nowhere.jsonl"))
+    with pytest.raises(UsageError, match=r"train\.jsonl is to be trained on and to measure with"):
+        make_pairs.make_yours(tmp_path, taught, depot / "." / "train.jsonl")
+    (tmp_path / "your-tools.gguf").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"has your-tools\.gguf of an earlier training; take another folder"):
+        make_pairs.make_yours(tmp_path, taught, measured)
