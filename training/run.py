@@ -4,7 +4,7 @@ The steps are: pairs of prompts and answers (`make_pairs.py`), for each of these
 (`train.py`, or `average.py` for the mean of others), its GGUF file (`lora.py`), answers to the prompts that measure it
 (`answer.py`), and the scores of all answers (`scores.py`). The first and the last step need toolspeak, the others a GPU
 with torch, transformers, accelerate and gguf. If they are on different machines, run `make_pairs.py` on the one, copy
-FOLDER, run this with `--only-train`, copy FOLDER back, and run `scores.py`. Pairs that are in FOLDER are not made again.
+FOLDER, run this with `--only-train`, copy FOLDER back, and run `scores.py`. Pairs in FOLDER are not made again.
 """
 
 import argparse
