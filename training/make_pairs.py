@@ -1,11 +1,11 @@
 """Writes what a model is trained on and measured with: `python training/make_pairs.py FOLDER`.
 
 `FOLDER/pairs.jsonl.gz` has the questions of the suite `field-train`, those of `habits-*.jsonl`, those that
-`composing` composes, those of `programs.jsonl` and those of `plain.txt`, which no tool serves, with the right answers
-as the dialects write them in the history of a conversation. A line is a group of questions that share a set of tools,
-shown in one order, in one dialect: `{"epoch", "dialect", "source", "toolset_rank", "system", "examples": [{"id",
-"rest", "target"}]}`. A prompt is `system` followed by `rest`. `toolset_rank`, between 0 and 1, is fixed for a set of
-tools: a share of the data is what lies below a number.
+`composing` composes, those of `programs.jsonl`, those of `plain.txt`, which no tool serves, and those that follow a
+call that went wrong (`slips.py`), with the right answers as the dialects write them in the history of a conversation. A
+line is a group of questions that share a set of tools, shown in one order, in one dialect: `{"epoch", "dialect",
+"source", "toolset_rank", "system", "examples": [{"id", "rest", "target"}]}`. A prompt is `system` followed by `rest`.
+`toolset_rank`, between 0 and 1, is fixed for a set of tools: a share of the data is what lies below a number.
 
 `FOLDER/own_prompts.jsonl.gz` has prompts that show no tools, for what is answered in words: the model answers them
 before it is trained, and is then trained on these answers of its own (`own_answers.py`).
@@ -41,6 +41,7 @@ from composing.sums import write_sums
 from composing.times import write_times
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
+from slips import make_slips
 
 from toolspeak.dialects import Shown, dialect
 from toolspeak.errors import UsageError
@@ -262,6 +263,16 @@ def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: rando
             yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
+def make_slip_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield questions that follow a call that went wrong, each a group by itself."""
+    for epoch, name, question in make_slips(suite, settings, rng):
+        prompt = render_qwen(dialect(name).render(question.tools, question.messages))
+        system, end, rest = prompt.partition(SYSTEM_END)
+        examples = [{"id": question.id, "rest": rest, "target": make_target(question, name)}]
+        made = {"dialect": name, "system": system + end, "examples": examples}
+        yield {"epoch": epoch, "source": "slips", "toolset_rank": rank_toolset(question.tools), **made}
+
+
 def load_habits(suite: Suite) -> Suite:
     """Return the questions by hand that are for training only, as a suite like another one."""
     questions = (question for path in HABITS for question in load_suite(str(path)).questions)
@@ -342,6 +353,7 @@ def make_all(folder: Path) -> None:
     # With tools of the other suite, since to a request for code several tools of its own would be right.
     sources.append(make_groups(load_suite(str(PROGRAMS)), pairs, random.Random(seed), offering=by_hand))
     sources.append(make_many_tools_groups(by_hand, pairs, random.Random(seed)))
+    sources.append(make_slip_groups(by_hand, pairs, random.Random(seed)))
     groups = chain.from_iterable(sources)
     write_files(folder, groups, make_own_prompts(field), make_prompts(pairs["dialects"], seed))
 

@@ -1,5 +1,6 @@
 """Trains an adapter on groups of examples."""
 
+import hashlib
 import math
 import random
 import time
@@ -77,8 +78,16 @@ def is_chosen(group: Mapping[str, Any], settings: Mapping[str, Any], epoch: int)
     """Whether a training uses a group in an epoch."""
     if group["epoch"] != epoch or group["dialect"] not in settings["dialects"]:
         return False
+    if group["source"] != "slips" and rank_group(group) >= settings["replayed"]:
+        return False
     first, last = settings["share"]
     return first <= group["toolset_rank"] < last if group["source"] == "field-train" else settings["composed"]
+
+
+def rank_group(group: Mapping[str, Any]) -> float:
+    """Return a number between 0 and 1 that depends on the first question of a group and its dialect alone."""
+    key = f"{group['dialect']}/{group['examples'][0]['id']}"
+    return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) / 16**8
 
 
 def schedule_rate(step: int, steps: int, warmup_steps: int) -> float:

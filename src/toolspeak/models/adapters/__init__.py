@@ -36,7 +36,7 @@ class Adapter:
 
 QWEN_CODER_CALLS = Adapter(
     path=Path(__file__).with_name("qwen2.5-coder-1.5b-calls.gguf"),
-    sha256="9e902a9f83a8cebec7bb2c77689f0713671aa0dcd5350fe6235c5f29c7928ab0",
+    sha256="e6d35b689f09491bd0c6e91a960904212cf56a99ec1c674b5d88b0c722a1bc35",
 )
 """The adapter for `QWEN_CODER`."""
 
