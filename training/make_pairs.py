@@ -42,6 +42,7 @@ from composing.times import write_times
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 from slips import make_slips
+from written import write_answer
 
 from toolspeak.dialects import Shown, dialect
 from toolspeak.errors import UsageError
@@ -70,9 +71,6 @@ TALK = Path(__file__).with_name("talk.jsonl")
 
 BUILT_IN_NAME = "built-in.gguf"
 """The copy of the adapter of the package."""
-
-ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
-"""What the template writes after an answer in the history."""
 
 SYSTEM_END = "<|im_end|>\n"
 
@@ -103,10 +101,7 @@ def make_target(question: Question, dialect_name: str) -> str:
         answer = Message(role="assistant", parts=tuple(Call(call=call) for call in calls))
     else:
         answer = assistant(question.reply)
-    render = dialect(dialect_name).render
-    before = render_qwen(render(question.tools, question.messages))
-    after = render_qwen(render(question.tools, (*question.messages, answer)))
-    return after.removeprefix(before).removesuffix(ANSWER_END)
+    return write_answer(question.tools, question.messages, answer, dialect_name)
 
 
 def choose_arguments(expected: ExpectedCall, question: Question) -> dict[str, Any]:
@@ -257,20 +252,22 @@ def make_many_tools_groups(suite: Suite, settings: Mapping[str, Any], rng: rando
     for epoch, question in draw_questions(suite, settings, rng):
         rank, name = rank_toolset(question.tools), rng.choice(settings["dialects"])
         for prompt, shown in show_turns(question, name, rng.choice(BUDGETS)):
-            system, end, rest = prompt.partition(SYSTEM_END)
-            examples = [{"id": question.id, "rest": rest, "target": make_target(shown, name)}]
-            made = {"dialect": name, "system": system + end, "examples": examples}
+            made = make_group_of_one(prompt, shown, name)
             yield {"epoch": epoch, "source": "many-tools", "toolset_rank": rank, **made}
 
 
 def make_slip_groups(suite: Suite, settings: Mapping[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yield questions that follow a call that went wrong, each a group by itself."""
     for epoch, name, question in make_slips(suite, settings, rng):
-        prompt = render_qwen(dialect(name).render(question.tools, question.messages))
-        system, end, rest = prompt.partition(SYSTEM_END)
-        examples = [{"id": question.id, "rest": rest, "target": make_target(question, name)}]
-        made = {"dialect": name, "system": system + end, "examples": examples}
+        made = make_group_of_one(render_qwen(dialect(name).render(question.tools, question.messages)), question, name)
         yield {"epoch": epoch, "source": "slips", "toolset_rank": rank_toolset(question.tools), **made}
+
+
+def make_group_of_one(prompt: str, question: Question, dialect_name: str) -> dict[str, Any]:
+    """Return one question with its prompt as a group."""
+    system, end, rest = prompt.partition(SYSTEM_END)
+    examples = [{"id": question.id, "rest": rest, "target": make_target(question, dialect_name)}]
+    return {"dialect": dialect_name, "system": system + end, "examples": examples}
 
 
 def load_habits(suite: Suite) -> Suite:

@@ -25,9 +25,9 @@ from bfcl_turns import Half, Script, World, judge, load_scripts
 
 from toolspeak.dialects import dialect
 from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.conversation import read_answer
+from toolspeak.evaluation.conversation import take_answer
 from toolspeak.evaluation.templates import render_qwen
-from toolspeak.events import Delta, RunEnded, RunStarted, StopReason, ToolFinished, ToolStarted, TurnStarted
+from toolspeak.events import RunEnded, RunStarted, StopReason, ToolFinished, ToolStarted
 from toolspeak.limits import Limits
 from toolspeak.loop import AskModel, Finish, RunTools, decide, initial_state, reduce
 from toolspeak.messages import user
@@ -70,11 +70,7 @@ class Conversation:
     def take(self, text: str, *, is_cut: bool = False) -> None:
         """Take an answer, and go on until the model is to be asked again."""
         answer = RecordedAnswer(id=self.id, text=text, finish="length" if is_cut else "stop")
-        events = read_answer(self._state, self.dialect, answer)
-        self._state = reduce(self._state, TurnStarted(turn=self._state.turn.number + 1))
-        for event in events:
-            if not isinstance(event, Delta):
-                self._state = reduce(self._state, event)
+        self._state = take_answer(self._state, self.dialect, answer)
         self.answers[-1].append(text)
         self.steps[-1].append([])
         self._go_on()

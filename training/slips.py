@@ -15,16 +15,17 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
+
+from written import write_answer
 
 from toolspeak.codec import encode_argument
 from toolspeak.dialects import dialect
 from toolspeak.errors import InvalidArguments
 from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
-from toolspeak.evaluation.conversation import begin_conversation, read_answer, will_ask_model
+from toolspeak.evaluation.conversation import begin_conversation, take_answer, will_ask_model
 from toolspeak.evaluation.questions import Question, Suite
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.events import Delta, ToolFinished, TurnStarted
+from toolspeak.events import ToolFinished
 from toolspeak.loop import State, reduce
 from toolspeak.messages import Call, Message, Result, Text, ToolCall, ToolResult
 from toolspeak.spec import ToolSpec
@@ -43,6 +44,9 @@ SYNONYMS = {
 }  # fmt: skip
 """What models call a parameter that has another name."""
 
+Change: TypeAlias = Callable[[Question, str, random.Random], Question | None]
+"""Lets a call of a question go wrong, in a dialect; returns None where that cannot be done."""
+
 OWN_WORDS = ("not run:", "not taken:", "the run was")
 """How the errors begin that toolspeak itself writes; no tool returns them as a value."""
 
@@ -54,7 +58,7 @@ def make_slips(suite: Suite, settings: Mapping[str, Any], rng: random.Random) ->
     failed = [each for each in after if _list_errors(each)]
     offers = list({id(each.tools): each.tools for each in suite.questions}.values())
     for epoch in range(settings["plain_epochs"] + settings["varied_epochs"]):
-        drawn: list[tuple[Question, Callable[[Question, str, random.Random], Question | None]]] = [
+        drawn: list[tuple[Question, Change]] = [
             *((each, slip_call) for each in rng.sample(single, min(len(single), settings["slips"]))),
             *((each, repeat_call) for each in rng.sample(after, min(len(after), settings["slips"] // 3))),
             *((each, return_error) for each in failed),
@@ -67,13 +71,13 @@ def make_slips(suite: Suite, settings: Mapping[str, Any], rng: random.Random) ->
                 tools += [spec for spec in rng.choice(offers) if spec.name not in taken]
             shown = replace(question, tools=tuple(rng.sample(tools, len(tools))))
             if "." in "".join(spec.name for spec in tools) and not dialect(name).in_text:
-                continue  # the names that APIs are given are made by the trial, after this
+                continue  # an API is given other names, and these are made only when the question is shown
             if (slipped := change(shown, name, rng)) is not None:
                 yield epoch, name, slipped
 
 
 def slip_call(question: Question, dialect_name: str, rng: random.Random) -> Question | None:
-    """Return the question after its call was made wrongly, once or twice; None if the slip would be put right."""
+    """Return the question after its call was made wrongly, once or twice; None if toolspeak would accept the call."""
     [expected] = question.expected
     [spec] = [spec for spec in question.tools if spec.name == expected.name]
     arguments = {key: values[0] for key, values in expected.arguments.items()}
@@ -150,7 +154,7 @@ def write_bare(text: str, rng: random.Random) -> str | None:
     return text
 
 
-def put_under_condition(text: str, rng: random.Random) -> str | None:
+def put_under_condition(text: str, rng: random.Random) -> str:
     """Put the call under a condition that only running the code would tell."""
     fence, _, code = text.removesuffix("\n```").partition("\n")
     lines = code.splitlines()
@@ -172,7 +176,7 @@ def repeat_call(question: Question, dialect_name: str, rng: random.Random) -> Qu
     given = [part for part in results.parts if isinstance(part, Result)]
     if len(given) != len(calls) or any(len(each.content) != 1 for each in given):
         return None
-    text = _render_answer(question.tools, before, asked, dialect_name)
+    text = write_answer(question.tools, before, asked, dialect_name)
     state = begin_conversation(question.tools, dialect_name, before)
     for _ in range(rng.choice((2, 2, 3))):
         state = _take(state, dialect_name, text, calls)
@@ -187,9 +191,8 @@ def repeat_call(question: Question, dialect_name: str, rng: random.Random) -> Qu
     return replace(question, messages=state.history) if will_ask_model(state) else None
 
 
-def return_error(question: Question, dialect_name: str, rng: random.Random) -> Question | None:
-    """Return a question whose tools return their errors as values."""
-    del dialect_name
+def return_error(question: Question, _: str, rng: random.Random) -> Question:
+    """Return a question whose tools return their errors as values, in any dialect."""
     *before, results = question.messages
     style: Callable[[str], Any] = rng.choice(
         [
@@ -244,16 +247,8 @@ def _copy_result(result: Result, call_id: str) -> ToolResult:
 def _write_call(question: Question, dialect_name: str, name: str, arguments: Mapping[str, Any]) -> str:
     """Write a call as the dialect writes it in the history."""
     call = ToolCall(id="call_1", name=name, arguments=dict(arguments))
-    return _render_answer(
-        question.tools, question.messages, Message(role="assistant", parts=(Call(call=call),)), dialect_name
-    )
-
-
-def _render_answer(tools: Sequence[ToolSpec], before: Sequence[Message], answer: Message, dialect_name: str) -> str:
-    render = dialect(dialect_name).render
-    shown = render_qwen(render(tools, before))
-    after = render_qwen(render(tools, (*before, answer)))
-    return after.removeprefix(shown).removesuffix("<|im_end|>\n<|im_start|>assistant\n")
+    answer = Message(role="assistant", parts=(Call(call=call),))
+    return write_answer(question.tools, question.messages, answer, dialect_name)
 
 
 def _take(state: State, dialect_name: str, text: str, calls: Sequence[ToolCall]) -> State:
@@ -263,9 +258,4 @@ def _take(state: State, dialect_name: str, text: str, calls: Sequence[ToolCall])
     else:
         written = [RecordedCall(name=each.name, arguments=json.dumps(each.arguments)) for each in calls]
         answer = RecordedAnswer(id="", text="", api_calls=tuple(written))
-    events = read_answer(state, dialect_name, answer)
-    state = reduce(state, TurnStarted(turn=state.turn.number + 1))
-    for event in events:
-        if not isinstance(event, Delta):
-            state = reduce(state, event)
-    return state
+    return take_answer(state, dialect_name, answer)

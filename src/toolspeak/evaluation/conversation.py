@@ -38,13 +38,19 @@ def read_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> list
     return reader.feed([Answer(parts=(*text, *calls), finish=answer.finish)])
 
 
-def add_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
-    """Return the state of the loop after the next answer and its calls."""
+def take_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
+    """Return the state of the loop after the next answer, before its calls are run."""
     events = read_answer(state, dialect_name, answer)
     state = reduce(state, TurnStarted(turn=state.turn.number + 1))
     for event in events:
         if not isinstance(event, Delta):
             state = reduce(state, event)
+    return state
+
+
+def add_answer(state: State, dialect_name: str, answer: RecordedAnswer) -> State:
+    """Return the state of the loop after the next answer and its calls."""
+    state = take_answer(state, dialect_name, answer)
     for call in state.turn.calls.values():
         if call.result is None:
             state = reduce(state, ToolFinished(result=ToolResult(call_id=call.id, output=CALL_OUTPUT)))
