@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chat test test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full adapter-data fuzz audit clean
+.PHONY: help setup demo chat test test-all test-local install-clients test-clients test-mcp test-durable docs check check-code check-page fmt bench bench-full adapter-data fuzz audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
@@ -27,8 +27,11 @@ chat: setup ## talk to the embedded model, which has the tools of the demo
 	$(BIN)/toolspeak pull
 	$(BIN)/toolspeak chat --tools examples/weather_calculator.py
 
-test: setup ## run all tests
-	$(BIN)/python -m pytest
+test: setup ## run the tests, without those that take long
+	$(BIN)/python -m pytest -m 'not slow and not browser'
+
+test-all: setup ## run all tests, the slow ones and those in a browser too
+	TOOLSPEAK_TESTS=all $(BIN)/python -m pytest -m 'not heavy'
 
 # With a fixed number of threads: how sums are rounded depends on it, and a small model's likeliest word on that.
 test-local: export TOOLSPEAK_LOCAL_THREADS ?= 2

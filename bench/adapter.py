@@ -14,7 +14,8 @@ from statistics import median
 
 from toolspeak.models.adapters import QWEN_CODER_CALLS, Adapter
 from toolspeak.models.local import LocalServer, start_server
-from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
 
 WORDS = "The price of {number} loaves of bread in the old town is told in the list of the shop, in line {number}. "

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from toolspeak import Agent, Limits, tool
-from toolspeak.events import NestedFact, ToolFinished
-from toolspeak.messages import Result, Text
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.values.events import NestedFact, ToolFinished
+from toolspeak.values.messages import Result, Text
 
 BYTES_PER_TOKEN = 4
 

@@ -4,13 +4,20 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-from toolspeak.conformance import OURS, ReaderProcess, check_reader, load_records
-from toolspeak.conformance.records import PACKED_NAME
-from toolspeak.conformance.report import build_table, family_of, kind_of
+from toolspeak.lab.conformance import (
+    OURS,
+    PACKED_NAME,
+    ReaderProcess,
+    build_table,
+    check_reader,
+    family_of,
+    kind_of,
+    load_records,
+)
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
-PACKED = ROOT / "src" / "toolspeak" / "conformance" / PACKED_NAME
+PACKED = ROOT / "src" / "toolspeak" / "lab" / PACKED_NAME
 READERS = ROOT / "bench" / "conformance_readers.py"
 LIBRARIES = {
     "json_repair": "json_repair",

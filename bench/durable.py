@@ -35,10 +35,10 @@ from tests.durable.processes import Nursery, WorkerProcess, WorkerSettings
 
 from toolspeak import Agent, Limits, Tool, tool
 from toolspeak.durable import Runs, Worker
-from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.durable.dispatch import ClaimDispatcher
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
-from toolspeak.events import ToolFinished
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.events import ToolFinished
 
 TURNS = 20
 WORKERS = 3

@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from toolspeak.events import RunEnded, RunStarted, TurnEnded, TurnStarted
-from toolspeak.messages import assistant, user
-from toolspeak.store import ConversationStore, RunLink, StoredFact
+from toolspeak.durable.log import ConversationStore, RunLink, StoredFact
+from toolspeak.values.events import RunEnded, RunStarted, TurnEnded, TurnStarted
+from toolspeak.values.messages import assistant, user
 
 WORDS = ("rain", "Oslo", "函数", "straße", "tool", "answer", "weather", "window", "river", "Paris", "north", "seven")
 REPETITIONS = 5

@@ -18,7 +18,16 @@ from harness.environments import versions_here
 from harness.figures import Figure, compare, measure_in_turn
 from harness.report import parse_options, report
 
-from toolspeak.events import (
+from toolspeak.execution import Executor
+from toolspeak.loop import decide, fold, initial_state
+from toolspeak.models.request_size import TokenRates
+from toolspeak.run import Agent, driver
+from toolspeak.run.compaction import Compactor
+from toolspeak.run.driver import Driver
+from toolspeak.run.running_calls import CALLING_RUN, RunningCalls
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Toolbox
+from toolspeak.values.events import (
     CallReady,
     CallStarted,
     RunStarted,
@@ -28,18 +37,9 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.execution import Executor
-from toolspeak.limits import Limits
-from toolspeak.loop import decide, fold, initial_state
-from toolspeak.messages import Call, Message, ToolCall, ToolResult, user
-from toolspeak.models.request_size import TokenRates
-from toolspeak.run import Agent, driver
-from toolspeak.run.compaction import Compactor
-from toolspeak.run.driver import Driver
-from toolspeak.run.running_calls import CALLING_RUN, RunningCalls
-from toolspeak.spec import ToolSpec
-from toolspeak.testing import ScriptedModel, calls, says
-from toolspeak.tools import Toolbox
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Call, Message, ToolCall, ToolResult, user
+from toolspeak.values.spec import ToolSpec
 
 TURNS = 2_000
 DELTAS = 100_000

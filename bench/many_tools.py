@@ -19,11 +19,11 @@ from toolspeak.dialects import DIALECTS, Shown
 from toolspeak.dialects.slim_tools import count_tool_tokens, make_help_tool
 from toolspeak.dialects.tool_index import ToolIndex
 from toolspeak.dialects.tool_selection import ToolSelection, make_find_tool, select_tools
-from toolspeak.evaluation.questions import Question, Suite
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial
-from toolspeak.spec import ToolSpec
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import Question, Suite
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trials import Trial
+from toolspeak.values.spec import ToolSpec
 
 SIZES = (5, 50, 500)
 CALLING = ("single", "several", "parallel", "nested", "messy")

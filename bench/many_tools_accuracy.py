@@ -30,17 +30,14 @@ from many_tools import CALLING, load_questions, name_expected
 from toolspeak.dialects import DIALECTS, Shown
 from toolspeak.dialects.slim_tools import count_text_tokens, make_help_tool
 from toolspeak.dialects.tool_selection import QUERY, explain_tool, find_names, make_find_tool, say_found
-from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.conversation import CALL_OUTPUT, read_answer
-from toolspeak.evaluation.files import read_answers
-from toolspeak.evaluation.questions import Question, Suite, Verdict
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.events import Delta, RunStarted, ToolFinished, TurnStarted
+from toolspeak.lab.files import read_answers, render_qwen
+from toolspeak.lab.questions import Question, Suite, Verdict
+from toolspeak.lab.trials import CALL_OUTPUT, RecordedAnswer, read_answer
 from toolspeak.loop import AskModel, State, decide, initial_state, reduce
-from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.run.shown_tools import list_searched
-from toolspeak.run.turn_request import render_request
-from toolspeak.spec import ToolSpec
+from toolspeak.run.turn_request import list_searched, render_request
+from toolspeak.values.events import Delta, RunStarted, ToolFinished, TurnStarted
+from toolspeak.values.messages import ToolCall, ToolResult
+from toolspeak.values.spec import ToolSpec
 
 CATEGORIES = (*CALLING, "none", "missing")
 PART = "many-tools"

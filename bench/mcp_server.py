@@ -20,7 +20,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server.mcpserver import MCPServer
 
 from toolspeak import Tool, mcp
-from toolspeak.mcp_server import ToolServer, serve_stdio
+from toolspeak.mcp.served_stdio import serve_stdio
+from toolspeak.mcp.served_tools import ToolServer
 
 ROUNDS = 15
 CALLS = 40

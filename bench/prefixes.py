@@ -26,12 +26,13 @@ from tests.gateway.hosting import hosted
 
 from toolspeak.dialects import PYTHON
 from toolspeak.gateway import ServedModel, app
-from toolspeak.gateway.arrangement import arrange
-from toolspeak.messages import Message
+from toolspeak.gateway.passthrough import arrange
 from toolspeak.models import EmbeddedModel, Endpoint, HttpModel
 from toolspeak.models.local import LocalServer
-from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
+from toolspeak.values.messages import Message
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.chat_request import ChatRequest
 

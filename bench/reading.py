@@ -18,7 +18,7 @@ from harness.report import parse_options, report
 from pydantic_core import from_json
 
 from toolspeak.reading.reader import Reader
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 CHUNK = 4
 PUT = ToolSpec(

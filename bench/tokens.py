@@ -12,7 +12,7 @@ import tiktoken
 from toolspeak import discover
 from toolspeak.dialects.python_notation import format_tools as format_python_tools
 from toolspeak.dialects.typescript_notation import format_tools as format_typescript_tools
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 BARS = {"typescript": 0.60, "python": 0.72}
 

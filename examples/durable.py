@@ -23,9 +23,9 @@ from pathlib import Path
 
 from toolspeak import Agent, Model, tool
 from toolspeak.durable import Runs, Worker
-from toolspeak.events import CallReady, RunEnded, RunResumed, ToolFinished
-from toolspeak.messages import ToolCall
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.events import CallReady, RunEnded, RunResumed, ToolFinished
+from toolspeak.values.messages import ToolCall
 
 ORDERS = 5
 SCRIPT = [*(calls(("ship", {"order": order})) for order in range(1, ORDERS + 1)), says("All five orders are shipped.")]

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolspeak.evaluation.field import read_field_rows
+from toolspeak.lab.suites import read_field_rows
 
-QUICK = Path(__file__).parent.parent / "src" / "toolspeak" / "evaluation" / "quick.jsonl"
+QUICK = Path(__file__).parent.parent / "src" / "toolspeak" / "lab" / "quick.jsonl"
 
 CATEGORIES = ("single", "parallel", "several", "nested", "messy", "none", "missing")
 SETS = 12

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SPOKEN = ROOT / "tests" / "reading" / "spoken"
-PACKED = ROOT / "src" / "toolspeak" / "conformance" / "spoken.jsonl.gz"
+PACKED = ROOT / "src" / "toolspeak" / "lab" / "spoken.jsonl.gz"
 
 
 def join_records() -> bytes:

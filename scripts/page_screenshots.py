@@ -22,15 +22,13 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from toolspeak import Agent, codec, tool
 from toolspeak.cli.http_server import listen
 from toolspeak.durable import Runs, Worker
-from toolspeak.events import Fact, Usage
 from toolspeak.page.access import PageAccess
-from toolspeak.page.app import page_app
+from toolspeak.page.app import build_page_server, page_app, serve_page
 from toolspeak.page.library import RunLibrary
-from toolspeak.page.server import build_page_server, serve_page
-from toolspeak.page.sources.durable_store import DurableStore
-from toolspeak.page.sources.record_files import RecordFiles
+from toolspeak.page.sources import DurableStore, RecordFiles
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import Line, calls, says
+from toolspeak.values.events import Fact, Usage
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs/images"

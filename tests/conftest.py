@@ -1,13 +1,18 @@
 """What holds for all tests: Hypothesis profiles, signals and the embedded model.
 
-`make test` draws the same examples every time, so that a change cannot fail for an example that it did not touch.
-`make fuzz` draws at random, and as many examples as FUZZ_EXAMPLES says.
+`make test` draws the same examples every time, so that a change cannot fail for an example that it did not touch;
+`make test-all` draws more of them. `make fuzz` draws at random, and as many examples as FUZZ_EXAMPLES says.
+
+`make test` leaves out tests that are marked `slow`: those that take seconds even on a quiet machine, because they start
+many processes, drive a browser or a terminal, or wait for real limits.
 """
 
 import os
 import signal
 
 from hypothesis import HealthCheck, settings
+
+from tests.cases import RUNS_ALL
 
 # No test leaves the embedded model loaded, except those of warm servers, which end theirs.
 os.environ["TOOLSPEAK_LOCAL_KEEP_MINUTES"] = "none"
@@ -21,7 +26,7 @@ settings.register_profile(
     "toolspeak",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=150,
+    max_examples=150 if RUNS_ALL else 25,
     derandomize=True,
     database=None,
 )

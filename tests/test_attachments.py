@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from toolspeak import Agent, Media, UsageError, codec, connect, file, image, user
-from toolspeak.attachments import MAX_ATTACHMENT_BYTES
-from toolspeak.messages import Message
 from toolspeak.models import EmbeddedModel
 from toolspeak.testing import ScriptedModel, says
+from toolspeak.values.attachments import MAX_ATTACHMENT_BYTES
+from toolspeak.values.messages import Message
 from toolspeak.wire.api import WIRES, ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from toolspeak import UsageError
-from toolspeak.codec import (
+from toolspeak.values.codec import (
     FORMAT,
     IncompleteLineWarning,
     Item,
@@ -24,7 +24,7 @@ from toolspeak.codec import (
     load_facts,
     load_messages,
 )
-from toolspeak.events import (
+from toolspeak.values.events import (
     CallReady,
     Fact,
     NestedFact,
@@ -35,7 +35,7 @@ from toolspeak.events import (
     TurnStarted,
     Usage,
 )
-from toolspeak.messages import (
+from toolspeak.values.messages import (
     Arguments,
     Call,
     Concat,
@@ -51,7 +51,7 @@ from toolspeak.messages import (
     ToolResult,
     user,
 )
-from toolspeak.spec import Schema, ToolSpec
+from toolspeak.values.spec import Schema, ToolSpec
 
 FACTS: tuple[type[Any], ...] = get_args(Fact)
 PARTS: tuple[type[Any], ...] = get_args(Part)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.coercion import ENUM_NAMES, coerce, coerce_arguments, decode_text
-from toolspeak.messages import Concat, Ref
+from toolspeak.values.coercion import ENUM_NAMES, coerce, coerce_arguments, decode_text
+from toolspeak.values.messages import Concat, Ref
 
 ROOT = {
     "type": "object",

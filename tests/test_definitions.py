@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolspeak.definitions import read_definition
-from toolspeak.errors import UsageError
+from toolspeak.values.errors import UsageError
+from toolspeak.values.spec import read_definition
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 

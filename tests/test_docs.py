@@ -32,7 +32,7 @@ from tests.pages import (
 )
 from toolspeak import settings
 from toolspeak.cli.app import app
-from toolspeak.events import NestedDelta, NestedFact, OwnDelta, OwnFact
+from toolspeak.values.events import NestedDelta, NestedFact, OwnDelta, OwnFact
 
 PROGRAMS = [program for page in PAGES for program in read_programs(page)]
 COMMANDS = [command for page in PAGES for command in read_commands(page)]

@@ -18,9 +18,9 @@ from tests.evaluation.test_field import find_problems
 from tests.pages import is_like
 from toolspeak import discover
 from toolspeak.durable import Runs
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.events import ToolFinished, ToolStarted
+from toolspeak.lab.suites import load_suite
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.values.events import ToolFinished, ToolStarted
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

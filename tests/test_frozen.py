@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak._frozen import frozen
+from toolspeak.values.frozen import frozen
 
 
 class Fields:

@@ -31,7 +31,7 @@ def test_importing_prints_nothing_and_writes_no_file(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("first", ["toolspeak", "toolspeak.tools", "toolspeak.codec", "toolspeak.cli.app"])
+@pytest.mark.parametrize("first", ["toolspeak", "toolspeak.tools", "toolspeak.values.codec", "toolspeak.cli.app"])
 def test_importing_configures_no_logging(tmp_path: Path, first: str):
     code = (
         f"import logging, json\nlevel = logging.root.level\nimport {first}\n"
@@ -49,12 +49,12 @@ def test_importing_loads_nothing_heavy(tmp_path: Path):
     loaded = report(code, tmp_path)
     assert "toolspeak" in loaded
     assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)
-    assert [name for name in loaded if name.startswith("toolspeak.")] == ["toolspeak._version"]
+    assert [name for name in loaded if name.startswith("toolspeak.")] == ["toolspeak.values.package"]
 
 
 def test_the_nouns_need_no_pydantic(tmp_path: Path):
     code = (
-        "import toolspeak.codec, toolspeak.coercion, toolspeak.validation, toolspeak.events, toolspeak.spec\n"
+        "import toolspeak.values.codec, toolspeak.values.coercion, toolspeak.values.validation, toolspeak.values.events, toolspeak.values.spec\n"
         "import sys, json; print(json.dumps(sorted(name for name in sys.modules if '.' not in name)))"
     )
     assert not set(report(code, tmp_path)) & {"pydantic", "pydantic_core", "griffe", "typer", "rich"}
@@ -101,7 +101,7 @@ def test_an_agent_is_defined_without_what_only_a_run_or_other_models_need(tmp_pa
         *("aiohttp", "pydantic", "griffe", "tomllib", "html", "ctypes", "decimal", "sqlite3", "importlib.metadata"),
         *("toolspeak.reading.reader", "toolspeak.turns", "toolspeak.run.driver", "toolspeak.run.chain"),
         *("toolspeak.dialects.grammar", "toolspeak.dialects.tool_index", "toolspeak.tools.discovery"),
-        *("toolspeak.mcp_client", "toolspeak.settings.loader", "toolspeak.execution.sandbox.full"),
+        *("toolspeak.mcp", "toolspeak.settings.loader", "toolspeak.execution.sandbox.full"),
         *("toolspeak.models.embedded", "toolspeak.models.transport"),
         *("toolspeak.wire.anthropic_messages", "toolspeak.wire.openai_responses", "toolspeak.wire.gemini_content"),
     )

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import UsageError
-from toolspeak.messages import Media
+from toolspeak.values.errors import UsageError
+from toolspeak.values.messages import Media
 
 
 @pytest.mark.parametrize(

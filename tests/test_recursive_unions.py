@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolspeak import validation
-from toolspeak.coercion import Coercion, coerce, coerce_arguments
-from toolspeak.validation import Validation, count_nodes, describe, find_problems, is_valid
+from toolspeak.values import validation
+from toolspeak.values.coercion import Coercion, coerce, coerce_arguments
+from toolspeak.values.validation import Validation, count_nodes, describe, find_problems, is_valid
 
 
 def ref(name: str) -> dict[str, Any]:

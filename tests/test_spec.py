@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from toolspeak import Tool
-from toolspeak.coercion import coerce_arguments
 from toolspeak.dialects import DIALECTS, Dialect, read
-from toolspeak.messages import user
-from toolspeak.spec import ToolSpec, map_subschemas, object_schema, strict_schema
-from toolspeak.validation import find_problems
+from toolspeak.values.coercion import coerce_arguments
+from toolspeak.values.messages import user
+from toolspeak.values.spec import ToolSpec, map_subschemas, object_schema, strict_schema
+from toolspeak.values.validation import find_problems
 from toolspeak.wire import anthropic_messages, openai_chat
 
 EMPTY = {"type": "object", "properties": {}}

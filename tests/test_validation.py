@@ -4,9 +4,17 @@ from typing import Any
 
 import pytest
 
-from toolspeak.messages import Concat, Ref
-from toolspeak.spec import resolve_reference
-from toolspeak.validation import MAX_VALUE_CHARS, describe, find_problems, format_key, format_value, is_valid, nearest
+from toolspeak.values.messages import Concat, Ref
+from toolspeak.values.spec import resolve_reference
+from toolspeak.values.validation import (
+    MAX_VALUE_CHARS,
+    describe,
+    find_problems,
+    format_key,
+    format_value,
+    is_valid,
+    nearest,
+)
 
 ROOT = {
     "$defs": {

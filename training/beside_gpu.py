@@ -19,11 +19,10 @@ from pathlib import Path
 
 from make_pairs import BFCL_SAMPLE, SETTINGS
 
-from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.files import ResultsFile, read_answers
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered
-from toolspeak.evaluation.trials import Trial, make_trials
+from toolspeak.lab.files import ResultsFile, read_answers
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trial_runner import TrialRunner, find_unanswered
+from toolspeak.lab.trials import RecordedAnswer, Trial, make_trials
 from toolspeak.models.adapters import Adapter
 from toolspeak.models.embedded import EmbeddedModel
 

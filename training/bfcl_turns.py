@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
-from toolspeak.errors import InvalidArguments
-from toolspeak.evaluation.bfcl import convert_function, find_package
+from toolspeak.lab.bfcl import convert_function, find_package
 from toolspeak.loop import BrokenReference, resolve_references
-from toolspeak.messages import ToolCall, ToolResult
-from toolspeak.spec import ToolSpec
 from toolspeak.tools.schema_function import SchemaChecker
+from toolspeak.values.errors import InvalidArguments
+from toolspeak.values.messages import ToolCall, ToolResult
+from toolspeak.values.spec import ToolSpec
 
 Half = Literal["tuned", "reported"]
 

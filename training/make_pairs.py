@@ -45,14 +45,14 @@ from slips import make_slips
 from written import write_answer
 
 from toolspeak.dialects import Shown, dialect
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial, make_trials
-from toolspeak.messages import Call, Message, ToolCall, assistant, user
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import ExpectedCall, Question, Suite
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trials import Trial, make_trials
 from toolspeak.models.adapters import QWEN_CODER_CALLS
-from toolspeak.spec import ToolSpec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.messages import Call, Message, ToolCall, assistant, user
+from toolspeak.values.spec import ToolSpec
 
 SETTINGS = Path(__file__).with_name("settings.toml")
 PLAIN = Path(__file__).with_name("plain.txt")

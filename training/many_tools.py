@@ -19,18 +19,16 @@ from itertools import chain
 from typing import Any
 
 from toolspeak.dialects import dialect
-from toolspeak.dialects.query_words import is_telling
 from toolspeak.dialects.slim_tools import make_help_tool
-from toolspeak.dialects.tool_index import ToolIndex, split_words
+from toolspeak.dialects.tool_index import ToolIndex, is_telling, split_words
 from toolspeak.dialects.tool_selection import QUERY, find_names, make_find_tool, say_found
-from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.events import RunStarted
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import ExpectedCall, Question, Suite
 from toolspeak.loop import AskModel, State, decide, initial_state, reduce
-from toolspeak.messages import Call, Message, Result, Text, ToolCall
-from toolspeak.run.shown_tools import view_run_tools
-from toolspeak.run.turn_request import render_request
-from toolspeak.spec import ToolSpec
+from toolspeak.run.turn_request import render_request, view_run_tools
+from toolspeak.values.events import RunStarted
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall
+from toolspeak.values.spec import ToolSpec
 
 SIZES = (30, 150, 500, 500, 500)
 BUDGETS = (700, 1_000, 1_500)

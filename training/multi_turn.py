@@ -24,13 +24,12 @@ from typing import Any, Protocol
 from bfcl_turns import Half, Script, World, judge, load_scripts
 
 from toolspeak.dialects import dialect
-from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.conversation import take_answer
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.events import RunEnded, RunStarted, StopReason, ToolFinished, ToolStarted
-from toolspeak.limits import Limits
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.trials import RecordedAnswer, take_answer
 from toolspeak.loop import AskModel, Finish, RunTools, decide, initial_state, reduce
-from toolspeak.messages import user
+from toolspeak.values.events import RunEnded, RunStarted, StopReason, ToolFinished, ToolStarted
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import user
 
 MAX_STEPS = 12
 """The most messages of the model in one turn of the user."""

@@ -8,10 +8,10 @@ import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.files import read_answers
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.trials import Trial, make_trials, parse_trial_id
+from toolspeak.lab.files import read_answers
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trials import Trial, make_trials, parse_trial_id
+from toolspeak.values.errors import UsageError
 
 Key = tuple[str, str, str]
 """A suite, a category and a dialect."""

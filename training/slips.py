@@ -19,17 +19,16 @@ from typing import Any, TypeAlias
 
 from written import write_answer
 
-from toolspeak.codec import encode_argument
 from toolspeak.dialects import dialect
-from toolspeak.errors import InvalidArguments
-from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
-from toolspeak.evaluation.conversation import begin_conversation, take_answer, will_ask_model
-from toolspeak.evaluation.questions import Question, Suite
-from toolspeak.events import ToolFinished
+from toolspeak.lab.questions import Question, Suite
+from toolspeak.lab.trials import RecordedAnswer, RecordedCall, begin_conversation, take_answer, will_ask_model
 from toolspeak.loop import State, reduce
-from toolspeak.messages import Call, Message, Result, Text, ToolCall, ToolResult
-from toolspeak.spec import ToolSpec
 from toolspeak.tools.schema_function import SchemaChecker
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.errors import InvalidArguments
+from toolspeak.values.events import ToolFinished
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, ToolResult
+from toolspeak.values.spec import ToolSpec
 
 CODE_DIALECTS = ("python", "typescript")
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from toolspeak.dialects import dialect
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.messages import Message
-from toolspeak.spec import ToolSpec
+from toolspeak.lab.files import render_qwen
+from toolspeak.values.messages import Message
+from toolspeak.values.spec import ToolSpec
 
 ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
 """What the template writes after an answer in the history."""

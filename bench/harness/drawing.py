@@ -1,15 +1,14 @@
 """Ratios as a picture: bars to the left of 1 where we take less than the other, to the right where we take more.
 
 The scale is logarithmic, so that half as much and twice as much are equally far from 1. A picture is an SVG drawn with
-the helpers of `toolspeak.evaluation.plot`, in the look of all our pictures.
+the helpers of `toolspeak.lab.plot`, in the look of all our pictures.
 """
 
 from collections.abc import Sequence
 from math import log
 
 from harness.figures import Figure
-from toolspeak.evaluation.plot import svg_rect, svg_text
-from toolspeak.picture_style import AMBER, BLUE, FONT, GREEN, GREY, INK, PURPLE, RED, STYLE, draw_ground
+from toolspeak.lab.plot import AMBER, BLUE, FONT, GREEN, GREY, INK, PURPLE, RED, STYLE, draw_ground, svg_rect, svg_text
 
 LEFT, WIDTH, RIGHT = 310, 380, 290
 """Room for the titles, for the bars, and for the figures."""

@@ -6,145 +6,96 @@ Importing this package loads nothing else: each name is imported when it is firs
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolspeak._version import __version__
+from toolspeak.values.package import __version__ as __version__
 
 if TYPE_CHECKING:
-    from toolspeak import codec as codec
     from toolspeak import dialects as dialects
-    from toolspeak import errors as errors
-    from toolspeak import events as events
     from toolspeak import mcp as mcp
-    from toolspeak import messages as messages
     from toolspeak import models as models
+    from toolspeak import settings as settings
     from toolspeak import testing as testing
     from toolspeak import tools as tools
-    from toolspeak.attachments import file, image
-    from toolspeak.errors import (
-        EndpointDown,
-        InvalidArguments,
-        ModelError,
-        OutputMissing,
-        ProviderError,
-        RateLimited,
-        ReplayMiss,
-        RunPaused,
-        StreamInterrupted,
-        ToolError,
-        ToolspeakError,
-        UsageError,
-    )
-    from toolspeak.events import Event, ToolChoice
-    from toolspeak.limits import Limits
-    from toolspeak.messages import Media, Message, ToolCall, ToolResult, system, user
-    from toolspeak.models import Model, RetryPolicy, Sampling, connect
-    from toolspeak.outcome import Outcome
-    from toolspeak.run import Agent, AsyncStream, Chain, Stream, previous
-    from toolspeak.spec import ToolSpec
-    from toolspeak.tools import Context, Tool, Toolbox, discover, tool
+    from toolspeak.models import Model as Model
+    from toolspeak.models import RetryPolicy as RetryPolicy
+    from toolspeak.models import Sampling as Sampling
+    from toolspeak.models import connect as connect
+    from toolspeak.run import Agent as Agent
+    from toolspeak.run import AsyncStream as AsyncStream
+    from toolspeak.run import Chain as Chain
+    from toolspeak.run import Stream as Stream
+    from toolspeak.run import previous as previous
+    from toolspeak.tools import Context as Context
+    from toolspeak.tools import Tool as Tool
+    from toolspeak.tools import Toolbox as Toolbox
+    from toolspeak.tools import discover as discover
+    from toolspeak.tools import tool as tool
+    from toolspeak.values import codec as codec
+    from toolspeak.values import errors as errors
+    from toolspeak.values import events as events
+    from toolspeak.values import messages as messages
+    from toolspeak.values.attachments import file as file
+    from toolspeak.values.attachments import image as image
+    from toolspeak.values.errors import EndpointDown as EndpointDown
+    from toolspeak.values.errors import InvalidArguments as InvalidArguments
+    from toolspeak.values.errors import ModelError as ModelError
+    from toolspeak.values.errors import OutputMissing as OutputMissing
+    from toolspeak.values.errors import ProviderError as ProviderError
+    from toolspeak.values.errors import RateLimited as RateLimited
+    from toolspeak.values.errors import ReplayMiss as ReplayMiss
+    from toolspeak.values.errors import RunPaused as RunPaused
+    from toolspeak.values.errors import StreamInterrupted as StreamInterrupted
+    from toolspeak.values.errors import ToolError as ToolError
+    from toolspeak.values.errors import ToolspeakError as ToolspeakError
+    from toolspeak.values.errors import UsageError as UsageError
+    from toolspeak.values.events import Event as Event
+    from toolspeak.values.events import ToolChoice as ToolChoice
+    from toolspeak.values.limits import Limits as Limits
+    from toolspeak.values.messages import Media as Media
+    from toolspeak.values.messages import Message as Message
+    from toolspeak.values.messages import ToolCall as ToolCall
+    from toolspeak.values.messages import ToolResult as ToolResult
+    from toolspeak.values.messages import system as system
+    from toolspeak.values.messages import user as user
+    from toolspeak.values.outcome import Outcome as Outcome
+    from toolspeak.values.spec import ToolSpec as ToolSpec
 
-__all__ = [
-    "Agent",
-    "AsyncStream",
-    "Chain",
-    "Context",
-    "EndpointDown",
-    "Event",
-    "InvalidArguments",
-    "Limits",
-    "Media",
-    "Message",
-    "Model",
-    "ModelError",
-    "Outcome",
-    "OutputMissing",
-    "ProviderError",
-    "RateLimited",
-    "ReplayMiss",
-    "RetryPolicy",
-    "RunPaused",
-    "Sampling",
-    "Stream",
-    "StreamInterrupted",
-    "Tool",
-    "ToolCall",
-    "ToolChoice",
-    "ToolError",
-    "ToolResult",
-    "ToolSpec",
-    "Toolbox",
-    "ToolspeakError",
-    "UsageError",
-    "__version__",
-    "connect",
-    "discover",
-    "file",
-    "image",
-    "previous",
-    "system",
-    "tool",
-    "user",
-]
-
-_MODULES = {
-    "Agent": "toolspeak.run",
-    "AsyncStream": "toolspeak.run",
-    "Chain": "toolspeak.run",
-    "Context": "toolspeak.tools",
-    "EndpointDown": "toolspeak.errors",
-    "Event": "toolspeak.events",
-    "InvalidArguments": "toolspeak.errors",
-    "Limits": "toolspeak.limits",
-    "Media": "toolspeak.messages",
-    "Message": "toolspeak.messages",
-    "Model": "toolspeak.models",
-    "ModelError": "toolspeak.errors",
-    "Outcome": "toolspeak.outcome",
-    "OutputMissing": "toolspeak.errors",
-    "ProviderError": "toolspeak.errors",
-    "RateLimited": "toolspeak.errors",
-    "ReplayMiss": "toolspeak.errors",
-    "RetryPolicy": "toolspeak.models",
-    "RunPaused": "toolspeak.errors",
-    "Sampling": "toolspeak.models",
-    "Stream": "toolspeak.run",
-    "StreamInterrupted": "toolspeak.errors",
-    "Tool": "toolspeak.tools",
-    "ToolCall": "toolspeak.messages",
-    "ToolChoice": "toolspeak.events",
-    "ToolError": "toolspeak.errors",
-    "ToolResult": "toolspeak.messages",
-    "ToolSpec": "toolspeak.spec",
-    "Toolbox": "toolspeak.tools",
-    "ToolspeakError": "toolspeak.errors",
-    "UsageError": "toolspeak.errors",
-    "connect": "toolspeak.models",
-    "discover": "toolspeak.tools",
-    "file": "toolspeak.attachments",
-    "image": "toolspeak.attachments",
-    "previous": "toolspeak.run",
-    "system": "toolspeak.messages",
-    "tool": "toolspeak.tools",
-    "user": "toolspeak.messages",
+_PLACES = {
+    "models": "Model RetryPolicy Sampling connect",
+    "run": "Agent AsyncStream Chain Stream previous",
+    "tools": "Context Tool Toolbox discover tool",
+    "values.attachments": "file image",
+    "values.errors": (
+        "EndpointDown InvalidArguments ModelError OutputMissing ProviderError RateLimited ReplayMiss RunPaused "
+        "StreamInterrupted ToolError ToolspeakError UsageError"
+    ),
+    "values.events": "Event ToolChoice",
+    "values.limits": "Limits",
+    "values.messages": "Media Message ToolCall ToolResult system user",
+    "values.outcome": "Outcome",
+    "values.spec": "ToolSpec",
 }
-"""The module of each public name."""
+"""The modules of the public names. The imports above are the same table for type checkers."""
 
-_SUBMODULES = frozenset(
-    {"codec", "dialects", "errors", "events", "mcp", "messages", "models", "settings", "testing", "tools"}
-)
-"""Modules that are imported when they are used as attributes: `toolspeak.codec`."""
+_HOMES = {name: module for module, names in _PLACES.items() for name in names.split()}
 
+_SUBMODULES = {
+    **{name: name for name in ("dialects", "mcp", "models", "settings", "testing", "tools")},
+    **{name: f"values.{name}" for name in ("codec", "errors", "events", "messages")},
+}
+"""Modules that can be used as attributes, as in `toolspeak.codec`."""
 
 if not TYPE_CHECKING:  # a type checker would take every name that is not there for one of this function
+    __all__ = ["__version__", *sorted(_HOMES)]
 
     def __getattr__(name: str) -> Any:
         if name in _SUBMODULES:
-            return import_module(f"toolspeak.{name}")
-        if name not in _MODULES:
+            return import_module(f"toolspeak.{_SUBMODULES[name]}")
+        if name not in _HOMES:
             raise AttributeError(f"module 'toolspeak' has no attribute {name!r}")
-        value = getattr(import_module(_MODULES[name]), name)
+        value = getattr(import_module(f"toolspeak.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return ["__version__", *_HOMES]

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.builtin import _diff as module
-from toolspeak.builtin._diff import MAX_STEPS, BoundedMatcher, diff_lines
+from toolspeak.builtin import files as module
+from toolspeak.builtin.files import MAX_STEPS, BoundedMatcher, _diff_lines
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " d", "-e"]), max_size=30)
 
 
 def shown(old: list[str], new: list[str]) -> list[str]:
-    return list(diff_lines(old, new, "a/x", "b/x"))
+    return list(_diff_lines(old, new, "a/x", "b/x"))
 
 
 @given(LINES, LINES)

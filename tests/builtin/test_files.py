@@ -10,8 +10,8 @@ import pytest
 from toolspeak.builtin import files as module
 from toolspeak.builtin._root_folder import MAX_FILE_BYTES, RootFolder
 from toolspeak.builtin.files import FileTools
-from toolspeak.errors import ToolError
 from toolspeak.tools import Toolbox, discover
+from toolspeak.values.errors import ToolError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs folders as Unix has them")
 

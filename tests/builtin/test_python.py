@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from toolspeak.builtin.python import PythonTool, run_python
-from toolspeak.errors import ToolError, UsageError
 from toolspeak.execution.sandbox import SandboxLimits, detect_confinement, has_monty
 from toolspeak.tools import discover
+from toolspeak.values.errors import ToolError, UsageError
 
 needs_both = pytest.mark.skipif(
     not (has_monty() and detect_confinement().is_sufficient),

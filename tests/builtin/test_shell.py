@@ -8,8 +8,8 @@ import pytest
 
 from tests.execution.sandbox.processes import has_ended
 from toolspeak.builtin.shell import ShellTool, run_shell
-from toolspeak.errors import ToolError, UsageError
 from toolspeak.tools import discover
+from toolspeak.values.errors import ToolError, UsageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 

@@ -32,8 +32,8 @@ from tests.models.server import Server, answers, plays
 from tests.pages import ROOT
 from tests.test_plugins import install
 from toolspeak import codec
-from toolspeak.messages import Message
 from toolspeak.testing import ScriptedReply, calls, says
+from toolspeak.values.messages import Message
 
 ALLOW = "allow it? [y]es once, [a]lways, [n]o:"
 
@@ -485,7 +485,7 @@ def test_a_message_that_failed_after_a_call_is_not_sent_twice(folder: Path, serv
 # What it costs
 
 PAID = """
-from toolspeak.events import Usage
+from toolspeak.values.events import Usage
 from toolspeak.testing import ScriptedModel, says
 
 def connect(name):

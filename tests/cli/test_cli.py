@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tests.cli.commands import Done, run_command
 from toolspeak import InvalidArguments, discover
 from toolspeak.cli.app import app, select_commands
-from toolspeak.spec import strict_schema
+from toolspeak.values.spec import strict_schema
 
 TOOLS = '''
 """Tools that talk while they are imported."""

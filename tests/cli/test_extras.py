@@ -2,8 +2,8 @@
 
 import pytest
 
-from toolspeak.cli.extras import explain_missing
-from toolspeak.errors import UsageError
+from toolspeak.cli.options import explain_missing
+from toolspeak.values.errors import UsageError
 
 
 def test_a_missing_package_of_an_extra_is_named_with_its_cure() -> None:

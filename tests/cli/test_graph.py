@@ -13,12 +13,12 @@ from tests.cli.commands import run_command
 from tests.cli.terminal import environment
 from tests.models.server import Server, plays
 from toolspeak import codec
-from toolspeak.cli.graph import draw, format_mermaid, is_record
+from toolspeak.cli.graph import build_diagram, draw, draw_agent, draw_run, format_mermaid, is_record
 from toolspeak.cli.record import RecordFile, TimedFact, read_record
-from toolspeak.cli.sequence_diagram import build_diagram
-from toolspeak.cli.svg import draw_agent, draw_run
-from toolspeak.errors import UsageError
-from toolspeak.events import (
+from toolspeak.run import Agent
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
@@ -34,10 +34,8 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.messages import Call, Message, ToolCall, ToolResult, assistant, user
-from toolspeak.run import Agent
-from toolspeak.spec import ToolSpec
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.messages import Call, Message, ToolCall, ToolResult, assistant, user
+from toolspeak.values.spec import ToolSpec
 
 CALL = ToolCall(id="c1", name="launch", arguments={"rocket": "A;#<b>"})
 FACTS: list[tuple[float, Fact]] = [

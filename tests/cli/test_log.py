@@ -18,8 +18,8 @@ from tests.cli.commands import Done, run_command
 from tests.cli.terminal import CTRL_D, environment, terminal
 from tests.models.server import Server, answers, plays
 from toolspeak import codec
-from toolspeak.events import RunStarted
 from toolspeak.testing import calls, says
+from toolspeak.values.events import RunStarted
 
 
 def toolspeak(folder: Path, *arguments: str, stdin: str = "", cwd: Path | None = None, **variables: str) -> Done:
@@ -420,8 +420,8 @@ def test_the_script_for_a_shell_is_printed(folder: Path):
 
 def test_the_start_of_a_run_does_not_import_sqlite(folder: Path):
     program = (
-        "import sys\nimport toolspeak.cli.app, toolspeak.cli.run, toolspeak.cli.settings_loader\n"
-        "print('sqlite3' in sys.modules, 'toolspeak.store' in sys.modules)"
+        "import sys\nimport toolspeak.cli.app, toolspeak.cli.run, toolspeak.cli.trust\n"
+        "print('sqlite3' in sys.modules, 'toolspeak.durable' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=25)
     assert done.stdout == "False False\n"

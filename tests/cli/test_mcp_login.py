@@ -7,8 +7,8 @@ import pytest
 from tests.cli.commands import run_command
 from tests.cli.terminal import environment, terminal
 from tests.mcp_client.authorization import Authority, browse, serve_notes
-from toolspeak.mcp_client import read_target
-from toolspeak.settings.server_logins import list_logins, save_login
+from toolspeak.mcp.config import read_target
+from toolspeak.settings.user_files import list_logins, save_login
 
 
 @pytest.fixture

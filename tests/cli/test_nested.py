@@ -5,13 +5,13 @@ import json
 
 from rich.console import Console
 
-from toolspeak.cli.call_timer import CallTimer
+from toolspeak.cli.record import CallTimer
 from toolspeak.cli.run import encode_event
 from toolspeak.cli.transcript import Transcript
-from toolspeak.codec import load_facts
-from toolspeak.events import NestedDelta, NestedFact
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.codec import load_facts
+from toolspeak.values.events import NestedDelta, NestedFact
 
 
 def look(what: str) -> str:

@@ -11,11 +11,10 @@ import pyte
 import pytest
 from rich.console import Console
 
-from toolspeak.cli.eval_progress import show_progress
+from toolspeak.cli.eval import show_progress
 from toolspeak.cli.format import format_duration
 from toolspeak.cli.pull import download
-from toolspeak.models.weights import Progress, Weights
-from toolspeak.models.weights.catalogue import ProgressCallback
+from toolspeak.models.weights import Progress, ProgressCallback, Weights
 
 DATA = bytes(2_000_000)
 WEIGHTS = Weights(

@@ -18,9 +18,9 @@ from tests.cli.terminal import CTRL_C, environment, terminal
 from tests.models.server import Act, Server, answers, plays, streams
 from toolspeak import codec
 from toolspeak.cli.app import app
-from toolspeak.errors import UsageError
-from toolspeak.events import RunEnded, RunStarted
 from toolspeak.testing import ScriptedReply, calls, says
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import RunEnded, RunStarted
 
 WEATHER = [calls(("weather", {"city": "Oslo"}), ("weather", {"city": "Bergen"})), says("It is **cold** in Oslo.")]
 LAUNCH = [calls(("launch", {"rocket": "V2"})), says("Done.")]

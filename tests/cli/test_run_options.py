@@ -7,11 +7,11 @@ import pytest
 from tests.cli.commands import Done, run_command
 from tests.cli.terminal import environment
 from tests.models.server import Server, plays
-from toolspeak.cli.code_block import extract_code
-from toolspeak.cli.sampling_options import parse_sampling
-from toolspeak.errors import UsageError
+from toolspeak.cli.agent_config import parse_sampling
+from toolspeak.cli.run import extract_code
 from toolspeak.models import Sampling
 from toolspeak.testing import calls, says
+from toolspeak.values.errors import UsageError
 
 
 def run(folder: Path, server: Server, *arguments: str, stdin: str = "") -> Done:

@@ -16,8 +16,8 @@ import pytest
 from tests.durable.postgres import temporary_database
 from toolspeak import Agent, Tool, tool
 from toolspeak.durable import Runs, Worker
-from toolspeak.events import ApprovalGiven, ApprovalNeeded
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded
 
 from .commands import Done, run_command
 

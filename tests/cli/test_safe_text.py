@@ -12,26 +12,20 @@ from hypothesis import strategies as st
 
 from tests.cli.terminal import environment, terminal
 from tests.models.server import Server, answers, plays
-from toolspeak.cli import config, parse, tools, why
-from toolspeak.cli.console import SafeConsole
-from toolspeak.cli.debug import SafeFormatter
-from toolspeak.cli.format import format_arguments, format_call_line, format_result
-from toolspeak.cli.safe_text import (
-    ProseEscaper,
-    escape_controls,
-    escape_line,
-    escape_prose,
-    join_lines,
-    print_error,
-)
+from toolspeak.cli import chat as why
+from toolspeak.cli import config, tools
+from toolspeak.cli import tools as parse
+from toolspeak.cli.format import SafeConsole, format_arguments, format_call_line, format_result
+from toolspeak.cli.http_server import SafeFormatter
+from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_line, escape_prose, join_lines, print_error
 from toolspeak.dialects import MessageContent
-from toolspeak.events import CallMalformed, CallReady, TurnStarted
-from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.settings import IgnoredSettings, Settings
-from toolspeak.spec import ToolSpec
 from toolspeak.testing import calls, says
 from toolspeak.tools import Toolbox
 from toolspeak.tools.toolbox import Skipped
+from toolspeak.values.events import CallMalformed, CallReady, TurnStarted
+from toolspeak.values.messages import ToolCall, ToolResult
+from toolspeak.values.spec import ToolSpec
 
 ESCAPES = "\x1b]0;PWNED\x07\x1b[2J\x1b[31mRED\x9b31m\u202e\u2066\u200b\u200d\u2028\u2029\ufeff\x85\x08\r\U000e0041"
 STYLING = re.compile(r"\x1b\[[0-9;]*m")

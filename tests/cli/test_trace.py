@@ -13,14 +13,14 @@ from tests.gateway.hosting import ask, served
 from tests.telemetry.receiver import receive_spans
 from toolspeak import Agent, codec
 from toolspeak.cli.record import RecordFile
-from toolspeak.cli.trace import draw_spans, load_spans
+from toolspeak.cli.tools import draw_spans, load_spans
 from toolspeak.dialects import TYPESCRIPT
-from toolspeak.errors import UsageError
-from toolspeak.events import RunEnded, RunStarted, TurnStarted
 from toolspeak.gateway import app
-from toolspeak.messages import user
 from toolspeak.testing import ScriptedModel, calls, says
-from toolspeak.usage import Usage
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import RunEnded, RunStarted, TurnStarted
+from toolspeak.values.limits import Usage
+from toolspeak.values.messages import user
 
 
 def double(x: int) -> int:

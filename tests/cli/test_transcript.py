@@ -4,12 +4,12 @@ from io import StringIO
 
 import pytest
 
-from toolspeak.cli.call_timer import CallTimer
-from toolspeak.cli.log_transcript import replay
+from toolspeak.cli.log import replay
+from toolspeak.cli.record import CallTimer
 from toolspeak.cli.transcript import Transcript, create_console
-from toolspeak.errors import EndpointDown
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, breaks, says
+from toolspeak.values.errors import EndpointDown
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolspeak.conformance import judge, load_records
-from toolspeak.conformance.ours import read_calls
-from toolspeak.conformance.records import build_record
+from toolspeak.lab.conformance import build_record, judge, load_records
+from toolspeak.lab.reader_child import read_calls
 
 TOOLS = [
     {

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.conformance import OURS, ReaderProcess, check_reader
-from toolspeak.conformance.reader_process import MAX_FAILURES_IN_A_ROW
-from toolspeak.conformance.records import SpokenRecord, build_record
-from toolspeak.errors import UsageError
+from toolspeak.lab.conformance import (
+    MAX_FAILURES_IN_A_ROW,
+    OURS,
+    ReaderProcess,
+    SpokenRecord,
+    build_record,
+    check_reader,
+)
+from toolspeak.values.errors import UsageError
 
 FOREIGN = Path(__file__).parent / "foreign.py"
 TOOL = {

@@ -8,8 +8,7 @@ from importlib.resources import files
 import pytest
 
 from tests.reading.corpus import SPOKEN
-from toolspeak.conformance import load_records
-from toolspeak.conformance.records import KINDS, PACKED_NAME, build_record
+from toolspeak.lab.conformance import KINDS, PACKED_NAME, build_record, load_records
 
 CALL = {"name": "now", "arguments": {}}
 
@@ -19,7 +18,7 @@ def record(text: str = "now()", **fields: object) -> dict:
 
 
 def test_the_packed_records_are_those_of_the_tests():
-    packed = gzip.decompress((files("toolspeak.conformance") / PACKED_NAME).read_bytes())
+    packed = gzip.decompress((files("toolspeak.lab") / PACKED_NAME).read_bytes())
     source = b"".join((SPOKEN / f"{name}.jsonl").read_bytes() for name in ("given", "own", "missed"))
     assert packed == source, "records have changed: run python scripts/pack_records.py"
 

@@ -7,17 +7,19 @@ from functools import cache
 from llguidance import LLMatcher, LLTokenizer
 from llguidance.gbnf_to_lark import any_to_lark
 
-from toolspeak.dialects.grammar import Grammar, format_gbnf, format_lark
-from toolspeak.dialects.grammar.expressions import (
+from toolspeak.dialects.grammar import (
+    MARK,
     CharClass,
     Expression,
+    Grammar,
     InOrder,
     OneOf,
     Repetition,
     RuleName,
     Terminal,
+    format_gbnf,
+    format_lark,
 )
-from toolspeak.dialects.grammar.lark import MARK
 
 BYTES = LLTokenizer("byte")
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, fold
 from toolspeak.dialects.grammar import NOTATIONS, Grammar, build_grammar, format_gbnf
 from toolspeak.dialects.text import TextDialect
-from toolspeak.events import AUTO, ToolChoice
-from toolspeak.messages import ToolCall
-from toolspeak.spec import ToolSpec
+from toolspeak.values.events import AUTO, ToolChoice
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.spec import ToolSpec
 
 from .grammars import find_mistakes, is_derived, is_held
 

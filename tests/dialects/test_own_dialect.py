@@ -5,9 +5,9 @@ from typing import Any
 
 from toolspeak import Agent, Message, ToolSpec
 from toolspeak.dialects import PYTHON, Dialect, Parser, Shown
-from toolspeak.events import Event, FinishReason, RunStarted, TextDelta
-from toolspeak.messages import Text
 from toolspeak.testing import ScriptedModel
+from toolspeak.values.events import Event, FinishReason, RunStarted, TextDelta
+from toolspeak.values.messages import Text
 
 
 class OneLine:

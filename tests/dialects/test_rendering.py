@@ -8,10 +8,10 @@ from toolspeak import Tool
 from toolspeak.dialects import DIALECTS, JSON, NATIVE, PYTHON, TYPESCRIPT, dialect, fold
 from toolspeak.dialects.python_notation import format_tools as format_python_tools
 from toolspeak.dialects.typescript_notation import format_tools as format_typescript_tools
-from toolspeak.errors import UsageError
-from toolspeak.events import ToolChoice
-from toolspeak.messages import Call, Concat, Message, Raw, Ref, Result, Text, ToolCall, assistant, system, user
-from toolspeak.spec import ToolSpec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import ToolChoice
+from toolspeak.values.messages import Call, Concat, Message, Raw, Ref, Result, Text, ToolCall, assistant, system, user
+from toolspeak.values.spec import ToolSpec
 
 TEXT = [JSON, TYPESCRIPT, PYTHON]
 

@@ -15,7 +15,7 @@ from toolspeak.dialects.slim_tools import (
     make_help_tool,
     slim_tools,
 )
-from toolspeak.spec import ToolSpec, map_subschemas
+from toolspeak.values.spec import ToolSpec, map_subschemas
 
 from .tool_lists import AGENTS, count_json, make_tools
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from toolspeak.dialects.tool_index import ToolIndex, split_words
 from toolspeak.dialects.tool_selection import describe_find_tool, find_names
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 
 def tool(name: str, about: str, **parameters: str) -> ToolSpec:

@@ -4,7 +4,7 @@ import json
 import random
 from typing import Any, NamedTuple
 
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 WORDS = (
     "the file path of a project is relative to this folder and must not be empty when the command runs until an "

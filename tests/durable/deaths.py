@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.durable.effects import EffectsFile, build_agents
 from toolspeak.durable import Runs, Worker
-from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.durable.dispatch import ClaimDispatcher
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 
 ROOT = Path(__file__).parents[2]

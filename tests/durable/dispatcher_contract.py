@@ -11,11 +11,10 @@ from typing import TypeVar
 
 import pytest
 
-from toolspeak.durable.claim import ClaimDispatcher
-from toolspeak.durable.dispatch import Dispatcher
+from toolspeak.durable.dispatch import ClaimDispatcher, Dispatcher
 from toolspeak.durable.journal import Journal, JournalSession
 from toolspeak.durable.rows import Hold, Lane, RunRow
-from toolspeak.errors import StoreUnavailable
+from toolspeak.values.errors import StoreUnavailable
 
 from .journal_contract import new_run
 

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
-from toolspeak.limits import Limits
 from toolspeak.run import Agent
-from toolspeak.spec import Effect
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context, Tool, tool
+from toolspeak.values.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
+from toolspeak.values.limits import Limits
+from toolspeak.values.spec import Effect
 
 TURNS = 4
 CLOCK_TURNS = 100

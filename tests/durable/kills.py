@@ -8,7 +8,7 @@ from pathlib import Path
 from toolspeak.durable import RunHandle, Runs
 from toolspeak.durable.records import load_facts
 from toolspeak.durable.rows import RunRow
-from toolspeak.events import Fact
+from toolspeak.values.events import Fact
 
 from .effects import EFFECTS, TURNS, EffectsFile, Verdict, judge
 from .processes import Nursery, WorkerProcess, WorkerSettings

@@ -11,10 +11,10 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
 from toolspeak.durable import RunHandle, Runs, WaitingCall, Worker
 from toolspeak.durable.approvals import find_waiting
-from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact
-from toolspeak.messages import ToolCall
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Tool
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact
+from toolspeak.values.messages import ToolCall
 
 WAIT_SECONDS = 30
 

@@ -8,10 +8,19 @@ import pytest
 
 from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
-from toolspeak.events import ApprovalNeeded, Event, Fact, Interrupted, NestedFact, RunResumed, ToolFinished, ToolStarted
 from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
 from toolspeak.run.inbox import DELTAS
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.events import (
+    ApprovalNeeded,
+    Event,
+    Fact,
+    Interrupted,
+    NestedFact,
+    RunResumed,
+    ToolFinished,
+    ToolStarted,
+)
 
 COMMIT_STEPS = 20
 """How often the event loop goes round during a commit, so that much can happen meanwhile."""

@@ -10,12 +10,12 @@ import pytest
 from tests.durable.loops import in_loop
 from toolspeak import Agent, Limits, tool
 from toolspeak.durable import RunHandle, RunRow, Runs, Worker
-from toolspeak.errors import UsageError
-from toolspeak.events import Interrupted, RunEnded
 from toolspeak.run.barrier import Durability
 from toolspeak.run.deadline import wait_within
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context, Toolbox
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Interrupted, RunEnded
 
 WAIT_SECONDS = 30
 

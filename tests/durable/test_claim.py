@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.durable.claim import ClaimDispatcher
-from toolspeak.durable.dispatch import Dispatcher
+from toolspeak.durable.dispatch import ClaimDispatcher, Dispatcher
 from toolspeak.durable.journal import Journal
 from toolspeak.durable.postgres import PostgresJournal
 from toolspeak.durable.sqlite import SqliteJournal

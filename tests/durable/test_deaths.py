@@ -8,7 +8,7 @@ import pytest
 from tests.durable.deaths import DEAD, Deaths
 from tests.durable.effects import EFFECTS, TURNS, EffectsFile, build_agents, judge
 from toolspeak.durable import Runs, Worker
-from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.durable.dispatch import ClaimDispatcher
 
 
 def test_a_process_may_die_before_and_after_every_commit_in_sqlite(tmp_path: Path) -> None:

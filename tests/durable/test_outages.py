@@ -11,8 +11,8 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.journal import JournalSession
-from toolspeak.events import ToolFinished
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.events import ToolFinished
 
 WAIT_SECONDS = 60
 BIG_CHARS = 300_000

@@ -13,9 +13,9 @@ import pytest
 from toolspeak.durable.journal import Fenced, Journal, JournalSession
 from toolspeak.durable.postgres import PostgresJournal
 from toolspeak.durable.postgres_connection import IDLE_TRANSACTION_MS, hide_password
-from toolspeak.durable.stores import open_journal
+from toolspeak.durable.runs import open_journal
 from toolspeak.durable.writer import Writer
-from toolspeak.errors import StoreUnavailable, UsageError
+from toolspeak.values.errors import StoreUnavailable, UsageError
 
 from .journal_contract import JournalContract, new_run, start_and_claim
 from .postgres import PostgresServer
@@ -30,7 +30,7 @@ class TestPostgresJournal(JournalContract):
 def test_ten_processes_may_start_at_once_on_an_empty_database(postgres_schema: str) -> None:
     program = """
 import os, sys
-from toolspeak.durable.stores import open_journal
+from toolspeak.durable.runs import open_journal
 from toolspeak.durable.writer import Writer
 reading, writing = os.pipe()
 for _ in range(10):

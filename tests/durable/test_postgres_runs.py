@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from toolspeak.durable import RunHandle, Runs
-from toolspeak.errors import StoreUnavailable
-from toolspeak.events import ApprovalGiven, RunResumed, ToolStarted
+from toolspeak.values.errors import StoreUnavailable
+from toolspeak.values.events import ApprovalGiven, RunResumed, ToolStarted
 
 from .effects import EFFECTS, TURNS, EffectsFile, judge
 from .loops import in_loop

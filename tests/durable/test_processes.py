@@ -14,7 +14,7 @@ from tests.durable.effects import EFFECTS, TURNS, EffectsFile, judge
 from tests.durable.loops import in_loop
 from tests.durable.processes import ROOT, Nursery, WorkerSettings
 from toolspeak.durable import RunHandle, Runs
-from toolspeak.events import RunResumed, ToolFinished, ToolStarted
+from toolspeak.values.events import RunResumed, ToolFinished, ToolStarted
 
 WAIT_SECONDS = 60
 KILLS = 20

@@ -9,8 +9,9 @@ from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
 from toolspeak.durable import Runs, Worker
 from toolspeak.durable.journal import JournalSession
-from toolspeak.durable.progress import MESSAGES_WITHOUT_BLAME, RunProgress
-from toolspeak.events import (
+from toolspeak.durable.records import MESSAGES_WITHOUT_BLAME, RunProgress
+from toolspeak.testing import ScriptedModel, calls
+from toolspeak.values.events import (
     ApprovalNeeded,
     CallReady,
     Fact,
@@ -22,8 +23,7 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.messages import Message, ToolCall, ToolResult
-from toolspeak.testing import ScriptedModel, calls
+from toolspeak.values.messages import Message, ToolCall, ToolResult
 
 CALL = ToolCall(id="a", name="look", arguments={})
 STARTED = TurnStarted(turn=1, model="m", dialect="native")

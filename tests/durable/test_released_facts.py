@@ -12,13 +12,13 @@ from typing import Any
 
 from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
-from toolspeak.codec import decode
 from toolspeak.durable import RunHandle, Runs, Worker
 from toolspeak.durable.journal import ApprovalRefused, JournalSession
 from toolspeak.durable.rows import Hold
-from toolspeak.events import ApprovalNeeded, ToolFinished
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
+from toolspeak.values.codec import decode
+from toolspeak.values.events import ApprovalNeeded, ToolFinished
 
 LINES = (Path(__file__).parent / "data" / "paused-0.1.jsonl").read_text().splitlines()
 STORED_ID = "668e542dd25d5fc2"

@@ -14,8 +14,10 @@ from pydantic import BaseModel
 from tests.durable.loops import in_loop
 from toolspeak import Agent, Limits, tool
 from toolspeak.durable import Lane, RunHandle, RunRow, Runs, StartRefused, Worker
-from toolspeak.errors import UsageError
-from toolspeak.events import (
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.tools import Context
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     Delta,
@@ -26,9 +28,7 @@ from toolspeak.events import (
     ToolProgress,
     ToolStarted,
 )
-from toolspeak.messages import user
-from toolspeak.testing import ScriptedModel, calls, says
-from toolspeak.tools import Context
+from toolspeak.values.messages import user
 
 WAIT_SECONDS = 30
 

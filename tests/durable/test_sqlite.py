@@ -11,9 +11,9 @@ import pytest
 from tests.durable.journal_contract import JournalContract, hold_of, new_run, start_and_claim
 from toolspeak.durable.journal import Journal
 from toolspeak.durable.rows import DeltaRow
+from toolspeak.durable.runs import open_journal
 from toolspeak.durable.sqlite import SqliteJournal
-from toolspeak.durable.stores import open_journal
-from toolspeak.errors import StoreUnavailable, UsageError
+from toolspeak.values.errors import StoreUnavailable, UsageError
 
 
 class TestSqliteJournal(JournalContract):

@@ -16,14 +16,14 @@ from toolspeak.durable import Lane, RunEvent, RunHandle, Runs, Worker
 from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 from toolspeak.durable.quarantine import QUARANTINE_DEATHS
-from toolspeak.durable.retries import MAX_DELAY_MS, RetryDelays
 from toolspeak.durable.rows import RunRow
-from toolspeak.errors import StoreUnavailable
-from toolspeak.events import TextDelta
-from toolspeak.messages import Text
+from toolspeak.durable.worker import MAX_DELAY_MS, RetryDelays
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, Piece
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.errors import StoreUnavailable
+from toolspeak.values.events import TextDelta
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer, Piece
 
 WAIT_SECONDS = 60
 LEAVING_PROGRAM = Path(__file__).with_name("leaving_program.py")

@@ -9,8 +9,7 @@ import pytest
 
 from toolspeak import Agent
 from toolspeak.durable import Runs, Worker
-from toolspeak.durable.claim import ClaimDispatcher
-from toolspeak.durable.dispatch import Driving, Entry
+from toolspeak.durable.dispatch import ClaimDispatcher, Driving, Entry
 from toolspeak.durable.quarantine import Quarantine
 from toolspeak.durable.rows import RunRow
 from toolspeak.testing import ScriptedModel, says

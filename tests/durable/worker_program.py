@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from tests.durable.effects import EffectsFile, build_agents
 from toolspeak.durable import Runs, Worker
-from toolspeak.durable.claim import ClaimDispatcher
 from toolspeak.durable.dbos_dispatcher import DbosDispatcher
-from toolspeak.durable.dispatch import Dispatcher
+from toolspeak.durable.dispatch import ClaimDispatcher, Dispatcher
 
 if TYPE_CHECKING:
     from tests.durable.processes import WorkerSettings

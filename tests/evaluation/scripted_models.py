@@ -4,14 +4,14 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from toolspeak.dialects import PYTHON
-from toolspeak.evaluation.judge import judge_calls
-from toolspeak.evaluation.questions import Question, Suite
-from toolspeak.evaluation.suites import describe_expected
-from toolspeak.events import Usage
-from toolspeak.messages import ToolCall, user
+from toolspeak.lab.judge import judge_calls
+from toolspeak.lab.questions import Question, Suite
+from toolspeak.lab.suites import describe_expected
 from toolspeak.models import Request
-from toolspeak.spec import ToolSpec
 from toolspeak.testing import ScriptedModel, ScriptedReply
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import ToolCall, user
+from toolspeak.values.spec import ToolSpec
 
 
 def tool(name: str, /, **properties: Any) -> ToolSpec:

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.answers import RecordedAnswer, TrialResult
-from toolspeak.evaluation.bfcl import convert_schema, load_bfcl, load_checker
-from toolspeak.evaluation.questions import Suite, Verdict
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial
+from toolspeak.lab.bfcl import convert_schema, load_bfcl, load_checker
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import Suite, Verdict
+from toolspeak.lab.trials import RecordedAnswer, Trial, TrialResult
+from toolspeak.values.errors import UsageError
 
 AREA = {
     "name": "shapes.area",

@@ -5,12 +5,12 @@ from collections.abc import Collection
 
 import pytest
 
-from toolspeak.errors import ProviderError
-from toolspeak.evaluation.calibration import DialectComparison, calibrate, split_rounds
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.trial_runner import TrialRunner
+from toolspeak.lab.calibration import DialectComparison, calibrate, split_rounds
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trial_runner import TrialRunner
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, ScriptedReply, says
+from toolspeak.values.errors import ProviderError
 
 from .scripted_models import answering
 

@@ -13,15 +13,14 @@ from typing import Any
 
 import pytest
 
-from toolspeak.cli.calibrate import calibrate, forget_saved, show_saved
-from toolspeak.cli.eval import EvalOptions, evaluate
+from toolspeak.cli.eval import EvalOptions, calibrate, evaluate, forget_saved, show_saved
 from toolspeak.dialects import PYTHON
-from toolspeak.errors import ProviderError, UsageError
-from toolspeak.evaluation.suites import load_suite
+from toolspeak.lab.suites import load_suite
 from toolspeak.models import Endpoint, HttpModel, Request
-from toolspeak.pieces import Piece
 from toolspeak.settings import load_calibrated_dialect, save_calibrated_dialect
 from toolspeak.testing import ScriptedModel, ScriptedReply
+from toolspeak.values.errors import ProviderError, UsageError
+from toolspeak.values.pieces import Piece
 
 from .scripted_models import answering, right_calls, slipping
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.field import FIELD_FOLDER, is_measured, read_field_rows
-from toolspeak.evaluation.questions import Question
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.validation import is_valid
+from toolspeak.lab.questions import Question
+from toolspeak.lab.suites import FIELD_FOLDER, is_measured, load_suite, read_field_rows
+from toolspeak.values.errors import UsageError
+from toolspeak.values.validation import is_valid
 
 FILES = sorted(FIELD_FOLDER.glob("*.jsonl"))
 CATEGORIES = set("single parallel several nested messy none missing answer next error empty follow talk".split())

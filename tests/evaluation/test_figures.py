@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.evaluation.answers import RecordedAnswer, TrialResult
-from toolspeak.evaluation.plot import plot
-from toolspeak.evaluation.questions import Verdict
-from toolspeak.evaluation.summary import compute_confidence, summarize, wilson_interval
-from toolspeak.evaluation.tables import build_table, format_lines
+from toolspeak.lab.plot import plot
+from toolspeak.lab.questions import Verdict
+from toolspeak.lab.summary import build_table, compute_confidence, format_lines, summarize, wilson_interval
+from toolspeak.lab.trials import RecordedAnswer, TrialResult
 
 SVG = "{http://www.w3.org/2000/svg}"
 

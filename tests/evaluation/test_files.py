@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
-from toolspeak.evaluation.files import ResultsFile, read_answers, read_rows, write_failures, write_prompts
-from toolspeak.evaluation.questions import ExpectedCall
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial, make_trials
+from toolspeak.lab.files import ResultsFile, read_answers, read_rows, render_qwen, write_failures, write_prompts
+from toolspeak.lab.questions import ExpectedCall
+from toolspeak.lab.trials import RecordedAnswer, RecordedCall, Trial, make_trials
+from toolspeak.values.errors import UsageError
 
 from .scripted_models import question, suite_of, tool
 

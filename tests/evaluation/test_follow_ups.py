@@ -2,15 +2,14 @@
 
 import pytest
 
-from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
-from toolspeak.evaluation.follow_ups import find_follow_ups, iterate_series, score
-from toolspeak.evaluation.questions import ExpectedCall
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial
-from toolspeak.messages import Text
-from toolspeak.pieces import ApiCall
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import ExpectedCall
+from toolspeak.lab.trial_runner import find_follow_ups, iterate_series, score
+from toolspeak.lab.trials import RecordedAnswer, RecordedCall, Trial
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, says
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import ApiCall
 
 from .scripted_models import question, suite_of, tool
 

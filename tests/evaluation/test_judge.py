@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.judge import judge_calls, matches
-from toolspeak.evaluation.questions import ExpectedCall
-from toolspeak.evaluation.trials import Trial
-from toolspeak.messages import Ref, ToolCall
+from toolspeak.lab.judge import judge_calls, matches
+from toolspeak.lab.questions import ExpectedCall
+from toolspeak.lab.trials import RecordedAnswer, Trial
+from toolspeak.values.messages import Ref, ToolCall
 
 from .scripted_models import question, suite_of, tool
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.questions import Question
-from toolspeak.evaluation.suites import load_suite, read_suite
-from toolspeak.evaluation.trial_runner import TrialRunner
-from toolspeak.evaluation.trials import make_trials
-from toolspeak.validation import is_valid
+from toolspeak.lab.questions import Question
+from toolspeak.lab.suites import load_suite, read_suite
+from toolspeak.lab.trial_runner import TrialRunner
+from toolspeak.lab.trials import make_trials
+from toolspeak.values.errors import UsageError
+from toolspeak.values.validation import is_valid
 
 from .scripted_models import answering, meant, right_calls
 

@@ -3,9 +3,9 @@
 import pytest
 
 from toolspeak.dialects import Shown
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.templates import find_template, render_chatml, render_qwen
-from toolspeak.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
+from toolspeak.lab.files import find_template, render_chatml, render_qwen
+from toolspeak.values.errors import UsageError
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, assistant, system, user
 
 from .scripted_models import tool
 

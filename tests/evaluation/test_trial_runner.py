@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from toolspeak.errors import ModelError, ProviderError, UsageError
-from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered, run_trial
-from toolspeak.evaluation.trials import Trial, make_trials
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trial_runner import TrialRunner, find_unanswered, run_trial
+from toolspeak.lab.trials import RecordedAnswer, RecordedCall, Trial, make_trials
 from toolspeak.models import Model, Request, Sampling
 from toolspeak.testing import ScriptedModel, ScriptedReply, says
+from toolspeak.values.errors import ModelError, ProviderError, UsageError
 
 from .scripted_models import answering, right_calls
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.answers import RecordedAnswer, RecordedCall
-from toolspeak.evaluation.questions import ExpectedCall, Verdict
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.trials import Trial, make_trials, parse_trial_id
+from toolspeak.lab.questions import ExpectedCall, Verdict
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trials import RecordedAnswer, RecordedCall, Trial, make_trials, parse_trial_id
+from toolspeak.values.errors import UsageError
 
 from .scripted_models import question, suite_of, tool
 

@@ -5,13 +5,11 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.questions import ExpectedCall, Question
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial
-from toolspeak.evaluation.turns import parse_turns
-from toolspeak.messages import Result
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import ExpectedCall, Question, parse_turns
+from toolspeak.lab.trials import RecordedAnswer, Trial
+from toolspeak.values.errors import UsageError
+from toolspeak.values.messages import Result
 
 from .scripted_models import suite_of, tool
 

@@ -14,8 +14,8 @@ from pydantic import AfterValidator, Field
 
 from tests.run.playing import Clock, awaited, until
 from toolspeak.execution import Executor, ThreadPool
-from toolspeak.messages import Concat, Ref, ToolCall, ToolResult
 from toolspeak.tools import Context, Toolbox, tool
+from toolspeak.values.messages import Concat, Ref, ToolCall, ToolResult
 
 
 def run_call(

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from toolspeak.messages import Text
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.values.messages import Text
 
 QUESTION = "What's the weather like in Paris and London? Also convert 20C to Fahrenheit."
 BEFORE = "Let me see."

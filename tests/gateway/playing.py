@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from toolspeak.models import Request
-from toolspeak.pieces import Piece
+from toolspeak.values.pieces import Piece
 
 
 class Piecewise:

@@ -7,10 +7,10 @@ import pytest
 
 from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT
 from toolspeak.gateway import app
-from toolspeak.gateway.arrangement import arrange, is_volatile
-from toolspeak.messages import Message, Result, Text, assistant, system, user
+from toolspeak.gateway.passthrough import arrange, is_volatile
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, says
+from toolspeak.values.messages import Message, Result, Text, assistant, system, user
 from toolspeak.wire.api import WIRES
 
 from .hosting import ask, served

@@ -17,11 +17,11 @@ from tests.models.recorded import delta, events
 from tests.models.server import Act, Server, answers, plays, streams
 from tests.models.server import serving as serving_model
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import UsageError
 from toolspeak.gateway import ServedModel, app
 from toolspeak.models import Endpoint, HttpModel, Model, RetryPolicy
 from toolspeak.models.cassettes import Exchange, FolderWriter, TapePlayer, load_folder, record_model, replay_model
 from toolspeak.testing import calls, says
+from toolspeak.values.errors import UsageError
 
 from .conversing import ANTHROPIC_TOOLS, MADE, OPENAI_TOOLS, QUESTION
 from .hosting import Reply, ask, gateway

@@ -13,9 +13,9 @@ from tests.models.ollama import Ollama
 from tests.models.server import Server, answers, plays, serving
 from tests.models.small_context import count_tokens
 from toolspeak.dialects import NATIVE, PYTHON
-from toolspeak.messages import assistant
 from toolspeak.models import connect, resolve_model
 from toolspeak.testing import ScriptedModel, says
+from toolspeak.values.messages import assistant
 
 CONTEXT = 4096
 TOOL = {"type": "object", "properties": {"city": {"type": "string", "description": "A town. " * 100}}}

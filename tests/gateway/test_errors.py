@@ -9,7 +9,14 @@ import openai
 import pytest
 
 from toolspeak.dialects import TYPESCRIPT
-from toolspeak.errors import (
+from toolspeak.gateway import app
+from toolspeak.gateway.errors import report_error
+from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
+from toolspeak.gateway.guard import RequestRefused
+from toolspeak.models import RetryPolicy
+from toolspeak.models.cassettes import CassetteNotWritten
+from toolspeak.testing import ScriptedModel, says
+from toolspeak.values.errors import (
     ContextExceeded,
     EndpointDown,
     EndpointTimeout,
@@ -20,14 +27,7 @@ from toolspeak.errors import (
     ToolError,
     UsageError,
 )
-from toolspeak.gateway import app
-from toolspeak.gateway.errors import report_error
-from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
-from toolspeak.gateway.guard import RequestRefused
-from toolspeak.models import RetryPolicy
-from toolspeak.models.cassettes import CassetteNotWritten
-from toolspeak.testing import ScriptedModel, says
-from toolspeak.wire.failures import FAILURES, FailureName
+from toolspeak.wire.errors import FAILURES, FailureName
 from toolspeak.wire.fields import FieldError
 
 from .conversing import OPENAI_TOOLS, QUESTION

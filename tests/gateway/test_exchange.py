@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT
-from toolspeak.events import TextDelta, ThinkingDelta, Usage
 from toolspeak.gateway import app
-from toolspeak.messages import Extra, Media, Ref, Text, Thinking, ToolCall
 from toolspeak.models import Endpoint, HttpModel
-from toolspeak.pieces import Answer, ApiCall, CallPiece
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.values.events import TextDelta, ThinkingDelta, Usage
+from toolspeak.values.messages import Extra, Media, Ref, Text, Thinking, ToolCall
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece
 
 from .conversing import ANTHROPIC_TOOLS, OPENAI_TOOLS, QUESTION
 from .hosting import Reply, ask, asked, served

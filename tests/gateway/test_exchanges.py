@@ -11,16 +11,16 @@ import httpx
 import openai
 import pytest
 
-from toolspeak.cli.line_writer import LineWriter
-from toolspeak.codec import decode
+from toolspeak.cli.http_server import LineWriter
 from toolspeak.dialects import DIALECTS, TYPESCRIPT
-from toolspeak.errors import EndpointDown, UsageError
-from toolspeak.events import Usage
 from toolspeak.gateway import AccessRules, app
-from toolspeak.gateway.exchange_history import ExchangeHistory
-from toolspeak.messages import Message
+from toolspeak.gateway.exchange_report import ExchangeHistory
 from toolspeak.models import connect
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
+from toolspeak.values.codec import decode
+from toolspeak.values.errors import EndpointDown, UsageError
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Message
 
 from .conversing import ANTHROPIC_TOOLS, BEFORE, OPENAI_TOOLS, QUESTION, scripted
 from .hosting import Reply, ask, asked, gateway, hosted, served, until

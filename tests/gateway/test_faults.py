@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS, JSON, TYPESCRIPT
-from toolspeak.errors import RateLimited, StreamInterrupted
-from toolspeak.events import TextDelta
 from toolspeak.gateway import ServedModel, app
 from toolspeak.gateway.server import TimeoutProtocol
-from toolspeak.messages import Text
 from toolspeak.models import RetryPolicy, connect
-from toolspeak.pieces import Answer
 from toolspeak.testing import ScriptedModel, breaks, calls, says
+from toolspeak.values.errors import RateLimited, StreamInterrupted
+from toolspeak.values.events import TextDelta
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer
 
 from .conversing import OPENAI_TOOLS, QUESTION
 from .hosting import ask, asked, gateway, hosted, served, until

@@ -14,14 +14,14 @@ from tests.telemetry.receiver import receive_spans
 from tests.telemetry.traced import Collected, show_live, show_spans
 from toolspeak.dialects import DIALECTS, TYPESCRIPT
 from toolspeak.durable import Runs
-from toolspeak.errors import EndpointDown
-from toolspeak.events import Usage
 from toolspeak.gateway import AccessRules, app
 from toolspeak.gateway.run_routes import run_routes
 from toolspeak.telemetry import SpanExporter, SpanSender, Tracing
 from toolspeak.telemetry.exchange_spans import build_exchange_spans, read_trace_parent
 from toolspeak.telemetry.prometheus import LabelledHistogram, Sample, format_figure
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
+from toolspeak.values.errors import EndpointDown
+from toolspeak.values.events import Usage
 
 from .conversing import OPENAI_TOOLS, scripted
 from .hosting import Reply, ask, asked, hosted, served

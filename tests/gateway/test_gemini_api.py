@@ -12,8 +12,8 @@ from tests.models.server import Server, answers, serving, streams
 from tests.wire.conversations import understood
 from toolspeak.dialects import NATIVE, TYPESCRIPT
 from toolspeak.gateway import AccessRules, app
-from toolspeak.messages import Message
 from toolspeak.testing import ScriptedModel, says
+from toolspeak.values.messages import Message
 from toolspeak.wire import gemini_content
 
 from .conversing import ANSWER, BEFORE, MADE, OPENAI_TOOLS, QUESTION, Tools, scripted

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import toolspeak.gateway
 from toolspeak.dialects import JSON
-from toolspeak.errors import UsageError
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.guard import LARGE_BODY_BYTES, MAX_BODY_BYTES, RequestRefused, check_size
 from toolspeak.gateway.server import check_exposure, is_loopback
 from toolspeak.testing import ScriptedModel, says
+from toolspeak.values.errors import UsageError
 
 from .hosting import Reply, ask, asked, served
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import ProviderError
-from toolspeak.events import TextDelta, Usage
 from toolspeak.gateway import app
-from toolspeak.messages import Extra, Ref, Text, ToolCall
 from toolspeak.models import Endpoint, HttpModel
-from toolspeak.pieces import Answer, ApiCall
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
-from toolspeak.wire.quirks import Quirks
+from toolspeak.values.errors import ProviderError
+from toolspeak.values.events import TextDelta, Usage
+from toolspeak.values.messages import Extra, Ref, Text, ToolCall
+from toolspeak.values.pieces import Answer, ApiCall
+from toolspeak.wire.chat_request import Quirks
 
 from .conversing import ANTHROPIC_TOOLS, OPENAI_TOOLS, QUESTION
 from .hosting import Reply, ask, asked, served

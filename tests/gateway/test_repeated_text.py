@@ -6,9 +6,9 @@ import pytest
 
 from toolspeak.dialects import DIALECTS
 from toolspeak.gateway import app
-from toolspeak.gateway.sent_text import SentText
-from toolspeak.pieces import ApiCall
+from toolspeak.gateway.gate import SentText
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.values.pieces import ApiCall
 
 from .conversing import OPENAI_TOOLS, QUESTION
 from .hosting import Reply, ask, served

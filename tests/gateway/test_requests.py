@@ -10,13 +10,13 @@ import openai
 import pytest
 
 from toolspeak.dialects import JSON, NATIVE, TYPESCRIPT
-from toolspeak.errors import UsageError
-from toolspeak.events import Usage
 from toolspeak.gateway import AccessRules, ServedModel, app
-from toolspeak.messages import Text
 from toolspeak.models import connect
-from toolspeak.pieces import Answer
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer
 from toolspeak.wire import openai_chat
 
 from .conversing import ANSWER, ANTHROPIC_TOOLS, MADE, QUESTION, Tools, scripted

@@ -16,7 +16,7 @@ import pytest
 from tests.durable.postgres import temporary_database
 from toolspeak import Agent, tool
 from toolspeak.durable import Runs, Worker
-from toolspeak.durable.claim import ClaimDispatcher
+from toolspeak.durable.dispatch import ClaimDispatcher
 from toolspeak.gateway import AccessRules
 from toolspeak.gateway.app import mounted_app
 from toolspeak.gateway.run_routes import run_routes

@@ -4,7 +4,7 @@ import signal
 from pathlib import Path
 
 from toolspeak.durable import Runs
-from toolspeak.events import ToolStarted
+from toolspeak.values.events import ToolStarted
 
 from .test_run_routes import Client
 from .test_serve import refused, serving

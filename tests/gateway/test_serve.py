@@ -16,11 +16,10 @@ import openai
 import pytest
 
 from tests.cli.commands import run_command
-from toolspeak.cli.client_lines import ServedAddress, format_client_lines
-from toolspeak.cli.serve import ServeOptions, find_served_models
+from toolspeak.cli.serve import ServedAddress, ServeOptions, find_served_models, format_client_lines
 from toolspeak.dialects import TYPESCRIPT
-from toolspeak.errors import UsageError
 from toolspeak.settings import load
+from toolspeak.values.errors import UsageError
 
 from .conversing import MADE, OPENAI_TOOLS, QUESTION, scripted
 from .hosting import gateway, served, until

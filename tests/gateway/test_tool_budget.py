@@ -14,13 +14,13 @@ from tests.dialects.tool_lists import make_tools
 from toolspeak.cli.serve import ServeOptions, find_served_models
 from toolspeak.dialects import DIALECTS, NATIVE, TYPESCRIPT
 from toolspeak.dialects.slim_tools import count_tool_tokens
-from toolspeak.events import Usage
 from toolspeak.gateway import ServedModel, app
 from toolspeak.gateway.tool_list import MAX_HELP_TURNS
-from toolspeak.messages import Message, Result, Text
 from toolspeak.models import Request, connect
 from toolspeak.settings import load
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Message, Result, Text
 
 from .conversing import parameters
 from .hosting import Reply, ask, gateway, served

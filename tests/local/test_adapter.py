@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from toolspeak import Agent, Sampling
-from toolspeak.errors import ModelError
 from toolspeak.models import EmbeddedModel
 from toolspeak.models.adapters import QWEN_CODER_CALLS, Adapter
 from toolspeak.models.local import LocalServer, start_server
-from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
+from toolspeak.values.errors import ModelError
 
 WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
 

@@ -19,7 +19,8 @@ from toolspeak.dialects import dialect
 from toolspeak.gateway import ServedModel, app
 from toolspeak.gateway.server import build_server
 from toolspeak.models import EmbeddedModel
-from toolspeak.models.weights import QWEN_CODER, find_weights
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
 
 WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")

@@ -21,13 +21,14 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import Shown
-from toolspeak.errors import ModelError
-from toolspeak.messages import user
 from toolspeak.models import Endpoint, HttpModel, Request, Sampling
 from toolspeak.models.local import LocalServer, get_shared_server, start_server
-from toolspeak.models.weights import QWEN_CODER, find_weights
-from toolspeak.pieces import Answer
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.models.weights_download import find_weights
 from toolspeak.settings import cache_folder
+from toolspeak.values.errors import ModelError
+from toolspeak.values.messages import user
+from toolspeak.values.pieces import Answer
 
 WEIGHTS = find_weights(QWEN_CODER, cache_folder() / "models")
 

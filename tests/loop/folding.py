@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from toolspeak.events import (
+from toolspeak.loop import Action, State, decide, initial_state, reduce
+from toolspeak.values.events import (
     CallReady,
     Fact,
     FinishReason,
@@ -13,9 +14,8 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.loop import Action, State, decide, initial_state, reduce
-from toolspeak.messages import Call, Message, Part, Text, ToolCall, ToolResult, user
-from toolspeak.spec import ToolSpec
+from toolspeak.values.messages import Call, Message, Part, Text, ToolCall, ToolResult, user
+from toolspeak.values.spec import ToolSpec
 
 PARAMETERS = {"type": "object", "properties": {"x": {}}, "additionalProperties": False}
 

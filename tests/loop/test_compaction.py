@@ -4,14 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.events import Compacted, NestedFact, RunStarted, Usage
 from toolspeak.loop import initial_state, reduce, words
-from toolspeak.loop.compaction import Sizes, plan_compaction, show_history
+from toolspeak.loop.compaction import Sizes, drop_system, find_cuts, list_rounds, plan_compaction, show_history
 from toolspeak.loop.recall import RECALL, read_earlier, write_round
-from toolspeak.loop.rounds import drop_system, find_cuts, list_rounds
-from toolspeak.messages import Call, Extra, Media, Message, Result, Text, ToolCall, assistant, system, user
-from toolspeak.run.recall_tool import RECALL_TOOL
+from toolspeak.run.search_tools import RECALL_TOOL
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.events import Compacted, NestedFact, RunStarted, Usage
+from toolspeak.values.messages import Call, Extra, Media, Message, Result, Text, ToolCall, assistant, system, user
 
 from .folding import spec
 

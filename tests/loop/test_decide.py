@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import (
+from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
@@ -18,8 +18,8 @@ from toolspeak.events import (
     TurnStarted,
     Usage,
 )
-from toolspeak.limits import Limits
-from toolspeak.messages import Ref
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Ref
 
 from .folding import after, call, ended, ready, result, run, started, turn, wanted
 

@@ -5,8 +5,9 @@ from typing import Any
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.events import (
+from toolspeak.loop import BrokenReference, State, decide, fold, initial_state, reduce, resolve_references
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
@@ -23,9 +24,8 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.limits import Limits
-from toolspeak.loop import BrokenReference, State, decide, fold, initial_state, reduce, resolve_references
-from toolspeak.messages import Ref, Result, ToolCall
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Ref, Result, ToolCall
 
 from .folding import SPECS, ended, result, started
 

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import (
+from toolspeak.loop import State, initial_state, reduce
+from toolspeak.loop.reduce import MAX_SHOWN_CHARS
+from toolspeak.loop.words import EFFECT_UNKNOWN
+from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
@@ -18,11 +21,8 @@ from toolspeak.events import (
     TurnStarted,
     Usage,
 )
-from toolspeak.limits import Limits
-from toolspeak.loop import State, initial_state, reduce
-from toolspeak.loop.call_changes import MAX_SHOWN_CHARS
-from toolspeak.loop.words import EFFECT_UNKNOWN
-from toolspeak.messages import Media, Ref, Result, Text
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Media, Ref, Result, Text
 
 from .folding import SPECS, after, call, ended, ready, result, run, started, turn, wanted
 

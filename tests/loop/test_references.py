@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from toolspeak.loop import BrokenReference, find_references, resolve_references
-from toolspeak.messages import Concat, Ref, ToolResult
+from toolspeak.values.messages import Concat, Ref, ToolResult
 
 RESULTS = {
     "w": ToolResult(call_id="w", output={"temp": 3, "days": [1, 2], "name": "Oslo", "none": None}),

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from toolspeak import UsageError, mcp
-from toolspeak.errors import ToolsChanged
-from toolspeak.mcp_client import read_target
+from toolspeak.mcp.config import read_target
 from toolspeak.settings.project_file import resolve_target
+from toolspeak.values.errors import ToolsChanged
 
 
 def run_toolspeak(*arguments):

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.mcp_client.conftest import find_threads
-from toolspeak.errors import ServerFailed
+from toolspeak.values.errors import ServerFailed
 
 SILENT = None
 

@@ -11,11 +11,11 @@ from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 
 from tests.mcp_client.authorization import Authority, browse, serve_notes
-from toolspeak.errors import ServerFailed
-from toolspeak.mcp_client import read_target
-from toolspeak.mcp_client.redirect_receiver import RedirectReceiver
-from toolspeak.run.server_logins import find_servers, log_in
-from toolspeak.settings.server_logins import list_logins, login_file, save_login
+from toolspeak.mcp.config import read_target
+from toolspeak.mcp.login import RedirectReceiver
+from toolspeak.mcp.user_servers import find_servers, log_in
+from toolspeak.settings.user_files import list_logins, login_file, save_login
+from toolspeak.values.errors import ServerFailed
 
 
 @pytest.fixture

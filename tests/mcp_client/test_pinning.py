@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from tests.mcp_client.test_commands import run_toolspeak
-from toolspeak.mcp_client.pinning import find_changes, format_changes, shorten_changes
-from toolspeak.settings.server_pins import ServerPin, find_pin, save_pin
+from toolspeak.mcp.tool_specs import find_changes, format_changes, shorten_changes
+from toolspeak.settings.user_files import ServerPin, find_pin, save_pin
 
 
 def show(old, new):

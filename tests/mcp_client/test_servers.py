@@ -20,16 +20,16 @@ from hypothesis import strategies as st
 from tests.mcp_client.conftest import SERVERS, find_children, find_threads
 from toolspeak import Agent, Limits, Toolbox, ToolError, UsageError, mcp, tool
 from toolspeak.dialects.tool_selection import FIND
-from toolspeak.errors import InvalidArguments, ServerFailed, ToolsChanged
-from toolspeak.events import ToolProgress
 from toolspeak.loop.recall import RECALL
-from toolspeak.mcp_client.tool_specs import RESERVED_NAMES
-from toolspeak.messages import Media
+from toolspeak.mcp.tool_specs import RESERVED_NAMES
 from toolspeak.reading.control_tokens import break_tokens
 from toolspeak.run import output
 from toolspeak.run.code_mode import RUN_PROGRAM
-from toolspeak.settings.server_pins import list_pins
+from toolspeak.settings.user_files import list_pins
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.errors import InvalidArguments, ServerFailed, ToolsChanged
+from toolspeak.values.events import ToolProgress
+from toolspeak.values.messages import Media
 
 
 def run_call(tools, name, arguments=None, **options):

@@ -6,8 +6,8 @@ import os
 import pytest
 
 from toolspeak import UsageError
-from toolspeak.cli.remembered_tools import encode_tools, select_tools
-from toolspeak.mcp_client import ServerConfig, read_target
+from toolspeak.cli.log import encode_tools, select_tools
+from toolspeak.mcp.config import ServerConfig, read_target
 from toolspeak.settings.project_file import find_project, resolve_target
 
 

@@ -13,7 +13,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from toolspeak import discover
-from toolspeak.mcp_server import ToolServer
+from toolspeak.mcp.served_tools import ToolServer
 
 OFFICE = Path(__file__).with_name("office.py")
 ROOT = Path(__file__).parents[2]

@@ -10,10 +10,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from toolspeak import Context, UsageError, discover
-from toolspeak.mcp_server import ToolServer
-from toolspeak.mcp_server.approval import format_question
-from toolspeak.mcp_server.call_gate import CallGate, TooManyCalls
-from toolspeak.mcp_server.progress import ProgressSender
+from toolspeak.mcp.served_tools import CallGate, ProgressSender, ToolServer, TooManyCalls, format_question
 
 from .connecting import OFFICE, eras, in_process, talk, text_of
 

@@ -10,7 +10,7 @@ from mcp.client import Client
 from pydantic import BaseModel
 
 from toolspeak import Media, Tool, ToolSpec, discover, tool
-from toolspeak.mcp_server import ToolServer
+from toolspeak.mcp.served_tools import ToolServer
 
 from .connecting import OFFICE, eras, in_process, talk
 

@@ -20,7 +20,7 @@ from toolspeak import discover
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.gateway import AccessRules, app
 from toolspeak.gateway.app import mounted_app
-from toolspeak.mcp_server import ToolServer
+from toolspeak.mcp.served_tools import ToolServer
 
 from .connecting import OFFICE, command, environment, eras, talk, text_of
 

@@ -15,8 +15,8 @@ import pytest
 from mcp.client import Client
 
 from toolspeak import UsageError
-from toolspeak.cli.mcp_serve import McpServeOptions, build_tool_server, name_server, serve
-from toolspeak.mcp_server.server import MAX_MESSAGE_BYTES
+from toolspeak.cli.mcp import McpServeOptions, build_tool_server, name_server, serve
+from toolspeak.mcp.served_tools import MAX_MESSAGE_BYTES
 
 from .connecting import OFFICE, command, environment, eras, over_stdio, talk, text_of
 

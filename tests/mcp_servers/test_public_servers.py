@@ -14,10 +14,10 @@ from mcp import Client, StdioServerParameters
 
 from tests.mcp_client.conftest import find_children
 from toolspeak import Agent, ToolError
-from toolspeak.errors import ServerFailed
-from toolspeak.mcp_client.connection import MAX_TOOLS
-from toolspeak.messages import Media
+from toolspeak.mcp.connection import MAX_TOOLS
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.errors import ServerFailed
+from toolspeak.values.messages import Media
 
 SERVERS = ("filesystem", "everything", "git", "clock")
 LONG = "trigger-long-running-operation"

@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from toolspeak.dialects import NATIVE
-from toolspeak.messages import user
 from toolspeak.models import Endpoint, HttpModel, Request, RetryPolicy
-from toolspeak.pieces import Piece
+from toolspeak.values.messages import user
+from toolspeak.values.pieces import Piece
 
 from .server import Api, Server
 

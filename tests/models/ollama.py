@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.wire.ollama_server import read_messages, write_answer, write_stream
-from toolspeak.events import Usage
-from toolspeak.messages import Message
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Message
 
 from .server import Connection, Post, Server, answers
 from .small_context import count_tokens

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from toolspeak._frozen import frozen
+from toolspeak.values.frozen import frozen
 
 from .server import Api
 

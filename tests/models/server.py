@@ -14,13 +14,13 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects import Shown
-from toolspeak.events import ArgsDelta, CallStarted, Event, TurnEnded, Usage
-from toolspeak.messages import Call, Message, ToolCall
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, ApiCall, CallPiece
 from toolspeak.testing import ScriptedModel, ScriptedReply
+from toolspeak.values.events import ArgsDelta, CallStarted, Event, TurnEnded, Usage
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Call, Message, ToolCall
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece
 from toolspeak.wire.api import WIRES, ServedApiName
 
 Api: TypeAlias = ServedApiName

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from toolspeak._frozen import frozen
-from toolspeak.events import Usage
-from toolspeak.messages import Message
-from toolspeak.run.summary import INSTRUCTIONS
+from toolspeak.run.compaction import INSTRUCTIONS
 from toolspeak.testing import ScriptedReply
+from toolspeak.values.events import Usage
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message
 from toolspeak.wire.api import WIRES
 
 from .server import Connection, Post, answers, plays

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toolspeak.codec import dump_facts
-from toolspeak.events import Fact, RunStarted
 from toolspeak.models import HttpModel
 from toolspeak.testing import cassette
+from toolspeak.values.codec import dump_facts
+from toolspeak.values.events import Fact, RunStarted
 
 from .asking import at, heard, within
 from .recorded import delta, events

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import Compacted, RunStarted, TurnStarted
 from toolspeak.models import Endpoint, HttpModel, RetryPolicy, connect, resolve_model
-from toolspeak.outcome import Outcome
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import save_calibrated_dialect
 from toolspeak.testing import calls, says
+from toolspeak.values.events import Compacted, RunStarted, TurnStarted
+from toolspeak.values.outcome import Outcome
 
 from .server import ABILITY_PATHS, Act, Server, answers, hangs_up, plays, serving, silence
 from .small_context import SmallContext

@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect
-from toolspeak.errors import UsageError
-from toolspeak.messages import Message, assistant, system, user
 from toolspeak.models import EmbeddedModel, Endpoint, Request, Sampling, local_server, warm
 from toolspeak.models.adapters import BUILT_IN, QWEN_CODER_CALLS, Adapter, check_adapter, find_adapter
 from toolspeak.models.embedded import make_endpoint, name_for_calibration
 from toolspeak.models.local import get_shared_server, start_server, stop_all
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, stop_warm_servers
 from toolspeak.models.weights import QWEN_CODER
-from toolspeak.spec import ToolSpec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.messages import Message, assistant, system, user
+from toolspeak.values.spec import ToolSpec
 
 from .asking import within
 from .server import Server, answers

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.errors import ProviderError
-from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.models.answer_reader import AnswerReader
-from toolspeak.pieces import Answer, CallPiece
+from toolspeak.values.errors import ProviderError
+from toolspeak.values.events import TextDelta, ThinkingDelta
+from toolspeak.values.pieces import Answer, CallPiece
 
 from .asking import answer, at
 from .recorded import RECORDED, STREAMS, events, told

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.run.test_scenarios import TOOLS
-from toolspeak.errors import ModelError
 from toolspeak.models import Endpoint
-from toolspeak.models.cassettes.canonical import canonicalize
+from toolspeak.models.cassettes.exchange import canonicalize
 from toolspeak.models.cassettes.redaction import Redactor, collect_secrets
 from toolspeak.run import Agent
 from toolspeak.testing import calls, cassette, says
+from toolspeak.values.errors import ModelError
 
 from .asking import KEY, Plain, at, heard, within
 from .recorded import delta, events

@@ -7,19 +7,14 @@ from typing import Any
 
 import pytest
 
-from toolspeak.attachments import image
 from toolspeak.dialects import NATIVE
-from toolspeak.errors import ReplayMiss
-from toolspeak.messages import user
 from toolspeak.models import Request
-from toolspeak.models.cassettes import (
-    Exchange,
-    TapePlayer,
-    TapeWriter,
-    load_tape,
-)
+from toolspeak.models.cassettes import Exchange, TapePlayer, TapeWriter, load_tape
 from toolspeak.run import Agent
 from toolspeak.testing import cassette
+from toolspeak.values.attachments import image
+from toolspeak.values.errors import ReplayMiss
+from toolspeak.values.messages import user
 
 from .asking import at, within
 from .recorded import delta, events

@@ -16,9 +16,6 @@ from hypothesis import strategies as st
 
 from tests.run.playing import SPOKEN, essence, play, until
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
-from toolspeak.codec import IncompleteLineWarning
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited, ReplayMiss, UsageError
-from toolspeak.events import RunStarted
 from toolspeak.models import EmbeddedModel, Endpoint, HttpModel, connect, resolve_model
 from toolspeak.models.cassettes import (
     Exchange,
@@ -33,6 +30,9 @@ from toolspeak.models.cassettes.exchange import RecordedModel
 from toolspeak.models.embedded import make_endpoint
 from toolspeak.run import Agent, Chat
 from toolspeak.testing import FakeClock, ScriptedModel, cassette, says
+from toolspeak.values.codec import IncompleteLineWarning
+from toolspeak.values.errors import EndpointDown, ModelError, ProviderError, RateLimited, ReplayMiss, UsageError
+from toolspeak.values.events import RunStarted
 
 from .asking import IMPATIENT, KEY, QUICK, Plain, at, heard, question, within
 from .recorded import RECORDED, STREAMS, delta, events

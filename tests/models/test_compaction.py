@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import ProviderError, ReplayMiss, RunPaused
-from toolspeak.events import Compacted, Fact, NestedFact, TurnStarted, Usage
-from toolspeak.limits import Limits
 from toolspeak.loop.compaction import read_result
-from toolspeak.messages import Message, Result
 from toolspeak.models import HttpModel
 from toolspeak.models.request_size import TokenRates
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import ProviderError, ReplayMiss, RunPaused
+from toolspeak.values.events import Compacted, Fact, NestedFact, TurnStarted, Usage
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Message, Result
 
 from .asking import at
 from .server import APIS, Api, Connection, Post, Server, answers, serving

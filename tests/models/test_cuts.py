@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.run.playing import check
-from toolspeak.errors import StreamInterrupted
-from toolspeak.messages import Text, Thinking
 from toolspeak.models import RetryPolicy
 from toolspeak.run import Agent, Outcome
 from toolspeak.tools import tool
+from toolspeak.values.errors import StreamInterrupted
+from toolspeak.values.messages import Text, Thinking
 
 from .asking import answer, at, heard, within
 from .recorded import DONE, RECORDED, STREAMS, told

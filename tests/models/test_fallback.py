@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.run.playing import check
-from toolspeak.codec import dump_facts, load_facts
 from toolspeak.dialects import Shown
-from toolspeak.errors import EndpointDown, ModelError, ProviderError
-from toolspeak.events import RunStarted, TextDelta, TurnEnded, TurnRestarted, TurnStarted
-from toolspeak.messages import user
 from toolspeak.models import Endpoint, HttpModel, Request, RetryPolicy, Sampling
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import EndpointDown, ModelError, ProviderError
+from toolspeak.values.events import RunStarted, TextDelta, TurnEnded, TurnRestarted, TurnStarted
+from toolspeak.values.messages import user
 from toolspeak.wire.api import WIRES
 
 from .asking import within

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from tests.run.playing import Clock, play
-from toolspeak.errors import (
+from toolspeak.models import HttpModel, RetryPolicy
+from toolspeak.run import Agent
+from toolspeak.testing import says
+from toolspeak.values.errors import (
     EndpointDown,
     EndpointTimeout,
     ModelError,
@@ -20,12 +23,9 @@ from toolspeak.errors import (
     RateLimited,
     StreamInterrupted,
 )
-from toolspeak.messages import Message, Text
-from toolspeak.models import HttpModel, RetryPolicy
-from toolspeak.pieces import Answer
-from toolspeak.run import Agent
-from toolspeak.testing import says
-from toolspeak.wire.failures import ErrorReport
+from toolspeak.values.messages import Message, Text
+from toolspeak.values.pieces import Answer
+from toolspeak.wire.errors import ErrorReport
 
 from .asking import IMPATIENT, QUICK, Plain, answer, at
 from .recorded import DONE, RECORDED, delta, events

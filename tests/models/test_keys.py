@@ -12,11 +12,11 @@ import anthropic
 import openai
 import pytest
 
-from toolspeak.codec import dump_facts, dump_messages
-from toolspeak.errors import ModelError, UsageError
 from toolspeak.models import Endpoint, connect
 from toolspeak.run import Agent
 from toolspeak.testing import says
+from toolspeak.values.codec import dump_facts, dump_messages
+from toolspeak.values.errors import ModelError, UsageError
 
 from .asking import IMPATIENT, KEY, QUICK, answer, at, within
 from .recorded import delta, events

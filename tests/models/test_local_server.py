@@ -14,10 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.errors import ModelError, UsageError
-from toolspeak.models.child import Child
-from toolspeak.models.cores import choose_threads, count_usable_cores
-from toolspeak.models.local import LocalServer, get_shared_server, start_server, stop_all
+from toolspeak.models.local import (
+    Child,
+    LocalServer,
+    choose_threads,
+    count_usable_cores,
+    get_shared_server,
+    start_server,
+    stop_all,
+)
+from toolspeak.values.errors import ModelError, UsageError
 
 READY = """
 import json, sys
@@ -158,7 +164,7 @@ def test_settings_that_cannot_be_are_told(weights: Path, setting: str):
 def test_without_the_extra_it_says_what_to_install(weights: Path):
     code = (
         "import sys\nfrom pathlib import Path\nsys.modules['xllamacpp'] = None\n"
-        "from toolspeak.errors import UsageError\nfrom toolspeak.models.local import start_server\n"
+        "from toolspeak.values.errors import UsageError\nfrom toolspeak.models.local import start_server\n"
         "try:\n    start_server(Path(sys.argv[1]))\nexcept UsageError as error:\n    print(error)"
     )
     done = subprocess.run(program(code, str(weights)), capture_output=True, text=True, check=True)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import UsageError
 from toolspeak.models import DIALECTS_BY_NAME, SERVERS, EmbeddedModel, HttpModel, RetryPolicy, connect, resolve_model
 from toolspeak.models.profiles import choose_dialect
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import load, save_calibrated_dialect
+from toolspeak.values.errors import UsageError
 
 KEYS = {
     "OPENAI_API_KEY": "sk-o",

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from toolspeak import settings
-from toolspeak.errors import ContextExceeded, ModelError
-from toolspeak.events import Compacted
-from toolspeak.messages import Call, Message, Text, Thinking, ToolCall, assistant
 from toolspeak.models import SERVERS, HttpModel, RetryPolicy, Sampling, connect, resolve_model
 from toolspeak.run import Agent
 from toolspeak.run.model_lookup import find_model
+from toolspeak.values.errors import ContextExceeded, ModelError
+from toolspeak.values.events import Compacted
+from toolspeak.values.messages import Call, Message, Text, Thinking, ToolCall, assistant
 
 from .ollama import Ollama
 from .server import Server, answers, serving, streams

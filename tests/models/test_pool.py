@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from tests.run.playing import Clock, left, until
-from toolspeak.events import TextDelta
 from toolspeak.models import RetryPolicy
 from toolspeak.run import Agent
 from toolspeak.testing import calls, says
+from toolspeak.values.events import TextDelta
 
 from .asking import answer, at, heard, question, within
 from .recorded import RECORDED, delta, events

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import UsageError
-from toolspeak.events import TurnEnded, Usage
-from toolspeak.limits import Limits
 from toolspeak.models import EmbeddedModel, connect
 from toolspeak.run import Agent, Chain
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import TurnEnded, Usage
+from toolspeak.values.limits import Limits
 
 from .asking import answer, at
 from .recorded import events

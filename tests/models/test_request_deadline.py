@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from toolspeak.models.request_deadline import RequestDeadline
-from toolspeak.models.sender import HttpResponse
+from toolspeak.models.sender import HttpResponse, RequestDeadline
 
 
 class OpenResponse:

@@ -10,17 +10,14 @@ from hypothesis import strategies as st
 
 from tests.wire.conversations import NOTES, NOW, PNG, TOOLS, WEATHER, answers, call, conversations, everything, result
 from toolspeak.dialects import Constraint, Shown
-from toolspeak.events import ToolChoice
-from toolspeak.messages import Call, Message, Opaque, Part, Ref, Text, Thinking, ToolCall, system, user
 from toolspeak.models.endpoint import Endpoint
-from toolspeak.models.model import Request, Sampling
+from toolspeak.models.model import Request, Sampling, SentMessages
 from toolspeak.models.request_encoder import RequestEncoder
-from toolspeak.models.sent_messages import SentMessages
+from toolspeak.values.events import ToolChoice
+from toolspeak.values.messages import Call, Message, Opaque, Part, Ref, Text, Thinking, ToolCall, system, user
 from toolspeak.wire.api import CLIENT_WIRES, ApiName
-from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.openai_chat.client_request import write_message
-from toolspeak.wire.openai_chat.message_text import encode_message
-from toolspeak.wire.quirks import NO_QUIRKS, Quirks
+from toolspeak.wire.chat_request import NO_QUIRKS, ChatRequest, Quirks
+from toolspeak.wire.openai_chat.client import encode_message, write_message
 from toolspeak.wire.schemas import SchemaRules
 
 APIS: tuple[ApiName, ...] = ("openai", "anthropic", "openai-responses", "gemini", "ollama")

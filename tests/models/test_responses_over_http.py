@@ -3,9 +3,9 @@
 import pytest
 
 from toolspeak import Agent, tool
-from toolspeak.messages import Thinking
 from toolspeak.models import resolve_model
 from toolspeak.testing import calls, says
+from toolspeak.values.messages import Thinking
 
 from .asking import Plain, at
 from .recorded import COMPLETED, DONE, NOTE, events, item

@@ -7,11 +7,11 @@ import pytest
 
 from tests.run.playing import essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS, Scenario
-from toolspeak.codec import dump_messages
 from toolspeak.dialects import DIALECTS
-from toolspeak.messages import Opaque, Part
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel
+from toolspeak.values.codec import dump_messages
+from toolspeak.values.messages import Opaque, Part
 
 from .asking import Plain, at
 from .server import APIS, Api, Server, plays

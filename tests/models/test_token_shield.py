@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import NATIVE, Shown
-from toolspeak.events import TextDelta
-from toolspeak.messages import Call, Media, Message, Result, Text, ToolCall, assistant, system, user
 from toolspeak.models import Request, resolve_model
 from toolspeak.models.profiles import SERVERS
-from toolspeak.models.token_shield import PieceRestorer
-from toolspeak.pieces import Answer, ApiCall, CallPiece
+from toolspeak.models.request_encoder import PieceRestorer
 from toolspeak.reading.control_tokens import BREAKER, break_tokens
 from toolspeak.run import Agent
+from toolspeak.values.events import TextDelta
+from toolspeak.values.messages import Call, Media, Message, Result, Text, ToolCall, assistant, system, user
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece
 
 from .asking import at, within
 from .server import Act, Connection, Post, Server, answers

@@ -15,15 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.errors import ModelError
 from toolspeak.models import local_server, warm
-from toolspeak.models.warm import (
-    WarmOptions,
-    WarmServer,
-    get_warm_server,
-    list_warm_servers,
-    stop_warm_servers,
-)
+from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server, list_warm_servers, stop_warm_servers
+from toolspeak.values.errors import ModelError
 
 if not warm.is_supported:
     pytest.skip("there are no warm servers on Windows", allow_module_level=True)

@@ -19,20 +19,17 @@ from typing import Any, cast
 
 import pytest
 
-from toolspeak.errors import ModelError, UsageError
 from toolspeak.models.weights import (
     QWEN_CODER,
     PackageParts,
     Progress,
+    ProgressCallback,
     SourceFailed,
     Weights,
-    find_weights,
     is_intact,
-    pull,
 )
-from toolspeak.models.weights.catalogue import ProgressCallback
-from toolspeak.models.weights.hub import Hub
-from toolspeak.models.weights.packages import Packages
+from toolspeak.models.weights_download import Hub, Packages, find_weights, pull
+from toolspeak.values.errors import ModelError, UsageError
 
 DATA = bytes(hashlib.shake_128(b"weights").digest(250_000))
 PART = 100_000
@@ -456,7 +453,7 @@ PULL = f"""
 import sys
 from pathlib import Path
 from toolspeak.models.weights import PackageParts, Weights, pull
-from toolspeak.models.weights.hub import Hub
+from toolspeak.models.weights_download import Hub
 small = {SMALL!r}
 pull(small, Path(sys.argv[1]), sources=[Hub()], on_progress=lambda told: print(told.done, flush=True))
 """

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolspeak import Agent, codec
-from toolspeak.events import (
+from toolspeak.testing import ScriptedModel
+from toolspeak.testing.scripted import Line, says
+from toolspeak.values.events import (
     CallReady,
     CallStarted,
     Fact,
@@ -17,10 +19,8 @@ from toolspeak.events import (
     TurnStarted,
     Usage,
 )
-from toolspeak.messages import Call, Message, Raw, Text, ToolCall, ToolResult, user
-from toolspeak.spec import ToolSpec
-from toolspeak.testing import ScriptedModel
-from toolspeak.testing.scripted import Line, says
+from toolspeak.values.messages import Call, Message, Raw, Text, ToolCall, ToolResult, user
+from toolspeak.values.spec import ToolSpec
 
 
 def get_weather(city: str, days: int = 1) -> dict[str, object]:

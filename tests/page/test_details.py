@@ -6,15 +6,13 @@ import pytest
 
 from toolspeak import Agent, Limits
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import StreamInterrupted
-from toolspeak.events import Fact
-from toolspeak.messages import Media, Text
-from toolspeak.page.details import describe_row, find_changes, find_media, read_piece
+from toolspeak.page.details import describe_row, find_changes, find_media, find_rows, read_piece, render_turn
 from toolspeak.page.document import RunDocument
-from toolspeak.page.find_text import find_rows
-from toolspeak.page.shown_request import render_turn
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import breaks, calls, says
+from toolspeak.values.errors import StreamInterrupted
+from toolspeak.values.events import Fact
+from toolspeak.values.messages import Media, Text
 
 from .recorded import TWO_CITIES, convert, get_weather
 

@@ -3,7 +3,10 @@
 import json
 from typing import Any
 
-from toolspeak.events import (
+from toolspeak.page.document import MAX_QUEUED_CHANGES, RunDocument
+from toolspeak.page.routes import stream_changes
+from toolspeak.page.saved_run import write_test
+from toolspeak.values.events import (
     ArgsDelta,
     CallReady,
     CallStarted,
@@ -20,10 +23,7 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.messages import Call, Message, ToolCall, ToolResult, assistant, user
-from toolspeak.page.document import MAX_QUEUED_CHANGES, RunDocument
-from toolspeak.page.live import stream_changes
-from toolspeak.page.saved_run import write_test
+from toolspeak.values.messages import Call, Message, ToolCall, ToolResult, assistant, user
 
 from .loops import run_in_loop
 

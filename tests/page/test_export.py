@@ -14,15 +14,15 @@ from playwright.sync_api import Browser
 
 from tests.cli.commands import run_command
 from toolspeak import Agent
-from toolspeak.cli.page_export import write_export
-from toolspeak.errors import UsageError
-from toolspeak.events import Fact, RunEnded, RunStarted, ToolFinished, ToolStarted, TurnEnded, TurnStarted, Usage
-from toolspeak.messages import Call, Media, Message, Raw, Text, ToolCall, ToolResult, user
+from toolspeak.cli.page import write_export
 from toolspeak.page.document import RunDocument
 from toolspeak.page.export import export_run
 from toolspeak.page.redaction import HIDDEN, FactRedactor
-from toolspeak.page.sources.record_files import RecordReader
+from toolspeak.page.sources import RecordReader
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Fact, RunEnded, RunStarted, ToolFinished, ToolStarted, TurnEnded, TurnStarted, Usage
+from toolspeak.values.messages import Call, Media, Message, Raw, Text, ToolCall, ToolResult, user
 
 from .hosting import HostedPage
 from .recorded import convert, record_run, write_facts

@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from toolspeak.durable import Runs
-from toolspeak.events import ApprovalGiven
-from toolspeak.page.sources.durable_store import DurableStore
-from toolspeak.page.sources.record_files import RecordFiles
+from toolspeak.page.sources import DurableStore, RecordFiles
+from toolspeak.values.events import ApprovalGiven
 
 from .conftest import BrowserTab
 from .hosting import HostedPage, hosted_page

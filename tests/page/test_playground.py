@@ -18,17 +18,26 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from toolspeak import Context, codec, tool
-from toolspeak.evaluation.suites import read_suite
-from toolspeak.events import Fact, RunEnded, RunResumed, RunStarted, TextDelta, ToolFinished, ToolStarted, TurnStarted
-from toolspeak.messages import Text
+from toolspeak.lab.suites import read_suite
 from toolspeak.models import Model, Request
 from toolspeak.page.access import PageAccess
 from toolspeak.page.playground import Playground
-from toolspeak.page.sources.record_files import RecordFiles, RecordReader
-from toolspeak.pieces import Answer, Piece
+from toolspeak.page.sources import RecordFiles, RecordReader
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.testing.scripted import Line
 from toolspeak.tools import Toolbox
+from toolspeak.values.events import (
+    Fact,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+)
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer, Piece
 
 from .conftest import BrowserTab
 from .hosting import HostedPage, hosted_page

@@ -10,12 +10,11 @@ import pytest
 
 from toolspeak import Agent
 from toolspeak.durable import Runs
-from toolspeak.messages import Media
 from toolspeak.page.app import STATIC_FOLDER
-from toolspeak.page.sources.durable_store import DurableStore
-from toolspeak.page.sources.record_files import RecordFiles
+from toolspeak.page.sources import DurableStore, RecordFiles
 from toolspeak.testing import ScriptedModel
 from toolspeak.testing.scripted import calls, says
+from toolspeak.values.messages import Media
 
 from .hosting import Answer, HostedPage, hosted_page
 from .recorded import record_run, write_facts, write_long_run

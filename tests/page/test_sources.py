@@ -10,18 +10,15 @@ from tests.gateway.hosting import hosted, served
 from toolspeak import Agent, codec
 from toolspeak.dialects import TYPESCRIPT
 from toolspeak.durable import Runs
-from toolspeak.errors import UsageError
-from toolspeak.events import RunStarted
+from toolspeak.durable.log import ConversationStore, StoredFact
 from toolspeak.gateway import AccessRules, app
+from toolspeak.page.details import render_turn
 from toolspeak.page.document import RunDocument
-from toolspeak.page.shown_request import render_turn
-from toolspeak.page.sources.durable_store import DurableStore
-from toolspeak.page.sources.gateway_exchanges import GatewayExchanges
-from toolspeak.page.sources.logged_runs import LoggedRuns
-from toolspeak.page.sources.record_files import RecordFiles
-from toolspeak.page.sources.source import RunMissing
-from toolspeak.store import ConversationStore, StoredFact
+from toolspeak.page.source import RunMissing
+from toolspeak.page.sources import DurableStore, GatewayExchanges, LoggedRuns, RecordFiles
 from toolspeak.testing import ScriptedModel
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import RunStarted
 
 from .hosting import hosted_page
 from .loops import run_in_loop

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from toolspeak.definitions import read_definition
 from toolspeak.dialects import MessageContent, fold
-from toolspeak.events import Event, FinishReason
-from toolspeak.reading.content import encode_calls
+from toolspeak.reading.emitter import encode_calls
 from toolspeak.reading.reader import Reader
-from toolspeak.spec import ToolSpec
+from toolspeak.values.events import Event, FinishReason
+from toolspeak.values.spec import ToolSpec, read_definition
 
 SPOKEN = Path(__file__).parent / "spoken"
 

@@ -5,13 +5,13 @@ import json
 import pytest
 from hypothesis import example, given, settings
 
-from toolspeak.codec import encode_argument
 from toolspeak.dialects import fold
-from toolspeak.events import Event
 from toolspeak.reading import reader as reader_module
-from toolspeak.reading.code.budget import MIN_UNITS, UNITS_PER_CHAR, Budget
+from toolspeak.reading.code.constants import MIN_UNITS, UNITS_PER_CHAR, Budget
 from toolspeak.reading.source import FREE_REWOUND_CHARS, REWOUND_PER_CHAR, Source
-from toolspeak.spec import ToolSpec
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.events import Event
+from toolspeak.values.spec import ToolSpec
 
 from .corpus import offered, read_events, texts
 

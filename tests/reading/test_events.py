@@ -10,7 +10,7 @@ import pytest
 from toolspeak.dialects import DIALECTS, JSON, fold
 from toolspeak.dialects.leak_reader import LeakReader
 from toolspeak.reading.reader import Reader
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 from .corpus import read_events
 
@@ -252,9 +252,9 @@ NEW_FAMILY = """
 
     forms.FAMILIES += (forms.TokenFamily(name="new", openers=("§CALL§",), closers=("§END§",), results=("§SEEN§",)),)
 
-    from toolspeak.reading.content import fold
+    from toolspeak.reading.emitter import fold
     from toolspeak.reading.reader import Reader
-    from toolspeak.spec import ToolSpec
+    from toolspeak.values.spec import ToolSpec
 
     parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
     specs = [ToolSpec(name="get_weather", description="The weather.", parameters=parameters)]

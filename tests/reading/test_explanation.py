@@ -10,7 +10,7 @@ from toolspeak.dialects import MessageSpan, Refusal, RepairPlace, explain, fold
 from toolspeak.reading.explanation import encode_explanation
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.trace import Trace
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 from .corpus import RECORDS, for_each_record, offered, read_events, records, texts, tools_of
 

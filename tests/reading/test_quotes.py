@@ -11,8 +11,8 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from toolspeak.dialects import fold
-from toolspeak.reading.content import encode_calls
-from toolspeak.spec import ToolSpec
+from toolspeak.reading.emitter import encode_calls
+from toolspeak.values.spec import ToolSpec
 
 from .corpus import as_record, comparable, cut, pieces, read_events
 from .test_reading_properties import at_least

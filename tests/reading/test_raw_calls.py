@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, explain, fold
 from toolspeak.dialects.leak_reader import LeakReader
-from toolspeak.messages import Call, Message, Text, ToolCall
 from toolspeak.reading.emitter import is_placeholder
-from toolspeak.reading.raw_tools import has_raw_form
+from toolspeak.reading.names import has_raw_form
 from toolspeak.reading.reader import Reader
-from toolspeak.spec import ToolSpec
+from toolspeak.values.messages import Call, Message, Text, ToolCall
+from toolspeak.values.spec import ToolSpec
 
 from .corpus import comparable, cut, pieces, read_events, soups
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
 from toolspeak.dialects.leak_reader import LeakReader
-from toolspeak.messages import ToolCall
-from toolspeak.reading.tokens import ROLES
+from toolspeak.reading.forms import ROLES
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.messages import ToolCall
 
 from .corpus import (
     RECORDS,

@@ -4,7 +4,7 @@
 """
 
 from toolspeak.dialects import fold
-from toolspeak.reading.content import encode_calls
+from toolspeak.reading.emitter import encode_calls
 
 from .corpus import RECORDS, for_each_record, read_events, records, tools_of
 

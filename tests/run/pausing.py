@@ -4,10 +4,10 @@ import json
 import sys
 from pathlib import Path
 
-from toolspeak.codec import load_facts
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, says
 from toolspeak.tools import tool
+from toolspeak.values.codec import load_facts
 
 SCRIPT = [
     says('```python\nn = count()\npay("Ann")\npay("Bob")\npay(f"{n} people")\n```'),

@@ -7,15 +7,15 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from typing import Any
 
-from toolspeak.codec import dump_facts, dump_messages, load_facts
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import ModelError
-from toolspeak.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
-from toolspeak.messages import Message, Result
 from toolspeak.models import Request
-from toolspeak.pieces import Piece
 from toolspeak.run import Agent, Outcome, portal
 from toolspeak.tools import Toolbox
+from toolspeak.values.codec import dump_facts, dump_messages, load_facts
+from toolspeak.values.errors import ModelError
+from toolspeak.values.events import CallReady, Fact, RunEnded, ToolFinished, ToolStarted
+from toolspeak.values.messages import Message, Result
+from toolspeak.values.pieces import Piece
 
 FACES = ("run", "arun", "stream", "astream")
 SPOKEN = ("native", "json", "typescript", "python")

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import RunPaused
-from toolspeak.events import ApprovalGiven, ApprovalNeeded
 from toolspeak.execution import THREAD_POOL
-from toolspeak.limits import Limits
-from toolspeak.messages import ToolCall
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.errors import RunPaused
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import ToolCall
 
 from .playing import FACES, SPOKEN, Clock, check, play, until
 

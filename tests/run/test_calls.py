@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from toolspeak.codec import dump_facts
-from toolspeak.errors import UsageError
-from toolspeak.limits import Limits
-from toolspeak.messages import Media, Message, user
 from toolspeak.models import Sampling, connect
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
+from toolspeak.values.codec import dump_facts
+from toolspeak.values.errors import UsageError
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Media, Message, user
 
 from .playing import FACES, SPOKEN, check, play, said
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.events import Fact, RunEnded
 from toolspeak.execution import THREAD_POOL
 from toolspeak.run import Agent, AsyncStream, Outcome
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.events import Fact, RunEnded
 
 from .playing import Clock, awaited, cancel_after, check, left, play, sendable, until, whole
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from toolspeak import Chain, Limits, previous
-from toolspeak.errors import EndpointDown, ToolError, UsageError
 from toolspeak.testing import ScriptedModel, breaks, calls, says
+from toolspeak.values.errors import EndpointDown, ToolError, UsageError
 
 
 def get_weather(city: str) -> dict[str, object]:

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import ModelError, ProviderError, RunPaused, UsageError
-from toolspeak.events import Fact
-from toolspeak.limits import Limits
-from toolspeak.messages import user
 from toolspeak.models import Request
 from toolspeak.run import Chat, Outcome
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import Context, tool
+from toolspeak.values.errors import ModelError, ProviderError, RunPaused, UsageError
+from toolspeak.values.events import Fact
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import user
 
 from .playing import FACES, Agent, awaited, check
 

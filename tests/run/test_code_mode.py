@@ -8,12 +8,12 @@ import pytest
 
 from toolspeak import Agent, Limits, RunPaused, UsageError, tool
 from toolspeak.dialects.tool_selection import FIND_DESCRIPTION
-from toolspeak.events import Fact, NestedFact, ToolFinished, ToolStarted
 from toolspeak.execution.sandbox import SandboxLimits
-from toolspeak.messages import Media, ToolCall
-from toolspeak.outcome import Outcome
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context
+from toolspeak.values.events import Fact, NestedFact, ToolFinished, ToolStarted
+from toolspeak.values.messages import Media, ToolCall
+from toolspeak.values.outcome import Outcome
 
 pytest.importorskip("pydantic_monty")
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, TypeVar
 
 import pytest
 
-from toolspeak.errors import RunPaused, UsageError
 from toolspeak.run import Agent, Chain
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context, tool
+from toolspeak.values.errors import RunPaused, UsageError
 
 Deps = TypeVar("Deps")
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import RunPaused, UsageError
-from toolspeak.events import RunStarted
-from toolspeak.limits import Limits
-from toolspeak.messages import system, user
 from toolspeak.run import Agent
 from toolspeak.testing import FakeClock, ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import Context, Toolbox, tool
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import RunPaused, UsageError
+from toolspeak.values.events import RunStarted
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import system, user
 
 from .playing import FACES, awaited, left, play, said
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import CallReady, Event, RunEnded, ToolFinished, ToolStarted, TurnEnded
 from toolspeak.execution import THREAD_POOL
-from toolspeak.limits import Limits
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.events import CallReady, Event, RunEnded, ToolFinished, ToolStarted, TurnEnded
+from toolspeak.values.limits import Limits
 
 from .playing import SPOKEN, Clock, check, play, until
 

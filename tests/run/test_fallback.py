@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import EndpointDown, UsageError
-from toolspeak.events import CallReady, ToolFinished, TurnRestarted, TurnStarted
-from toolspeak.limits import Limits
-from toolspeak.messages import Media, ToolResult, user
 from toolspeak.models import DialectChoice, Request
-from toolspeak.pieces import CallPiece, Piece
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, breaks, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.errors import EndpointDown, UsageError
+from toolspeak.values.events import CallReady, ToolFinished, TurnRestarted, TurnStarted
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Media, ToolResult, user
+from toolspeak.values.pieces import CallPiece, Piece
 
 from .playing import check
 

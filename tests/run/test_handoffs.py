@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tests.models.server import Connection, Post, plays, serving
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import EndpointDown, RunPaused, UsageError
-from toolspeak.events import HandedOver, NestedFact, TurnRestarted, TurnStarted, Usage
-from toolspeak.limits import Limits
 from toolspeak.models import connect
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, breaks, calls, says
 from toolspeak.tools import Context, tool
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import EndpointDown, RunPaused, UsageError
+from toolspeak.values.events import HandedOver, NestedFact, TurnRestarted, TurnStarted, Usage
+from toolspeak.values.limits import Limits
 
 from .playing import FACES, SPOKEN, awaited, left, play
 

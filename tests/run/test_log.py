@@ -8,10 +8,10 @@ import pytest
 
 from tests.models.server import plays, serving
 from toolspeak import codec
-from toolspeak.errors import ProviderError
 from toolspeak.models import connect
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, breaks, calls, says
+from toolspeak.values.errors import ProviderError
 
 
 def look_up(city: str) -> str:

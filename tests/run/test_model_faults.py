@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import ModelError, ProviderError, RateLimited, StreamInterrupted, UsageError
-from toolspeak.events import TextDelta, ThinkingDelta
 from toolspeak.loop.words import EMPTY_MESSAGE
-from toolspeak.messages import Text
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.errors import ModelError, ProviderError, RateLimited, StreamInterrupted, UsageError
+from toolspeak.values.events import TextDelta, ThinkingDelta
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece
 
 from .playing import FACES, SPOKEN, Clock, Piecewise, check, play, said
 

@@ -11,11 +11,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
-from toolspeak.errors import OutputMissing, ProviderError, UsageError
-from toolspeak.limits import Limits
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.errors import OutputMissing, ProviderError, UsageError
+from toolspeak.values.limits import Limits
 
 from .playing import FACES, SPOKEN, check, play, said
 

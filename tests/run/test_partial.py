@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 from typing_extensions import TypedDict
 
-from toolspeak.events import ArgsDelta, CallStarted, Event, TurnStarted
-from toolspeak.pieces import ApiCall
 from toolspeak.run import Agent, Partial
 from toolspeak.run.output import Output
 from toolspeak.run.partial_answer import PartialAnswer
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
+from toolspeak.values.events import ArgsDelta, CallStarted, Event, TurnStarted
+from toolspeak.values.pieces import ApiCall
 
 DIALECTS = ("native", "json", "typescript", "python")
 

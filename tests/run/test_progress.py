@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from toolspeak import codec
-from toolspeak.events import Delta, Event, NestedDelta, ToolFinished, ToolProgress
 from toolspeak.run import Agent
-from toolspeak.run.call_progress import MAX_TEXT_CHARS, CallProgress
+from toolspeak.run.running_calls import MAX_TEXT_CHARS, CallProgress
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Context, tool
+from toolspeak.values.events import Delta, Event, NestedDelta, ToolFinished, ToolProgress
 
 
 def stream(function: Any, arguments: dict[str, Any] | None = None, **options: Any) -> list[Event]:

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from toolspeak.codec import dump_facts, load_facts
 from toolspeak.dialects import DIALECTS
 from toolspeak.dialects.text import TextDialect
-from toolspeak.errors import RunPaused
-from toolspeak.events import ApprovalNeeded, CallQuoted, Fact, ToolStarted
-from toolspeak.messages import Media, Message, Result, Text, ToolCall, user
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import RunPaused
+from toolspeak.values.events import ApprovalNeeded, CallQuoted, Fact, ToolStarted
+from toolspeak.values.messages import Media, Message, Result, Text, ToolCall, user
 
 from .playing import SPOKEN, play
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import CallQuoted
-from toolspeak.messages import Message
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.events import CallQuoted
+from toolspeak.values.messages import Message
 
 from .playing import play
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import ProviderError, RunPaused, UsageError
-from toolspeak.events import ApprovalNeeded, CallReady, Fact, RunResumed, ToolFinished, ToolStarted
-from toolspeak.limits import Limits
 from toolspeak.loop.words import EFFECT_UNKNOWN
 from toolspeak.run import Agent, Chat, Outcome
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import ProviderError, RunPaused, UsageError
+from toolspeak.values.events import ApprovalNeeded, CallReady, Fact, RunResumed, ToolFinished, ToolStarted
+from toolspeak.values.limits import Limits
 
 from . import pausing
 from .playing import FACES, awaited, check, essence, play, sendable

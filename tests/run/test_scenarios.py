@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from toolspeak.events import TurnStarted, Usage
-from toolspeak.limits import Limits
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, calls, says
 from toolspeak.tools import Toolbox, tool
+from toolspeak.values.events import TurnStarted, Usage
+from toolspeak.values.limits import Limits
 
 from .playing import FACES, SPOKEN, essence, play, said
 

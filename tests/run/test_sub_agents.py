@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from tests.models.server import Connection, Post, plays, serving
-from toolspeak.codec import dump_facts, load_facts
-from toolspeak.errors import EndpointDown, ReplayMiss, RunPaused, UsageError
-from toolspeak.events import (
+from toolspeak.models import connect
+from toolspeak.run import Agent, Outcome
+from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
+from toolspeak.tools import Context, tool
+from toolspeak.values.codec import dump_facts, load_facts
+from toolspeak.values.errors import EndpointDown, ReplayMiss, RunPaused, UsageError
+from toolspeak.values.events import (
     ApprovalGiven,
     Fact,
     NestedDelta,
@@ -25,12 +29,8 @@ from toolspeak.events import (
     TurnRestarted,
     Usage,
 )
-from toolspeak.limits import Limits
-from toolspeak.messages import ToolCall
-from toolspeak.models import connect
-from toolspeak.run import Agent, Outcome
-from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
-from toolspeak.tools import Context, tool
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import ToolCall
 
 from .playing import FACES, awaited, cancel_after, check, left, play, whole
 from .test_cancelling import CancelledAt

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from toolspeak.limits import Limits
-from toolspeak.messages import assistant, user
 from toolspeak.models import Request
 from toolspeak.run import Agent
-from toolspeak.run.summary import LEFT_OUT, DroppedPart, list_rounds_briefly
+from toolspeak.run.compaction import LEFT_OUT, DroppedPart, list_rounds_briefly
 from toolspeak.testing import ScriptedModel, ScriptedReply, says
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import assistant, user
 
 
 @pytest.mark.parametrize("context", [3000, 8000])

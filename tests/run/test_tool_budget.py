@@ -10,11 +10,11 @@ from toolspeak import Agent, Limits, UsageError
 from toolspeak.dialects import DIALECTS
 from toolspeak.dialects.slim_tools import HELP_DESCRIPTION, count_tool_tokens
 from toolspeak.dialects.tool_selection import FIND_DESCRIPTION
-from toolspeak.events import RunStarted
-from toolspeak.messages import Message, Result, Text
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Tool
+from toolspeak.values.events import RunStarted
+from toolspeak.values.messages import Message, Result, Text
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from toolspeak.execution import THREAD_POOL
-from toolspeak.limits import Limits
-from toolspeak.messages import Media, Text
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.tools import Tool, tool
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Media, Text
 
 from .playing import FACES, Clock, check, play, said, until
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.errors import UsageError
 from toolspeak.settings import load_calibrated_dialect, save_calibrated_dialect
+from toolspeak.values.errors import UsageError
 
 HERE = "http://127.0.0.1:8000/v1"
 

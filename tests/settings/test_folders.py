@@ -4,8 +4,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from toolspeak.errors import UsageError
 from toolspeak.settings import cache_folder, config_folder, data_folder
+from toolspeak.values.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from toolspeak.errors import UsageError
-from toolspeak.limits import Limits
 from toolspeak.settings import EndpointSettings, LocalSettings, Settings, load, user_file
+from toolspeak.values.errors import UsageError
+from toolspeak.values.limits import Limits
 
 SECRET = "sk-very-secret-0123456789"
 

@@ -8,20 +8,14 @@ from pathlib import Path
 import pytest
 
 from toolspeak import Agent
-from toolspeak.errors import UsageError
 from toolspeak.models import SERVERS
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import load
+from toolspeak.settings.files import find_other_writer
 from toolspeak.settings.loader import load_with_project
-from toolspeak.settings.ownership import find_other_writer
 from toolspeak.settings.project_file import BUILT_IN_ENDPOINTS, BUILT_IN_KEY_VARIABLES, find_project
-from toolspeak.settings.trust import (
-    find_decision,
-    is_named_by_variable,
-    list_decisions,
-    remove_decision,
-    save_decision,
-)
+from toolspeak.settings.trust import find_decision, is_named_by_variable, list_decisions, remove_decision, save_decision
+from toolspeak.values.errors import UsageError
 
 HOSTILE = """
 model = "x:y"

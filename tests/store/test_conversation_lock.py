@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from toolspeak.errors import UsageError
-from toolspeak.store import ConversationLock
+from toolspeak.durable.log import ConversationLock
+from toolspeak.values.errors import UsageError
 
 HOLDER = """
 import sys
 from pathlib import Path
-from toolspeak.store import ConversationLock
+from toolspeak.durable.log import ConversationLock
 
 lock = ConversationLock(Path(sys.argv[1]))
 for conversation in sys.argv[2:]:

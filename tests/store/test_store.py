@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from toolspeak import Agent, tool
-from toolspeak.errors import RunPaused, UsageError
-from toolspeak.events import Compacted, Fact, RunStarted
-from toolspeak.messages import Message, Result, assistant, system, user
-from toolspeak.store import ConversationStore, RunLink, RunStore, StoredFact
-from toolspeak.store.schema import SCHEMA, open_database
+from toolspeak.durable.log import ConversationStore, RunLink, RunStore, StoredFact
+from toolspeak.durable.sqlite_schema import LOG_SCHEMA, open_database
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.errors import RunPaused, UsageError
+from toolspeak.values.events import Compacted, Fact, RunStarted
+from toolspeak.values.messages import Message, Result, assistant, system, user
 
 SAVED = Path(__file__).parent / "schema_1.sqlite"
 
@@ -252,8 +252,8 @@ def test_a_file_of_schema_1_is_read(path: Path):
 def test_a_file_of_a_newer_schema_is_refused(path: Path):
     ConversationStore(path).close()
     with sqlite3.connect(path) as connection:
-        connection.execute(f"PRAGMA user_version = {SCHEMA + 1}")
-    with pytest.raises(UsageError, match=rf"log.sqlite was written by a newer toolspeak \(schema {SCHEMA + 1}; "):
+        connection.execute(f"PRAGMA user_version = {LOG_SCHEMA + 1}")
+    with pytest.raises(UsageError, match=rf"log.sqlite was written by a newer toolspeak \(schema {LOG_SCHEMA + 1}; "):
         ConversationStore(path)
 
 
@@ -276,9 +276,9 @@ def test_a_fact_of_a_newer_format_is_named(path: Path):
 WRITER = """
 import sys
 from pathlib import Path
-from toolspeak.events import RunStarted, TurnStarted
-from toolspeak.messages import user
-from toolspeak.store import RunLink, RunStore, StoredFact
+from toolspeak.values.events import RunStarted, TurnStarted
+from toolspeak.values.messages import user
+from toolspeak.durable.log import RunLink, RunStore, StoredFact
 
 path, name, conversation = sys.argv[1:]
 with RunStore(Path(path)) as store:

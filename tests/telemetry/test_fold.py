@@ -7,7 +7,9 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolspeak.events import (
+from toolspeak.telemetry import SpanFold, TraceSpan, build_spans
+from toolspeak.telemetry.names import split_model_name
+from toolspeak.values.events import (
     ApprovalGiven,
     ApprovalNeeded,
     CallMalformed,
@@ -30,10 +32,8 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.messages import ToolCall, ToolResult, assistant, user
-from toolspeak.telemetry import SpanFold, TraceSpan, build_spans
-from toolspeak.telemetry.names import split_model_name
-from toolspeak.usage import Usage
+from toolspeak.values.limits import Usage
+from toolspeak.values.messages import ToolCall, ToolResult, assistant, user
 
 from .test_tracing import CASES
 from .traced import Recorded

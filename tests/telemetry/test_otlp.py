@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from toolspeak.errors import SpansNotSent, UsageError
 from toolspeak.telemetry import SpanEvent, TraceSpan, build_spans
 from toolspeak.telemetry.exporter import MAX_SPANS_PER_REQUEST, SpanExporter, SpanSender, complete_url, read_headers
+from toolspeak.values.errors import SpansNotSent, UsageError
 
 from .receiver import Receiver, receive_spans
 from .test_tracing import play

@@ -10,13 +10,13 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 
 from toolspeak import Agent, Limits, Outcome, Tool
-from toolspeak.errors import EndpointDown, RunPaused, UsageError
-from toolspeak.messages import ToolCall
-from toolspeak.pieces import ApiCall
 from toolspeak.telemetry import Tracing, build_spans
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, says
 from toolspeak.tools import tool
-from toolspeak.usage import Usage
+from toolspeak.values.errors import EndpointDown, RunPaused, UsageError
+from toolspeak.values.limits import Usage
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.pieces import ApiCall
 
 from .traced import Collected, Recorded, show_live, show_spans
 

@@ -8,8 +8,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from toolspeak.events import Fact
 from toolspeak.telemetry import TraceSpan
+from toolspeak.values.events import Fact
 
 
 class Collected:

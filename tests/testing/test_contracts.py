@@ -12,21 +12,13 @@ import pytest
 from tests.dialects.test_own_dialect import OneLine
 from toolspeak import Message, ToolSpec, codec, user
 from toolspeak.dialects import JSON, NATIVE, PYTHON, TYPESCRIPT, Dialect, Parser, Shown
-from toolspeak.errors import ProviderError
-from toolspeak.events import AUTO, Event, Fact, FinishReason, RunStarted, TextDelta, ToolChoice
-from toolspeak.messages import Text
+from toolspeak.durable.log import RunStore, StoredFact
 from toolspeak.models import Model, Request
-from toolspeak.pieces import Answer, Piece
-from toolspeak.store import RunStore, StoredFact
-from toolspeak.testing import (
-    DialectContract,
-    FactStore,
-    ModelContract,
-    ScriptedModel,
-    StoreContract,
-    breaks,
-    says,
-)
+from toolspeak.testing import DialectContract, FactStore, ModelContract, ScriptedModel, StoreContract, breaks, says
+from toolspeak.values.errors import ProviderError
+from toolspeak.values.events import AUTO, Event, Fact, FinishReason, RunStarted, TextDelta, ToolChoice
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer, Piece
 
 ADDED = [("add", {"first": 1, "second": 2})]
 

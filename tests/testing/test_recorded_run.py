@@ -10,16 +10,16 @@ import pytest
 from tests.run.playing import Piecewise, essence, play, said
 from tests.run.test_scenarios import SCENARIOS, TOOLS
 from toolspeak import codec
-from toolspeak.errors import EndpointDown, ProviderError, ReplayMiss, RunPaused, StreamInterrupted, UsageError
-from toolspeak.events import Compacted, Fact, RunStarted, Usage
-from toolspeak.limits import Limits
-from toolspeak.messages import Media, Text, user
 from toolspeak.models import Request
 from toolspeak.models.request_size import count_request_bytes
-from toolspeak.pieces import Answer, ApiCall, Piece
 from toolspeak.run import Agent, Outcome
 from toolspeak.testing import ScriptedModel, breaks, calls, replay, says
 from toolspeak.tools import tool
+from toolspeak.values.errors import EndpointDown, ProviderError, ReplayMiss, RunPaused, StreamInterrupted, UsageError
+from toolspeak.values.events import Compacted, Fact, RunStarted, Usage
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Media, Text, user
+from toolspeak.values.pieces import Answer, ApiCall, Piece
 
 SPOKEN = [(name, dialect) for name, scenario in SCENARIOS.items() for dialect in scenario.spoken]
 

@@ -11,14 +11,14 @@ from pydantic import BaseModel, Field
 
 from tests.run.playing import SPOKEN, Clock, play
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import ProviderError, UsageError
-from toolspeak.events import TextDelta, Usage
-from toolspeak.limits import Limits
-from toolspeak.messages import Ref, ToolCall, assistant, user
 from toolspeak.models import Model, Request
-from toolspeak.pieces import Answer, CallPiece, Piece
 from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, ScriptedReply, breaks, calls, gives, says
+from toolspeak.values.errors import ProviderError, UsageError
+from toolspeak.values.events import TextDelta, Usage
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Ref, ToolCall, assistant, user
+from toolspeak.values.pieces import Answer, CallPiece, Piece
 
 
 def asked(model: ScriptedModel, *before: str, dialect: str = "native", stream: bool = True) -> list[Piece]:

@@ -12,8 +12,8 @@ import pytest
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from toolspeak import InvalidArguments, Tool
-from toolspeak.errors import ToolError
 from toolspeak.tools.arguments import MAX_ERROR_LINES
+from toolspeak.values.errors import ToolError
 
 
 class Unit(Enum):

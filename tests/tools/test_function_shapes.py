@@ -23,9 +23,9 @@ from pydantic import BaseModel
 from seeing import seen
 
 from toolspeak import Context, Tool
-from toolspeak.coercion import Coercion
-from toolspeak.spec import strict_schema
-from toolspeak.validation import count_nodes, is_valid
+from toolspeak.values.coercion import Coercion
+from toolspeak.values.spec import strict_schema
+from toolspeak.values.validation import count_nodes, is_valid
 
 
 def called(row: Shape, sent: Any) -> Any:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.tools.docstring import ParsedDocstring, parse_sections, read_docstring
-from toolspeak.tools.google_sections import read_plain_sections
+from toolspeak.tools.docstring import ParsedDocstring, parse_sections, read_docstring, read_plain_sections
 
 WORDS = [
     *(

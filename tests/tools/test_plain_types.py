@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from toolspeak.tools.plain_types import PlainValidator, find_plain_type
 from toolspeak.tools.pydantic_types import read_pydantic_return_schema, read_pydantic_type
 from toolspeak.tools.schema import ValueValidator
+from toolspeak.tools.types import PlainValidator, find_plain_type
 
 SCALARS: list[Any] = [str, int, float, bool, None, Literal["a"], Literal["a", "b", "é"]]
 

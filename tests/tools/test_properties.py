@@ -19,9 +19,9 @@ from seeing import seen
 from typing_extensions import TypedDict
 
 from toolspeak import InvalidArguments, Tool
-from toolspeak.coercion import Coercion, coerce, coerce_arguments
-from toolspeak.spec import strict_schema
-from toolspeak.validation import Validation, count_nodes, is_valid
+from toolspeak.values.coercion import Coercion, coerce, coerce_arguments
+from toolspeak.values.spec import strict_schema
+from toolspeak.values.validation import Validation, count_nodes, is_valid
 
 # Types, each with a strategy for its values
 

@@ -167,7 +167,7 @@ def test_one_with_a_name_that_is_not_defined_is_refused():
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic takes them as they are")
 def test_an_annotation_without_any_is_kept_as_it_is():
-    from toolspeak.tools.typed_dicts import replace_typed_dicts
+    from toolspeak.tools.pydantic_types import replace_typed_dicts
 
     for annotation in (int, list[int], dict[str, list[int]], int | None, Optional[int], Annotated[int, "x"], None):  # noqa: UP045 (the old form is tested too)
         assert replace_typed_dicts(annotation) is annotation

@@ -11,7 +11,7 @@ import pytest
 
 from tests.evaluation.test_field import find_problems
 from tests.training.test_pairs import is_right, make_pairs
-from toolspeak.evaluation.suites import load_suite
+from toolspeak.lab.suites import load_suite
 
 omissions: Any = import_module("composing.omissions")
 words: Any = import_module("composing.said.asked_for")

@@ -13,15 +13,14 @@ import pytest
 
 from tests.evaluation.test_field import find_problems
 from toolspeak.dialects import DIALECTS
-from toolspeak.errors import UsageError
-from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.questions import ExpectedCall, Question, Suite
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial, make_trials
-from toolspeak.messages import user
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import ExpectedCall, Question, Suite
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trials import RecordedAnswer, Trial, make_trials
 from toolspeak.models.adapters import QWEN_CODER_CALLS
-from toolspeak.spec import ToolSpec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.messages import user
+from toolspeak.values.spec import ToolSpec
 
 TRAINING = Path(__file__).parent.parent.parent / "training"
 SAMPLE = 8

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from toolspeak.dialects import DIALECTS
-from toolspeak.evaluation.answers import RecordedAnswer
-from toolspeak.evaluation.questions import ExpectedCall, Question
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.templates import render_qwen
-from toolspeak.evaluation.trials import Trial
-from toolspeak.messages import Call, Message, Result, Text, ToolCall, user
-from toolspeak.spec import ToolSpec
+from toolspeak.lab.files import render_qwen
+from toolspeak.lab.questions import ExpectedCall, Question
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.trials import RecordedAnswer, Trial
+from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, user
+from toolspeak.values.spec import ToolSpec
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "training"))  # the scripts import each other
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.evaluation.test_field import find_problems
 from tests.training.test_pairs import is_right, make_pairs
-from toolspeak.evaluation.suites import load_suite
+from toolspeak.lab.suites import load_suite
 
 said_days: Any = import_module("composing.said.days")
 compose_times: Any = import_module("composing.times")

@@ -1,7 +1,7 @@
 """The ids of the calls of a conversation that grows, breaks off and is replaced."""
 
-from toolspeak.messages import Call, Message, ToolCall, user
-from toolspeak.turns.call_ids import CallIds
+from toolspeak.turns.quotation import CallIds
+from toolspeak.values.messages import Call, Message, ToolCall, user
 
 
 def call(*ids):

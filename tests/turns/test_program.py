@@ -3,10 +3,10 @@
 import pytest
 
 from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, fold
-from toolspeak.messages import Text
-from toolspeak.pieces import Answer
 from toolspeak.tools import Tool
 from toolspeak.turns import TurnReader
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer
 
 
 def run_python(code: str) -> str:

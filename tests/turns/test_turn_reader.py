@@ -8,14 +8,14 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests.reading.corpus import as_record, texts
-from toolspeak.codec import dump_messages, load_messages
 from toolspeak.dialects import DIALECTS
-from toolspeak.events import CallMalformed, CallReady, Event, FinishReason, SaidInThought, TurnEnded, Usage
-from toolspeak.messages import Call, Extra, Opaque, Part, Raw, Text, Thinking, ToolCall
-from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece, TextDelta, ThinkingDelta
 from toolspeak.reading.values import MAX_VALUE_NESTING
-from toolspeak.spec import ToolSpec
 from toolspeak.turns import TurnReader
+from toolspeak.values.codec import dump_messages, load_messages
+from toolspeak.values.events import CallMalformed, CallReady, Event, FinishReason, SaidInThought, TurnEnded, Usage
+from toolspeak.values.messages import Call, Extra, Opaque, Part, Raw, Text, Thinking, ToolCall
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece, TextDelta, ThinkingDelta
+from toolspeak.values.spec import ToolSpec
 
 WEATHER = ToolSpec(
     name="get_weather",

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from toolspeak.events import (
+from toolspeak.values.events import (
     ArgsDelta,
     CallReady,
     CallStarted,
@@ -18,11 +18,23 @@ from toolspeak.events import (
     TurnEnded,
     Usage,
 )
-from toolspeak.messages import Call, Extra, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall, system, user
-from toolspeak.pieces import ApiCall
-from toolspeak.spec import ToolSpec
-from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.quirks import NO_QUIRKS, Quirks
+from toolspeak.values.messages import (
+    Call,
+    Extra,
+    Media,
+    Message,
+    Opaque,
+    Part,
+    Result,
+    Text,
+    Thinking,
+    ToolCall,
+    system,
+    user,
+)
+from toolspeak.values.pieces import ApiCall
+from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.chat_request import NO_QUIRKS, ChatRequest, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules
 
 WEATHER = ToolSpec(

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from toolspeak.events import FinishReason, Usage
-from toolspeak.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
+from toolspeak.values.events import FinishReason, Usage
+from toolspeak.values.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall
 
 
 def read_messages(body: dict[str, Any]) -> list[Message]:

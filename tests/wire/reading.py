@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from toolspeak.events import TextDelta, ThinkingDelta
-from toolspeak.messages import Text, Thinking
-from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.values.events import TextDelta, ThinkingDelta
+from toolspeak.values.messages import Text, Thinking
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece
 from toolspeak.wire import api
-from toolspeak.wire.framing import SSE
-from toolspeak.wire.sse import encode_event
+from toolspeak.wire.framing import SSE, encode_event
 
 WIRES: dict[str, Any] = dict(api.WIRES)
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.wire.reading import STREAMS, assert_told, read_stream
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited
-from toolspeak.events import TextDelta, ThinkingDelta, Usage
-from toolspeak.messages import Extra, Opaque, Text, Thinking
-from toolspeak.pieces import ApiCall, CallPiece
+from toolspeak.values.errors import EndpointDown, ModelError, ProviderError, RateLimited
+from toolspeak.values.events import TextDelta, ThinkingDelta, Usage
+from toolspeak.values.messages import Extra, Opaque, Text, Thinking
+from toolspeak.values.pieces import ApiCall, CallPiece
 from toolspeak.wire import anthropic_messages
 from toolspeak.wire.anthropic_messages import Decoder, read_response
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.reading import CLIENT_WIRES, GARBAGE, ODDITIES, STREAMS, assert_told, frame, frame_end, read_stream
-from toolspeak.messages import Text, Thinking
-from toolspeak.pieces import ApiCall
+from toolspeak.values.messages import Text, Thinking
+from toolspeak.values.pieces import ApiCall
 
 ENDS = {
     "openai": b'"finish_reason":"tool_calls"}]}',

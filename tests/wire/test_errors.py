@@ -6,16 +6,18 @@ from typing import Any
 import pytest
 
 from tests.wire.reading import WIRES, read_stream
-from toolspeak.errors import ContextExceeded, EndpointDown, ModelError, ProviderError, RateLimited
+from toolspeak.values.errors import ContextExceeded, EndpointDown, ModelError, ProviderError, RateLimited
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat
-from toolspeak.wire.api_errors import (
+from toolspeak.wire.errors import (
+    FAILURES,
     MAX_CAUSE_CHARS,
+    ErrorReport,
+    FailureName,
     build_error,
     is_context_overflow,
     read_error_body,
     read_retry_delay,
 )
-from toolspeak.wire.failures import FAILURES, ErrorReport, FailureName
 
 
 @pytest.mark.parametrize(

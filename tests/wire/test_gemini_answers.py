@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.wire.reading import STREAMS, read_stream
-from toolspeak.errors import ModelError, ProviderError, RateLimited
-from toolspeak.events import CallReady, FinishReason, TextDelta, TurnEnded, Usage
-from toolspeak.messages import Call, Extra, Media, Message, Opaque, Text, Thinking, ToolCall
-from toolspeak.pieces import ApiCall
+from toolspeak.values.errors import ModelError, ProviderError, RateLimited
+from toolspeak.values.events import CallReady, FinishReason, TextDelta, TurnEnded, Usage
+from toolspeak.values.messages import Call, Extra, Media, Message, Opaque, Text, Thinking, ToolCall
+from toolspeak.values.pieces import ApiCall
 from toolspeak.wire import gemini_content
 from toolspeak.wire.chat_request import ChatRequest
 

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 from tests.wire.conversations import NOW, PNG, WEATHER, body_of, call, message, result
-from toolspeak.errors import UsageError
-from toolspeak.events import ToolChoice
-from toolspeak.messages import Call, Extra, Media, Message, Result, Text, Thinking, ToolCall, user
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import ToolChoice
+from toolspeak.values.messages import Call, Extra, Media, Message, Result, Text, Thinking, ToolCall, user
 from toolspeak.wire import gemini_content
-from toolspeak.wire.answer_format import AnswerFormat
-from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.gemini_content.client_request import UNSIGNED
-from toolspeak.wire.gemini_content.proto_json import convert_schema
+from toolspeak.wire.chat_request import AnswerFormat, ChatRequest
+from toolspeak.wire.gemini_content.client import UNSIGNED
+from toolspeak.wire.gemini_content.server import convert_schema
 
 HI = (user("Hi"),)
 ASKED = {"contents": [{"parts": [{"text": "Hi"}]}]}

@@ -21,8 +21,8 @@ from tests.wire.conversations import (
     without_ids,
 )
 from tests.wire.reading import WIRES, assert_told, read_stream
-from toolspeak.events import AUTO, ArgsDelta, CallReady, CallStarted, Event, TextDelta, ToolChoice, TurnEnded
-from toolspeak.messages import Call, Message, Text, ToolCall, user
+from toolspeak.values.events import AUTO, ArgsDelta, CallReady, CallStarted, Event, TextDelta, ToolChoice, TurnEnded
+from toolspeak.values.messages import Call, Message, Text, ToolCall, user
 from toolspeak.wire.chat_request import ChatRequest
 
 CHOICES = [

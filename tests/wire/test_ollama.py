@@ -25,12 +25,12 @@ from tests.wire.conversations import (
 )
 from tests.wire.ollama_server import read_messages, write_answer, write_stream
 from tests.wire.reading import assert_told, read_stream
-from toolspeak.errors import ContextExceeded, EndpointDown, ModelError, ProviderError
-from toolspeak.events import FinishReason, TextDelta, ToolChoice, Usage
-from toolspeak.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall, system, user
-from toolspeak.pieces import ApiCall
+from toolspeak.values.errors import ContextExceeded, EndpointDown, ModelError, ProviderError
+from toolspeak.values.events import FinishReason, TextDelta, ToolChoice, Usage
+from toolspeak.values.messages import Call, Extra, Media, Message, Part, Result, Text, Thinking, ToolCall, system, user
+from toolspeak.values.pieces import ApiCall
 from toolspeak.wire import ollama_chat
-from toolspeak.wire.quirks import Quirks
+from toolspeak.wire.chat_request import Quirks
 
 OWN = Extra(vendor="ollama", data={"field": "thinking"})
 

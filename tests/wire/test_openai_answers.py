@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.wire.reading import STREAMS, assert_told, read_stream
-from toolspeak.errors import EndpointDown, ModelError, ProviderError, RateLimited
-from toolspeak.events import TextDelta, ThinkingDelta, Usage
-from toolspeak.messages import Extra, Text, Thinking
-from toolspeak.pieces import ApiCall, CallPiece
+from toolspeak.values.errors import EndpointDown, ModelError, ProviderError, RateLimited
+from toolspeak.values.events import TextDelta, ThinkingDelta, Usage
+from toolspeak.values.messages import Extra, Text, Thinking
+from toolspeak.values.pieces import ApiCall, CallPiece
 from toolspeak.wire import openai_chat
 
 

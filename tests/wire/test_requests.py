@@ -7,10 +7,22 @@ import pytest
 
 from tests.wire.conversations import NOW, PNG, TOOLS, WEATHER, body_of, call, everything, message, result
 from tests.wire.reading import WIRES
-from toolspeak.events import AUTO, ToolChoice
-from toolspeak.messages import Concat, Extra, Media, Message, Opaque, Ref, Text, Thinking, assistant, system, user
+from toolspeak.values.events import AUTO, ToolChoice
+from toolspeak.values.messages import (
+    Concat,
+    Extra,
+    Media,
+    Message,
+    Opaque,
+    Ref,
+    Text,
+    Thinking,
+    assistant,
+    system,
+    user,
+)
 from toolspeak.wire import anthropic_messages, openai_chat
-from toolspeak.wire.quirks import Quirks
+from toolspeak.wire.chat_request import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
 NONE, REQUIRED = ToolChoice(mode="none"), ToolChoice(mode="required")

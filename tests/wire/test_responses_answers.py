@@ -15,8 +15,9 @@ from tests.wire.conversations import NOW, PATCH, TOOLS, WEATHER, message, pieces
 from tests.wire.loopback import Server, serving
 from tests.wire.reading import assert_told, read_stream
 from toolspeak.dialects import NATIVE
-from toolspeak.errors import EndpointDown, ProviderError, RateLimited
-from toolspeak.events import (
+from toolspeak.turns import TurnReader
+from toolspeak.values.errors import EndpointDown, ProviderError, RateLimited
+from toolspeak.values.events import (
     ArgsDelta,
     CallReady,
     CallStarted,
@@ -27,15 +28,14 @@ from toolspeak.events import (
     TurnEnded,
     Usage,
 )
-from toolspeak.messages import Call, Extra, Message, Opaque, Text, Thinking, ToolCall, assistant
-from toolspeak.pieces import ApiCall
-from toolspeak.spec import ToolSpec
-from toolspeak.turns import TurnReader
+from toolspeak.values.messages import Call, Extra, Message, Opaque, Text, Thinking, ToolCall, assistant
+from toolspeak.values.pieces import ApiCall
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire import openai_responses
 from toolspeak.wire.chat_request import ChatRequest, ToolNamespace
-from toolspeak.wire.failures import ErrorReport
-from toolspeak.wire.openai_responses.raw_input import RawInputReader
-from toolspeak.wire.sse import SseReader, encode_event
+from toolspeak.wire.errors import ErrorReport
+from toolspeak.wire.framing import SseReader, encode_event
+from toolspeak.wire.openai_responses.names import RawInputReader
 
 PATCH_TEXT = '*** Begin Patch\n+say("hi")\t\\n 🙂\n*** End Patch\n'
 SEND = ToolSpec(name="mail__send", description="Sends.", parameters={"type": "object", "properties": {}})

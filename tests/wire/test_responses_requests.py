@@ -24,8 +24,8 @@ from tests.wire.conversations import (
 )
 from tests.wire.sdk_types import validate
 from toolspeak import UsageError
-from toolspeak.events import AUTO, ToolChoice
-from toolspeak.messages import (
+from toolspeak.values.events import AUTO, ToolChoice
+from toolspeak.values.messages import (
     Call,
     Extra,
     Media,
@@ -39,12 +39,10 @@ from toolspeak.messages import (
     system,
     user,
 )
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire import openai_responses as wire
-from toolspeak.wire.answer_format import AnswerFormat
-from toolspeak.wire.chat_request import ChatRequest, ToolNamespace
-from toolspeak.wire.openai_responses.client_request import encode_choice
-from toolspeak.wire.quirks import Quirks
+from toolspeak.wire.chat_request import AnswerFormat, ChatRequest, Quirks, ToolNamespace
+from toolspeak.wire.openai_responses.client import encode_choice
 from toolspeak.wire.schemas import SchemaRules
 
 VENDOR = "openai-responses"

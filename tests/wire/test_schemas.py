@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
 from toolspeak.wire.schemas import SchemaRules, fit_schema, inline_references, merge_alternatives
 

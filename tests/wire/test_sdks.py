@@ -13,11 +13,23 @@ from hypothesis import strategies as st
 from tests.wire.conversations import NOW, PNG, TOOLS, body_of, conversations, everything, message, told_call
 from tests.wire.loopback import Server, serving
 from tests.wire.sdk_types import validate
-from toolspeak.events import AUTO, Event, TextDelta, ThinkingDelta, ToolChoice, TurnEnded, Usage
-from toolspeak.messages import Call, Extra, Message, Opaque, Result, Text, Thinking, ToolCall, assistant, system, user
+from toolspeak.values.events import AUTO, Event, TextDelta, ThinkingDelta, ToolChoice, TurnEnded, Usage
+from toolspeak.values.messages import (
+    Call,
+    Extra,
+    Message,
+    Opaque,
+    Result,
+    Text,
+    Thinking,
+    ToolCall,
+    assistant,
+    system,
+    user,
+)
 from toolspeak.wire import anthropic_messages, openai_chat
-from toolspeak.wire.failures import FAILURES, ErrorReport
-from toolspeak.wire.quirks import Quirks
+from toolspeak.wire.chat_request import Quirks
+from toolspeak.wire.errors import FAILURES, ErrorReport
 from toolspeak.wire.schemas import SchemaRules
 
 CHOICES = [

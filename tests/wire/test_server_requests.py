@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from toolspeak import UsageError
-from toolspeak.events import AUTO, ToolChoice
-from toolspeak.messages import (
+from toolspeak.values.events import AUTO, ToolChoice
+from toolspeak.values.messages import (
     Call,
     Extra,
     Media,
@@ -21,10 +21,9 @@ from toolspeak.messages import (
     system,
     user,
 )
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire import anthropic_messages, openai_chat
-from toolspeak.wire.answer_format import AnswerFormat
-from toolspeak.wire.chat_request import ChatRequest
+from toolspeak.wire.chat_request import AnswerFormat, ChatRequest
 from toolspeak.wire.fields import check_unique_names
 
 HI = [{"role": "user", "content": "Hi"}]

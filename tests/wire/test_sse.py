@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.wire.sse import SseReader, encode_event
+from toolspeak.wire.framing import SseReader, encode_event
 
 STREAMS = {
     "one line": (b'data: {"a":1}\n\n', ['{"a":1}']),

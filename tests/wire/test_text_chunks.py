@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolspeak.messages import Text
-from toolspeak.pieces import ApiCall, TextDelta
-from toolspeak.wire.openai_chat.client_answer import Decoder
-from toolspeak.wire.openai_chat.text_chunks import TextChunks
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import ApiCall, TextDelta
+from toolspeak.wire.openai_chat.client import Decoder, TextChunks
 
 texts = st.text(st.sampled_from('ab"\\\né😀\ud800{}:,'), max_size=6) | st.just('"content": "x"')
 deltas = texts.map(lambda text: {"content": text}) | texts.map(lambda text: {"role": "assistant", "content": text})

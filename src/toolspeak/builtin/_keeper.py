@@ -10,8 +10,6 @@ It is no confinement: a command that kills the keeper, or runs as another user, 
 It starts with every command, so it imports little: no `pathlib`.
 """
 
-# ruff: noqa: PTH123, PTH208 (pathlib is slow to import)
-
 import ctypes
 import os
 import signal
@@ -19,6 +17,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+
+# ruff: noqa: PTH123, PTH208 (pathlib is slow to import)
+
 
 KILL_SECONDS = 3.0
 """How long children are killed before the keeper gives up on those that remain."""

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from toolspeak._frozen import frozen
-from toolspeak.errors import ToolError, UsageError
+from toolspeak.values.errors import ToolError, UsageError
+from toolspeak.values.frozen import frozen
 
 MAX_FILE_BYTES = 5_000_000
 """The size of the largest file that is read or written."""

@@ -3,9 +3,9 @@
 import sys
 from typing import Any
 
-from toolspeak.errors import ToolError, UsageError
 from toolspeak.execution.sandbox import CodeResult, SandboxLimits, SandboxMode, detect_confinement, has_monty, run_code
 from toolspeak.tools import Tool
+from toolspeak.values.errors import ToolError, UsageError
 
 _PURPOSE = (
     "Run Python code. The result is what it prints and the value of its last expression, as in a Python shell. "

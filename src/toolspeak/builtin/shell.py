@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from toolspeak.errors import ToolError, UsageError
 from toolspeak.execution.sandbox.process import CommandExit, OutputBuffer, python_program, run_supervised
 from toolspeak.tools import Tool
+from toolspeak.values.errors import ToolError, UsageError
 
 MAX_OUTPUT_BYTES = 20_000
 """How much output is kept: the beginning and the end."""

@@ -1,19 +1,221 @@
 """Builds an agent from the options of a command and the settings."""
 
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from toolspeak._frozen import frozen
-from toolspeak.cli.approval import ApprovalBridge, build_approver
+from toolspeak.cli.format import reserve_stdout
 from toolspeak.cli.options import ApproveChoice
-from toolspeak.cli.targets import discover_configured, discover_targets
-from toolspeak.errors import UsageError
-from toolspeak.limits import Limits
+from toolspeak.mcp.config import is_server_target
 from toolspeak.models import DialectChoice, Sampling
-from toolspeak.models.weights import QWEN_CODER, find_weights
-from toolspeak.run import Agent, portal
+from toolspeak.models.weights import QWEN_CODER
+from toolspeak.models.weights_download import find_weights
+from toolspeak.run import Agent, Approver, portal
+from toolspeak.run.agent_tools import collect_tools
 from toolspeak.run.model_lookup import find_model, weights_folder
 from toolspeak.settings import Settings
 from toolspeak.tools import Toolbox
+from toolspeak.tools.discovery import is_importable
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.validation import nearest
+
+# Approval of calls by the user.
+#
+# The run waits for approval in its event loop; the user is asked in the main thread, where events are drawn. The
+# `ApprovalBridge` carries the answer from the one to the other.
+
+
+AskUser: TypeAlias = Callable[[ToolCall], "bool | str"]
+"""Asks the user about a call. Returns whether it is approved, or the reason why it is not."""
+
+REFUSED_BY_POLICY = "calls of this tool are refused here, by the settings or by --approve never"
+REFUSED_WITHOUT_USER = "nobody is here to allow it"
+
+
+class ApprovalBridge:
+    """Carries the user's answers from the thread that draws a run to the event loop that waits for them."""
+
+    def __init__(self, ask_user: AskUser) -> None:
+        self._ask_user = ask_user
+        self._answers: dict[str, Future[bool | str]] = {}
+
+    def clear(self) -> None:
+        """Drop all answers before another run starts: its calls may have the ids of earlier ones."""
+        self._answers = {}
+
+    async def wait(self, call: ToolCall) -> bool | str:
+        """Wait for the answer about a call. This is the run's `approve` function."""
+        return await asyncio.wrap_future(self._answer(call))
+
+    def ask(self, call: ToolCall) -> None:
+        """Ask the user about a call. The thread that draws the run calls this when it meets `ApprovalNeeded`."""
+        answer = self._ask_user(call)
+        with suppress(InvalidStateError):  # the run no longer waits, for example because its time is up
+            self._answer(call).set_result(answer)
+
+    def _answer(self, call: ToolCall) -> "Future[bool | str]":
+        return self._answers.setdefault(call.id, Future())
+
+
+def build_approver(choice: ApproveChoice, approvals: ApprovalBridge | None) -> Approver | None:
+    """Return the `approve` function of an agent, or None if the run is to pause because there is no user to ask."""
+    if choice == ApproveChoice.always:
+        return lambda call: True
+    if choice == ApproveChoice.never:
+        return lambda call: REFUSED_BY_POLICY
+    return approvals.wait if approvals is not None else None
+
+
+# The options `-o NAME=VALUE`: how the tokens of an answer are chosen.
+
+
+EXTRA = "extra."
+"""What the name of a field begins with that only the endpoint knows."""
+
+
+def _check_fraction(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError
+    return value
+
+
+def _check_temperature(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError
+    return value
+
+
+def _check_count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+_OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "temperature": ("a number from 0", _check_temperature),
+    "max_tokens": ("a whole number, at least 1", _check_count),
+    "top_p": ("a number from 0 to 1", _check_fraction),
+    "seed": ("a whole number", int),
+    "stop": ("a text", str),
+}
+
+
+def parse_sampling(pairs: Iterable[str], base: Sampling | None = None) -> Sampling:
+    """Return the sampling that `NAME=VALUE` texts describe. The last of several values counts; `stop` takes them all.
+
+    Args:
+        pairs: The texts.
+        base: The sampling that holds where the texts say nothing.
+
+    Raises:
+        UsageError: An option is unknown, or does not take its value. The error lists the options.
+    """
+    base = base or Sampling()
+    values: dict[str, Any] = {}
+    stop: list[str] = []
+    extra: dict[str, Any] = dict(base.extra or {})
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise UsageError(f"-o takes NAME=VALUE, such as temperature=0, not {pair!r}")
+        if name.startswith(EXTRA) and len(name) > len(EXTRA):
+            extra[name.removeprefix(EXTRA)] = _parse_json(text)
+        elif name == "stop":
+            stop.append(text)
+        else:
+            values[name] = _parse_value(name, text)
+    return Sampling(
+        max_tokens=values.get("max_tokens", base.max_tokens),
+        temperature=values.get("temperature", base.temperature),
+        top_p=values.get("top_p", base.top_p),
+        seed=values.get("seed", base.seed),
+        stop=tuple(stop) or base.stop,
+        extra=extra or None,
+    )
+
+
+def _parse_value(name: str, text: str) -> Any:
+    if name not in _OPTIONS:
+        hint = f"did you mean {similar}? " if (similar := nearest(name, list(_OPTIONS))) else ""
+        raise UsageError(
+            f"-o {name}: there is no such option; {hint}there are {', '.join(_OPTIONS)}, and {EXTRA}NAME for a field "
+            "that only your endpoint knows"
+        )
+    takes, check = _OPTIONS[name]
+    try:
+        return check(text)
+    except ValueError:
+        raise UsageError(f"-o {name} takes {takes}, not {text!r}") from None
+
+
+def _parse_json(text: str) -> Any:
+    """Return the JSON value of a text; a text that is not JSON is itself the value."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+# Discovers the tools in the targets of a command.
+
+
+def discover_targets(*targets: str) -> Toolbox:
+    """Return the tools of targets that the user named. One may be a module in the working directory.
+
+    The working directory is on the path while the targets load, behind everything that is installed, and not longer:
+    a file there must not take the place of a module that toolspeak itself imports. A module that a tool imports only
+    when it is called must be installed.
+    """
+    if not targets:
+        return Toolbox([])
+    with _search_working_directory():
+        return _discover(targets)
+
+
+def discover_configured(targets: Sequence[str]) -> Toolbox:
+    """Return the tools of targets in the settings: files and folders by their paths, and installed modules.
+
+    Raises:
+        UsageError: A target is the name of a folder in the working directory, which the settings do not mean.
+    """
+    for target in targets:
+        name = target.partition(":")[0]
+        if is_server_target(target):
+            continue
+        if not Path(target).is_absolute() and Path(name).is_dir() and not is_importable(name):
+            raise UsageError(f"{target!r} in the settings is no installed module; a folder is written {name}/")
+    return _discover(targets)
+
+
+def _discover(targets: Sequence[str]) -> Toolbox:
+    with reserve_stdout():
+        return collect_tools(targets).load()
+
+
+@contextmanager
+def _search_working_directory() -> Generator[None]:
+    folder = str(Path.cwd())
+    if folder in sys.path:  # the user put it there, with PYTHONPATH
+        yield
+        return
+    sys.path.append(folder)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # a module may have removed it itself
+            sys.path.remove(folder)
 
 
 @frozen

@@ -13,18 +13,27 @@ from typing import Annotated
 import typer
 from typer.models import CommandInfo, TyperInfo
 
-from toolspeak._version import __version__
-from toolspeak.cli.conversation_commands import chat_command, run_command
-from toolspeak.cli.durable_commands import runs_app, worker_command
-from toolspeak.cli.eval_commands import calibrate_command, conformance_command, eval_command
-from toolspeak.cli.local_commands import local_app
-from toolspeak.cli.log_commands import log_app, templates_app
-from toolspeak.cli.mcp_commands import mcp_app
-from toolspeak.cli.model_commands import pull_command, serve_command
-from toolspeak.cli.page_commands import page_command
-from toolspeak.cli.settings_commands import config_command, trust_command
-from toolspeak.cli.tool_commands import call_command, graph_command, parse_command, tools_command, trace_command
-from toolspeak.errors import ToolsChanged, ToolspeakError, UsageError
+from toolspeak.cli.conversation_commands import chat_command, log_app, run_command, templates_app
+from toolspeak.cli.model_commands import (
+    calibrate_command,
+    conformance_command,
+    eval_command,
+    local_app,
+    pull_command,
+    serve_command,
+)
+from toolspeak.cli.server_commands import mcp_app, page_command, runs_app, worker_command
+from toolspeak.cli.tool_commands import (
+    call_command,
+    config_command,
+    graph_command,
+    parse_command,
+    tools_command,
+    trace_command,
+    trust_command,
+)
+from toolspeak.values.errors import ToolsChanged, ToolspeakError, UsageError
+from toolspeak.values.package import __version__
 
 app = typer.Typer(
     rich_markup_mode=None,  # help drawn by rich would take longer to import than everything else

@@ -16,6 +16,7 @@ from toolspeak.cli.options import (
     ConversationOption,
     DebugOption,
     DialectOption,
+    JsonOption,
     MaxCostOption,
     MaxTurnsOption,
     ModelOption,
@@ -28,14 +29,145 @@ from toolspeak.cli.options import (
     ToolChoiceOption,
     ToolsOption,
     TrustProjectOption,
+    complete_conversation,
+    complete_template,
 )
-from toolspeak.errors import UsageError
+from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
     from toolspeak.cli.agent_config import CommandOptions
-    from toolspeak.cli.conversation_log import ContinuedConversation
-    from toolspeak.cli.templates import PromptTemplate
+    from toolspeak.cli.log import ContinuedConversation
+    from toolspeak.cli.prompt import PromptTemplate
     from toolspeak.settings import Settings
+
+# The commands `log …` and `templates …`, with their options. Their work is imported when they are called.
+
+
+log_app = typer.Typer(rich_markup_mode=None)
+templates_app = typer.Typer(rich_markup_mode=None)
+
+CountOption = Annotated[
+    int, typer.Option("-n", "--count", metavar="N", min=0, help="Show at most N conversations; 0 for all.")
+]
+
+
+@log_app.callback(invoke_without_command=True)
+def log_command(context: typer.Context, count: CountOption = 20, as_json: JsonOption = False) -> None:
+    """List, show and search your conversations.
+
+    Without a command, lists the newest ones: the id, the time, the model, the number of the model's answers, and the
+    first words. An id may be shortened as long as it is the only one that begins so.
+
+    The log is one file that only you can read. To keep no log, set log = false in your settings file, or
+    TOOLSPEAK_LOG=off.
+    """
+    if context.invoked_subcommand is None:
+        from toolspeak.cli.log import print_conversations
+
+        print_conversations(count or None, (), as_json=as_json)
+
+
+@log_app.command("show")
+def log_show_command(
+    conversation: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]", help="The conversation; the last one if left out.", autocompletion=complete_conversation
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one a line.")] = False,
+) -> None:
+    """Show a conversation."""
+    from toolspeak.cli.log import show_conversation
+
+    show_conversation(conversation, as_json=as_json)
+
+
+@log_app.command("search")
+def log_search_command(
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words that all occur in it.")],
+    count: CountOption = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List the conversations in which all words occur.
+
+    Prompts and answers are searched. A word is also found inside of a longer one, in upper and in lower case.
+    """
+    from toolspeak.cli.log import print_conversations
+
+    found = [word for text in words for word in text.split()]
+    if not found:
+        raise UsageError("there is no word to search for")
+    print_conversations(count or None, found, as_json=as_json)
+
+
+@log_app.command("delete")
+def log_delete_command(
+    conversations: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="The conversations.", autocompletion=complete_conversation),
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option("--before", metavar="DAY", help="Delete those in which nothing has happened since this day."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+) -> None:
+    """Delete conversations from the log."""
+    from toolspeak.cli.log import delete_conversations, delete_older
+
+    if bool(conversations) == (before is not None):
+        raise UsageError("name the conversations to delete, or a day with --before")
+    if conversations:
+        delete_conversations(conversations)
+    elif before is not None:
+        raise typer.Exit(delete_older(before, yes=yes))
+
+
+@log_app.command("path")
+def log_path_command() -> None:
+    """Print the path of the log."""
+    from toolspeak.cli.files import log_path
+    from toolspeak.cli.safe_text import write_output
+
+    write_output(f"{log_path()}\n")
+
+
+@templates_app.callback(invoke_without_command=True)
+def templates_command(context: typer.Context) -> None:
+    """List and show your templates.
+
+    A template is a file NAME.toml in the folder that toolspeak templates path prints. It may have prompt, system,
+    model, dialect, tools, options and defaults. In prompt and system, $name stands for a parameter that -p name=value
+    sets; in the prompt, $input stands for the prompt of the command.
+    """
+    if context.invoked_subcommand is None:
+        from toolspeak.cli.files import list_templates
+        from toolspeak.cli.safe_text import write_output
+
+        write_output("".join(f"{name}\n" for name in list_templates()))
+
+
+@templates_app.command("show")
+def templates_show_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_template)],
+) -> None:
+    """Show a template."""
+    from toolspeak.cli.files import read_text
+    from toolspeak.cli.prompt import find_file, load_template
+    from toolspeak.cli.safe_text import write_output
+
+    load_template(name)  # a wrong one is an error, not a text
+    write_output(read_text(find_file(name)))
+
+
+@templates_app.command("path")
+def templates_path_command() -> None:
+    """Print the folder of the templates."""
+    from toolspeak.cli.files import templates_folder
+    from toolspeak.cli.safe_text import write_output
+
+    write_output(f"{templates_folder()}\n")
 
 
 def chat_command(
@@ -67,9 +199,9 @@ def chat_command(
     embedded one is used. In the chat, /help lists the commands. A conversation that is continued keeps its model, its
     tools and its system prompt, unless they are given anew.
     """
-    from toolspeak.cli.attach import STANDARD_INPUT, load_attachments
     from toolspeak.cli.chat import chat
-    from toolspeak.cli.settings_loader import load_settings
+    from toolspeak.cli.prompt import STANDARD_INPUT, load_attachments
+    from toolspeak.cli.trust import load_settings
 
     if debug:
         _print_log()
@@ -151,11 +283,11 @@ def run_command(
     Exit codes: 0 answered; 1 stopped without an answer (a limit, a loop, cut off, refused); 2 wrong usage; 3 the
     endpoint failed; 4 paused, because a call needs approval and there is no terminal to ask in; 130 interrupted.
     """
-    from toolspeak.cli.attach import STANDARD_INPUT, load_attachments
+    from toolspeak.cli.prompt import STANDARD_INPUT, load_attachments
     from toolspeak.cli.run import RunOutput
     from toolspeak.cli.run import run as run_once
-    from toolspeak.cli.settings_loader import load_settings
-    from toolspeak.messages import user
+    from toolspeak.cli.trust import load_settings
+    from toolspeak.values.messages import user
 
     if extract and as_json:
         raise UsageError("--extract and --json do not go together")
@@ -194,7 +326,7 @@ def run_command(
 
 
 def _print_log() -> None:
-    from toolspeak.cli.debug import print_log
+    from toolspeak.cli.http_server import print_log
 
     print_log()
 
@@ -204,7 +336,7 @@ def _load_template(name: str | None, parameters: list[str] | None) -> "PromptTem
         if parameters:
             raise UsageError("-p is for a template; name it with -t")
         return None
-    from toolspeak.cli.templates import load_template
+    from toolspeak.cli.prompt import load_template
 
     return load_template(name).fill(parameters or ())
 
@@ -226,8 +358,7 @@ def _build_options(
     option: list[str] | None,
 ) -> "CommandOptions":
     """Return the options of a command, with those of the template where the command has none."""
-    from toolspeak.cli.agent_config import CommandOptions
-    from toolspeak.cli.sampling_options import parse_sampling
+    from toolspeak.cli.agent_config import CommandOptions, parse_sampling
 
     options = CommandOptions(
         tools=tuple(tools or ()),
@@ -262,7 +393,7 @@ def _choose_log(settings: "Settings", *, no_log: bool) -> Path | None:
     """Return the path of the log; None if the user wants none."""
     if no_log or not settings.log:
         return None
-    from toolspeak.cli.user_files import log_path
+    from toolspeak.cli.files import log_path
 
     return log_path()
 
@@ -270,6 +401,6 @@ def _choose_log(settings: "Settings", *, no_log: bool) -> Path | None:
 def _find_continued(conversation: str | None, *, continue_last: bool) -> "ContinuedConversation | None":
     if conversation is None and not continue_last:
         return None
-    from toolspeak.cli.conversation_log import find_conversation
+    from toolspeak.cli.log import find_conversation
 
     return find_conversation(conversation)

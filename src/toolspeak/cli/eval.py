@@ -5,38 +5,210 @@ standard error.
 """
 
 import asyncio
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from toolspeak._frozen import frozen
-from toolspeak.cli.eval_progress import ReportAnswer, create_log, load_model, show_progress
-from toolspeak.cli.table import print_table
+from toolspeak.cli.files import read_text
+from toolspeak.cli.format import SafeConsole, format_duration, print_table
+from toolspeak.cli.pull import ModelLoader
+from toolspeak.cli.safe_text import escape_controls, escape_line, write_output
 from toolspeak.dialects import DIALECTS, dialect
-from toolspeak.errors import UsageError
-from toolspeak.evaluation import tables
-from toolspeak.evaluation.answers import RecordedAnswer, TrialResult
-from toolspeak.evaluation.files import (
+from toolspeak.lab import summary as tables
+from toolspeak.lab.calibration import DialectComparison
+from toolspeak.lab.calibration import calibrate as compare_dialects
+from toolspeak.lab.conformance import (
+    OURS,
+    ReaderProcess,
+    ReaderReport,
+    RecordResult,
+    SpokenRecord,
+    build_table,
+    check_reader,
+    encode_report,
+    family_of,
+    kind_of,
+    load_records,
+)
+from toolspeak.lab.files import (
     DEFAULT_MAX_TOKENS,
     ResultsFile,
     drop_unfinished_line,
+    find_template,
     read_answers,
     write_failures,
     write_prompts,
 )
-from toolspeak.evaluation.follow_ups import find_follow_ups, iterate_series, score
-from toolspeak.evaluation.plot import plot
-from toolspeak.evaluation.suites import load_suite
-from toolspeak.evaluation.summary import Summary, summarize
-from toolspeak.evaluation.templates import find_template
-from toolspeak.evaluation.trial_runner import TrialRunner, find_unanswered
-from toolspeak.evaluation.trials import Trial, make_trials, parse_trial_id
-from toolspeak.models import EmbeddedModel, Model
+from toolspeak.lab.plot import plot
+from toolspeak.lab.questions import Suite
+from toolspeak.lab.suites import load_suite
+from toolspeak.lab.summary import Summary, summarize
+from toolspeak.lab.trial_runner import TrialRunner, find_follow_ups, find_unanswered, iterate_series, score
+from toolspeak.lab.trials import RecordedAnswer, Trial, TrialResult, make_trials, parse_trial_id
+from toolspeak.models import EmbeddedModel, HttpModel, Model
+from toolspeak.models.embedded import name_for_calibration
 from toolspeak.run.model_lookup import find_model
+from toolspeak.settings import forget_calibrated_dialect, load_calibrated_dialect, save_calibrated_dialect
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+
+# `toolspeak conformance`: what readers of calls give for texts whose one right reading is known.
+
+
+CELLS = "right / wrong / missed / error"
+
+
+@frozen
+class ConformanceOptions:
+    """The options of the command.
+
+    Attributes:
+        readers: The readers to ask; none for ours.
+        records: A file of records; None for those that come with the package.
+        timeout_s: How long a reader may take for one text.
+        as_json: Whether to print JSON.
+        as_markdown: Whether to print tables of Markdown.
+        failures: Whether to print the records that were read wrongly.
+    """
+
+    readers: tuple[str, ...] = ()
+    records: str | None = None
+    timeout_s: float = 5.0
+    as_json: bool = False
+    as_markdown: bool = False
+    failures: bool = False
+
+
+def check(options: ConformanceOptions) -> bool:
+    """Ask the readers, print what they gave, and return whether none was wrong or failed to answer."""
+    records = _load_records(options.records)
+    readers = [ReaderProcess(target, timeout_s=options.timeout_s) for target in options.readers or (OURS,)]
+    reports = [check_reader(reader, records) for reader in readers]
+    if options.as_json:
+        _print_json(reports, len(records), failures=options.failures)
+    else:
+        _print_tables(reports, as_markdown=options.as_markdown)
+        if options.failures:
+            _print_failures(reports)
+    return not any(each.judgement in ("wrong", "error") for report in reports for each in report.results)
+
+
+def _load_records(path: str | None) -> list[SpokenRecord]:
+    if path is None:
+        return load_records()
+    try:
+        records = load_records(read_text(path).split("\n"))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"{path} is no file of records: each line is an object with id, tools, text and expected ({error!r})"
+        ) from None
+    if not records:
+        raise UsageError(f"{path} holds no records")
+    return records
+
+
+def _print_json(reports: Sequence[ReaderReport], count: int, *, failures: bool) -> None:
+    readers = [encode_report(report) for report in reports]
+    if not failures:
+        for reader in readers:
+            del reader["failures"]
+    write_output(json.dumps({"records": count, "readers": readers}, ensure_ascii=False) + "\n")
+
+
+def _print_tables(reports: Sequence[ReaderReport], *, as_markdown: bool) -> None:
+    sys.stdout.write(f"Each cell: {CELLS}.\n")
+    for title, group_of in (("family", family_of), ("kind", kind_of)):
+        rows = build_table(reports, title, group_of)
+        sys.stdout.write("\n")
+        if as_markdown:
+            rule = ["---", *("---:" for _ in rows[0][1:])]
+            write_output("".join(f"| {' | '.join(row)} |\n" for row in (rows[0], rule, *rows[1:])))
+        else:
+            print_table(rows)
+
+
+def _print_failures(reports: Sequence[ReaderReport]) -> None:
+    for report in reports:
+        for result in report.results:
+            if result.judgement == "wrong":
+                write_output(_format_failure(report.name, result))
+
+
+def _format_failure(reader: str, result: RecordResult) -> str:
+    record = result.record
+    text = "".join(f"  │ {escape_controls(line)}\n" for line in record.text.split("\n"))
+    return (
+        f"\n{escape_line(record.id)} ({escape_line(record.family)}, {escape_line(record.kind)}), wrong: "
+        f"{escape_line(reader)}\n{text}"
+        f"  expected  {escape_controls(json.dumps(record.expected, ensure_ascii=False))}\n"
+        f"  got       {escape_controls(json.dumps(result.got, ensure_ascii=False))}\n"
+    )
+
+
+# The progress of `toolspeak eval` and `toolspeak calibrate`, on standard error. It ends in one line.
+
+
+ReportAnswer: TypeAlias = Callable[[str, bool], None]
+"""Called after each answer with the dialect and whether the answer is right."""
+
+PLAIN_PROGRESS_STEP = 0.05
+"""The share of the questions after which another plain line is printed."""
+
+
+def create_log() -> Console:
+    """Create the console for everything but the figures."""
+    return SafeConsole(stderr=True, soft_wrap=True)
+
+
+def load_model(model: Model, log: Console) -> None:
+    """Load the embedded model, so that the time this takes is not measured."""
+    loader = ModelLoader(model)
+    with log.status(f"loading {model.name}") if loader.is_loading else nullcontext():
+        loader.wait()
+    if loader.report:
+        log.print(loader.report, highlight=False)
+
+
+@contextmanager
+def show_progress(count: int, log: Console) -> Generator[ReportAnswer]:
+    """Show a bar with the running score in a terminal, and a line now and then elsewhere; at the end, the score."""
+    done = right = 0
+    started = time.monotonic()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=log, disable=not log.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=count)
+
+        def report(dialect: str, is_right: bool) -> None:
+            nonlocal done, right
+            done, right = done + 1, right + is_right
+            bar.update(task, completed=done, description=f"{dialect}, {right / done:.0%} right")
+            if not log.is_terminal and int(done / count / PLAIN_PROGRESS_STEP) > int(
+                (done - 1) / count / PLAIN_PROGRESS_STEP
+            ):
+                log.print(f"{done} of {count}, {right / done:.0%} right")
+
+        try:
+            yield report
+        finally:
+            bar.stop()
+            if done:
+                log.print(describe_score(done, count, right, time.monotonic() - started), highlight=False)
+
+
+def describe_score(done: int, count: int, right: int, seconds: float) -> str:
+    """Describe how many questions were asked, how many answers were right, and how long it took."""
+    asked = f"{count}" if done == count else f"{done} of {count}"
+    return (
+        f"{asked} question{'' if count == 1 else 's'}, {100 * right / done:.0f} % right, in {format_duration(seconds)}"
+    )
 
 
 @frozen
@@ -261,3 +433,116 @@ def _print_results(first: Summary, again: Summary | None, path: Path | None, tit
         picture = path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".svg")
         picture.write_text(plot(first, title, again), encoding="utf-8")
         log.print(f"every answer is in {path}, and a picture in {picture}")
+
+
+# `toolspeak calibrate`: finds the dialect in which a model calls best, and saves it.
+#
+# The standings go to standard output, progress and messages to standard error.
+
+
+MIN_SAVED_CONFIDENCE = 0.9
+"""A dialect whose lead is less certain is not saved: the next measurement might have another winner."""
+
+
+def calibrate(
+    name: str,
+    *,
+    minutes: float,
+    dialects: str = "all",
+    max_tokens: int = DEFAULT_MAX_TOKENS,
+    find: Callable[[str | None], Model] = find_model,
+    environ: Mapping[str, str] | None = None,
+) -> None:
+    """Find the best dialect for a model, print how certain the result is, and save it if it is certain enough.
+
+    Args:
+        name: The model's name.
+        minutes: About how long this may take.
+        dialects: `all`, or names of dialects separated by commas.
+        max_tokens: The most tokens of one answer.
+        find: Finds a model by its name.
+        environ: The environment variables that name the config folder; by default those of this process.
+    """
+    log, model = create_log(), find(name)
+    endpoint, model_name = _calibration_key(model)
+    questions = load_suite("quick")
+    names = parse_dialects(dialects)
+    log.print(f"asking {model.name} in {', '.join(names)}, for {minutes:g} minutes at most")
+    runner = TrialRunner(model, max_tokens=max_tokens)
+    load_model(model, log)
+    with show_progress(len(names) * len(questions.questions), log) as report:
+        comparison = asyncio.run(_compare(runner, questions, names, minutes * 60, report))
+    for name, error in runner.dropped.items():
+        log.print(f"{name} was given up: {error}")
+    print_table(build_standings(comparison))
+    winner = comparison.ranking[0]
+    write_output(f"{describe_winner(comparison)}\n")
+    lead = comparison.smallest_lead
+    if lead is None or lead.confidence < MIN_SAVED_CONFIDENCE:
+        log.print(f"nothing is saved below {MIN_SAVED_CONFIDENCE:.0%} certainty; more --minutes may decide it")
+        return
+    path = save_calibrated_dialect(endpoint, model_name, winner, environ=environ)
+    log.print(f"saved in {path}: dialect='auto' is {winner} for {model.name} from now on")
+
+
+def show_saved(
+    name: str, *, find: Callable[[str | None], Model] = find_model, environ: Mapping[str, str] | None = None
+) -> None:
+    """Print the dialect that is saved for a model."""
+    model = find(name)
+    saved = load_calibrated_dialect(*_calibration_key(model), environ=environ)
+    write_output(f"{model.name}: {saved or 'no dialect is saved'}\n")
+
+
+def forget_saved(
+    name: str, *, find: Callable[[str | None], Model] = find_model, environ: Mapping[str, str] | None = None
+) -> None:
+    """Delete the dialect that is saved for a model."""
+    model = find(name)
+    was_saved = forget_calibrated_dialect(*_calibration_key(model), environ=environ)
+    write_output(f"{model.name}: {'the saved dialect is forgotten' if was_saved else 'no dialect was saved'}\n")
+
+
+async def _compare(
+    runner: TrialRunner, questions: Suite, dialects: Sequence[str], seconds: float, report: ReportAnswer
+) -> DialectComparison:
+    def on_result(trial: Trial, result: TrialResult) -> None:
+        report(trial.dialect, result.verdict.right)
+
+    return await compare_dialects(runner, questions, dialects, seconds=seconds, on_result=on_result)
+
+
+def _calibration_key(model: Model) -> tuple[str, str]:
+    """Return the endpoint and the model name under which a model's dialect is saved."""
+    match model:
+        case EmbeddedModel():
+            return "local", name_for_calibration(model.weights, model.adapter)
+        case HttpModel():
+            return model.endpoint.base_url, model.model
+        case _:
+            raise UsageError(f"{model.name} cannot be found again by its name, so no dialect can be saved for it")
+
+
+def build_standings(comparison: DialectComparison) -> list[list[str]]:
+    """Build the table of the dialects with their scores and costs, the best first."""
+    rows = [["dialect", "percent right", "questions", "prompt tokens", "answer tokens", "seconds"]]
+    for name in comparison.ranking:
+        tally = comparison.tally(name)
+        costs = [(tally.prompt_tokens, 0), (tally.answer_tokens, 0), (tally.seconds, 1)]
+        cells = ["" if value is None else f"{value:.{digits}f}" for value, digits in costs]
+        rows.append([name, tables.format_share(tally), str(tally.count), *cells])
+    return rows
+
+
+def describe_winner(comparison: DialectComparison) -> str:
+    """Return a sentence that names the best dialect and how certain the result is."""
+    winner, lead = comparison.ranking[0], comparison.smallest_lead
+    tally = comparison.tally(winner)
+    low, high = round(100 * tally.interval.low), round(100 * tally.interval.high)
+    result = f"{winner} is best: {round(100 * tally.share)} percent right (95 % certain: {low} to {high})"
+    if lead is None:
+        return f"{result}; no other dialect was asked."
+    return (
+        f"{result}. That it is better than {lead.other} is {lead.confidence:.0%} sure: of the questions that both were "
+        f"asked, it alone was right in {lead.better}, and {lead.other} alone in {lead.worse}."
+    )

@@ -1,14 +1,99 @@
 """Formats calls, results and durations as text for a terminal."""
 
-from typing import Any
+import os
+import sys
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import Any, TextIO
 
-from toolspeak.cli.safe_text import escape_controls
-from toolspeak.codec import encode_argument
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from toolspeak.cli.safe_text import escape_controls, escape_line, escape_prose
 from toolspeak.dialects.python_notation import format_call
-from toolspeak.events import CallQuoted, Compacted, ToolProgress
-from toolspeak.messages import ToolCall, ToolResult
+from toolspeak.lab import summary as tables
 from toolspeak.run import Agent
 from toolspeak.tools import output_text
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.events import CallQuoted, Compacted, ToolProgress
+from toolspeak.values.messages import ToolCall, ToolResult
+
+# Keeps standard output for the answer of a command: what modules, tools and their children print goes elsewhere.
+
+
+@contextmanager
+def reserve_stdout() -> Generator[TextIO]:
+    """Redirect everything that is printed to standard error, and yield a file that writes to standard output."""
+    sys.stdout.flush()
+    original = os.dup(1)
+    os.dup2(2, 1)
+    answer = open(original, "w", encoding=sys.stdout.encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115 (closed below, where a reader that has gone away is no error)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield answer
+        answer.flush()
+    finally:
+        sys.stderr.flush()
+        os.dup2(original, 1)
+        with suppress(OSError):  # the reader has gone away; the flush above has raised that error
+            answer.close()
+        os.close(original)
+
+
+# The console that commands print styled text on: that of rich, made safe.
+
+
+class SafeConsole(Console):
+    """A console that escapes whatever unsafe text reaches it. Markup in texts is not interpreted.
+
+    Code that formats text escapes it before, so that its width is right; this is the net below.
+    """
+
+    def __init__(
+        self,
+        *,
+        file: TextIO | None = None,
+        stderr: bool = False,
+        force_terminal: bool | None = None,
+        soft_wrap: bool = False,
+    ) -> None:
+        super().__init__(
+            file=file,
+            stderr=stderr,
+            force_terminal=force_terminal,
+            soft_wrap=soft_wrap,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render an object as safe segments."""
+        for segment in super().render(renderable, options):
+            if segment.control or (segment.text.isascii() and segment.text.isprintable()):
+                yield segment
+            else:
+                yield Segment(escape_prose(segment.text), segment.style)
+
+
+# Prints a table: with aligned columns in a terminal, as lines with tabs elsewhere.
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, of which the first row is the header and the first column holds names."""
+    console, rows = SafeConsole(), [[escape_line(cell) for cell in row] for row in rows]
+    if not console.is_terminal:
+        sys.stdout.write(tables.format_lines(rows) + "\n")
+        return
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for number, title in enumerate(rows[0]):
+        table.add_column(title, justify="right" if number else "left", style="" if number else "cyan", no_wrap=True)
+    for row in rows[1:]:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
 
 MAX_CALL_CHARS = 300
 MAX_RESULT_CHARS = 600

@@ -1,16 +1,347 @@
 """`toolspeak graph`: an agent or a recorded run, drawn in mermaid and as an SVG picture."""
 
+import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
+from typing import Literal, TypeAlias
 
+from toolspeak.cli.agent_config import discover_targets
 from toolspeak.cli.files import read_text, write_text
-from toolspeak.cli.record import read_record
-from toolspeak.cli.safe_text import escape_line
-from toolspeak.cli.sequence_diagram import SequenceDiagram, build_diagram
-from toolspeak.cli.svg import draw_agent, draw_run
-from toolspeak.cli.targets import discover_targets
+from toolspeak.cli.format import format_call_line, format_compaction, format_quotation, format_result, format_seconds
+from toolspeak.cli.record import TimedFact, read_record
+from toolspeak.cli.safe_text import escape_controls, escape_line
+from toolspeak.lab.plot import AMBER, BLUE, CODE_FONT, GREEN, GREY, STYLE, draw_ground
 from toolspeak.run.graph import GraphStep, draw_flowchart
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    CallMalformed,
+    CallQuoted,
+    CallReady,
+    Compacted,
+    Fact,
+    HandedOver,
+    NestedFact,
+    RunEnded,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+    TurnRestarted,
+    TurnStarted,
+)
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message
+
+# A recorded run as a sequence diagram: the user, the model and the tools, and the arrows between them.
+#
+# This module turns facts into a diagram; `graph.py` and `svg.py` draw diagrams and know nothing of facts. A record may
+# end early: what is missing is not drawn. An agent that is a tool is one participant, and its own tools are further
+# ones, named `agent/tool`.
+
+
+MAX_LABEL_CHARS = 80
+
+USER, MODEL = 0, 1
+"""The indexes of the first two participants."""
+
+ArrowKind: TypeAlias = Literal["request", "response", "note"]
+
+
+@frozen
+class Arrow:
+    """An arrow from one participant to another, or a note at one of them.
+
+    Attributes:
+        source: The index of the participant at which the arrow starts.
+        target: The index of the participant at which it ends; of a note, the same as `source`.
+        text: The label.
+        kind: A request, a response, or a note.
+    """
+
+    source: int
+    target: int
+    text: str
+    kind: ArrowKind = "request"
+
+
+@frozen
+class SequenceDiagram:
+    """The participants of a run, and the arrows between them in order."""
+
+    participants: tuple[str, ...]
+    arrows: tuple[Arrow, ...]
+
+
+def build_diagram(facts: Sequence[TimedFact]) -> SequenceDiagram:
+    """Build the diagram of a recorded run.
+
+    Raises:
+        UsageError: The facts do not contain the start of a run.
+    """
+    started = next((timed.fact for timed in facts if isinstance(timed.fact, RunStarted)), None)
+    if started is None:
+        raise UsageError("these facts do not contain the start of a run: there is nothing to draw")
+    builder = _DiagramBuilder(started)
+    for timed in facts:
+        builder.add_fact(timed)
+    return SequenceDiagram(participants=tuple(builder.participants), arrows=tuple(builder.arrows))
+
+
+class _DiagramBuilder:
+    """Collects the participants and the arrows of a run and of its inner runs."""
+
+    def __init__(self, started: RunStarted) -> None:
+        self.participants = ["you", escape_controls(started.model)]
+        self.arrows: list[Arrow] = []
+        self._runs: dict[tuple[str, ...], _RunDrawer] = {(): _RunDrawer(self, MODEL)}
+
+    def add_fact(self, timed: TimedFact) -> None:
+        if isinstance(timed.fact, NestedFact):
+            if (drawer := self._find_inner(timed.fact.path)) is not None:
+                drawer.add_fact(timed.fact.event, timed.at)
+        else:
+            self._runs[()].add_fact(timed.fact, timed.at)
+
+    def _find_inner(self, path: tuple[str, ...]) -> "_RunDrawer | None":
+        """Return what draws the inner run of a call; None if the record lacks the call."""
+        if path not in self._runs:
+            outer = self._runs.get(path[:-1])
+            agent = None if outer is None else outer.find_tool(path[-1])
+            if agent is None:
+                return None
+            self._runs[path] = _RunDrawer(self, agent, prefix=f"{self.participants[agent]}/")
+        return self._runs[path]
+
+    def find_participant(self, name: str) -> int:
+        """Return the index of a participant, and add it if it is new."""
+        if name not in self.participants[MODEL + 1 :]:
+            self.participants.append(name)
+        return self.participants.index(name, MODEL + 1)
+
+
+class _RunDrawer:
+    """Draws the facts of one run: of the recorded one, or of an agent that one of its calls asks."""
+
+    def __init__(self, builder: _DiagramBuilder, model: int, *, prefix: str = "") -> None:
+        """Begin to draw a run.
+
+        Args:
+            builder: Takes the arrows.
+            model: The index of the participant that makes the calls of this run.
+            prefix: What stands before the names of the tools; empty for the recorded run.
+        """
+        self._builder = builder
+        self._model = model
+        self._prefix = prefix
+        self._calls: dict[str, int] = {}  # the index of a tool among the participants, by the id of a call
+        self._call_started: dict[str, float] = {}
+        self._turn_started: float | None = None
+
+    def find_tool(self, call_id: str) -> int | None:
+        """Return the index of the tool of a call; None if there was no such call."""
+        return self._calls.get(call_id)
+
+    def add_fact(self, fact: Fact, at: float | None) -> None:
+        model = self._model
+        match fact:
+            case RunStarted():
+                self._start_run(fact)
+            case TurnStarted():
+                self._turn_started = at
+            case TurnRestarted(failed=failed, model=name, reason=reason):
+                self._add_arrow(model, model, f"asking {name}, since {failed} failed: {reason}", "note")
+            case Compacted():
+                self._add_arrow(model, model, format_compaction(fact), "note")
+            case CallReady(call=call):
+                tool = self._builder.find_participant(f"{self._prefix}{escape_controls(call.name)}")
+                self._calls[call.id] = tool
+                self._add_arrow(model, tool, format_call_line(call))
+            case CallQuoted():
+                self._add_arrow(model, model, format_quotation(fact), "note")
+            case CallMalformed(name=name, reason=reason):
+                self._add_arrow(model, model, f"{name or 'a call'} could not be read: {reason}", "note")
+            case TurnEnded():
+                self._end_turn(fact, at)
+            case ApprovalNeeded(call=call):
+                self._add_arrow(model, USER, f"may I call {call.name}?")
+            case ApprovalGiven(approved=approved, reason=reason):
+                text = "yes" if approved else f"no: {reason}" if reason else "no"
+                self._add_arrow(USER, model, text, "response")
+            case ToolStarted(call_id=call_id):
+                if at is not None:
+                    self._call_started[call_id] = at
+            case ToolFinished(result=result):
+                duration = _duration(self._call_started.get(result.call_id), at)
+                text = format_result(result) if result.error is None else f"error: {format_result(result)}"
+                if result.call_id in self._calls:
+                    self._add_arrow(self._calls[result.call_id], model, text, "response", duration)
+            case HandedOver(agent=agent):
+                self._add_arrow(model, model, f"handed over to {agent}", "note")
+            case RunEnded(reason=reason, detail=detail) if reason != "answered":
+                self._add_arrow(model, model, f"stopped ({reason}): {detail}".removesuffix(": "), "note")
+            case _:
+                pass
+
+    def _start_run(self, started: RunStarted) -> None:
+        if self._model == MODEL:
+            self._add_arrow(USER, MODEL, _last_prompt(started.messages))
+        else:  # the prompt is the argument of the call
+            self._add_arrow(self._model, self._model, f"asks {started.model}", "note")
+
+    def _end_turn(self, fact: TurnEnded, at: float | None) -> None:
+        text = fact.message.text.strip()
+        duration = _duration(self._turn_started, at)
+        if fact.message.calls:
+            tokens = f"{fact.usage.input_tokens} + {fact.usage.output_tokens} tokens"
+            self._add_arrow(self._model, self._model, f"turn: {tokens}", "note", duration)
+        elif text and self._model == MODEL:  # the answer of an inner run is the result of its call
+            self._add_arrow(MODEL, USER, text, "response", duration)
+
+    def _add_arrow(
+        self, source: int, target: int, text: str, kind: ArrowKind = "request", duration: float | None = None
+    ) -> None:
+        line = " ".join(escape_controls(text).split())
+        label = line if len(line) <= MAX_LABEL_CHARS else f"{line[: MAX_LABEL_CHARS - 1]}…"
+        if duration is not None:
+            label = f"{label} ({format_seconds(duration)})"
+        self._builder.arrows.append(Arrow(source=source, target=target, text=label, kind=kind))
+
+
+def _last_prompt(messages: tuple[Message, ...]) -> str:
+    return next((message.text for message in reversed(messages) if message.role == "user"), "")
+
+
+def _duration(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else max(end - start, 0.0)
+
+
+# Draws agents and runs as SVG, without a library. The pictures load nothing: no font, no script, no style sheet.
+
+
+CHAR_WIDTH = 7.2
+"""The width of a character in pixels; the font has a fixed width."""
+
+LINE_HEIGHT, PADDING, GAP = 18, 12, 40
+"""In pixels."""
+
+RUN_STYLE = f"""<style>
+text {{ font: 12px {CODE_FONT} }}
+.box {{ fill: {GREY}; stroke: {GREY}; fill-opacity: 0.15 }}
+.model {{ fill: {AMBER}; stroke: {AMBER} }}
+.tool {{ fill: {GREEN}; stroke: {GREEN} }}
+.end {{ fill: {BLUE}; stroke: {BLUE} }}
+.line {{ stroke: currentColor; stroke-opacity: 0.7; fill: none }}
+.back {{ stroke-dasharray: 5 4 }}
+.lane {{ stroke: {GREY}; stroke-dasharray: 2 4 }}
+.note {{ fill: {AMBER}; fill-opacity: 0.1; stroke: {AMBER}; stroke-opacity: 0.5 }}
+</style>
+<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8"
+orient="auto-start-reverse"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>"""
+
+
+def draw_agent(model: str, tools: Sequence[str]) -> str:
+    """Draw an agent: its model between the start and the answer, and its tools below."""
+    widths = [_width(name) for name in tools]
+    below = sum(widths) + GAP / 2 * max(len(tools) - 1, 0)
+    row = _width("start") + GAP + _width(model) + GAP + _width("answer")
+    width = max(below, row) + 2 * PADDING
+    x, y = (width - row) / 2, PADDING
+    middle = x + _width("start") + GAP + _width(model) / 2
+    shapes = [
+        _box(x, y, "start", "end"),
+        _box(x + _width("start") + GAP, y, model, "model"),
+        _box(x + row - _width("answer"), y, "answer", "end"),
+        _arrow(x + _width("start"), y + 16, x + _width("start") + GAP, y + 16),
+        _arrow(x + row - _width("answer") - GAP, y + 16, x + row - _width("answer"), y + 16),
+    ]
+    left, low = (width - below) / 2, y + 32 + 2 * GAP
+    for name, tool_width in zip(tools, widths, strict=True):
+        shapes.append(_box(left, low, name, "tool"))
+        shapes.append(_arrow(middle, y + 32, left + tool_width / 2, low, "line back", both_ends=True))
+        left += tool_width + GAP / 2
+    return _picture(width, (low + 32 if tools else y + 32) + PADDING, f"{model} and its tools", shapes)
+
+
+def draw_run(diagram: SequenceDiagram) -> str:
+    """Draw a run: a vertical line for each participant, and time from top to bottom."""
+    xs = _line_positions(diagram)
+    bottom = PADDING + 32 + GAP
+    shapes: list[str] = []
+    right = max(x + _width(name) / 2 for x, name in zip(xs, diagram.participants, strict=True))
+    for arrow in diagram.arrows:
+        source, target = xs[arrow.source], xs[arrow.target]
+        if arrow.kind == "note":
+            shapes.append(_note(source, bottom - LINE_HEIGHT + 3, arrow.text))
+            right = max(right, source + _width(arrow.text) / 2)
+        else:
+            shapes.append(_label((source + target) / 2, bottom - 5, arrow.text))
+            shapes.append(_arrow(source, bottom, target, bottom, "line" if arrow.kind == "request" else "line back"))
+        bottom += 2 * LINE_HEIGHT
+    classes = ["end", "model", *["tool"] * (len(diagram.participants) - 2)]
+    for x, name, css_class in zip(xs, diagram.participants, classes, strict=True):
+        shapes.insert(0, f'<path class="lane" d="M{x:g} {PADDING + 32} V{bottom:g}"/>')
+        shapes.append(_box(x - _width(name) / 2, PADDING, name, css_class))
+    return _picture(right + PADDING, bottom + PADDING, f"a run of {diagram.participants[1]}", shapes)
+
+
+def _line_positions(diagram: SequenceDiagram) -> list[float]:
+    """Return the x of each participant's line, so far apart that every label between two of them fits."""
+    widths = [_width(name) for name in diagram.participants]
+    gaps = [(left + right) / 2 + GAP for left, right in itertools.pairwise(widths)]
+    first = widths[0] / 2
+    for arrow in diagram.arrows:
+        left, right = sorted((arrow.source, arrow.target))
+        if arrow.kind == "note":  # half of it on either side of the line
+            half = _width(arrow.text) / 2
+            if left > 0:
+                gaps[left - 1] = max(gaps[left - 1], half + PADDING)
+            if left < len(gaps):
+                gaps[left] = max(gaps[left], half + PADDING)
+            first = max(first, half) if left == 0 else first
+        elif missing := max(_width(arrow.text) - sum(gaps[left:right]), 0):
+            gaps[right - 1] += missing
+    positions = [PADDING + first]
+    for each in gaps:
+        positions.append(positions[-1] + each)
+    return positions
+
+
+def _width(text: str) -> float:
+    return len(text) * CHAR_WIDTH + 2 * PADDING
+
+
+def _box(x: float, y: float, text: str, css_class: str) -> str:
+    width = _width(text)
+    box = f'<rect class="box {css_class}" x="{x:g}" y="{y:g}" width="{width:g}" height="32" rx="6"/>'
+    return box + _label(x + width / 2, y + 20, text)
+
+
+def _note(middle: float, y: float, text: str) -> str:
+    width = _width(text)
+    place = f'x="{middle - width / 2:g}" y="{y:g}" width="{width:g}" height="{LINE_HEIGHT + 4}"'
+    box = f'<rect class="ground" {place}/><rect class="note" {place}/>'  # the line behind it must not show
+    return box + _label(middle, y + 15, text)
+
+
+def _label(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="middle">{escape(text)}</text>'
+
+
+def _arrow(x1: float, y1: float, x2: float, y2: float, css_class: str = "line", *, both_ends: bool = False) -> str:
+    start = ' marker-start="url(#head)"' if both_ends else ""
+    return f'<path class="{css_class}" d="M{x1:g} {y1:g} L{x2:g} {y2:g}"{start} marker-end="url(#head)"/>'
+
+
+def _picture(width: float, height: float, title: str, shapes: Sequence[str]) -> str:
+    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
+    ground = draw_ground(width, height)
+    return "\n".join([head, f"<title>{escape(title)}</title>", STYLE, RUN_STYLE, ground, *shapes, "</svg>", ""])
+
 
 MERMAID_ARROWS = {"request": "->>", "response": "-->>"}
 

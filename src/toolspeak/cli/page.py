@@ -4,21 +4,100 @@ The socket is opened and the address printed before anything heavy is imported: 
 the queue of the socket for a moment.
 """
 
+import asyncio
 import os
 import sys
 import threading
 import webbrowser
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolspeak._frozen import frozen
+from toolspeak.cli.agent_config import discover_configured, discover_targets
+from toolspeak.cli.files import require_folder, write_text
 from toolspeak.cli.http_server import listen, read_key
 from toolspeak.cli.safe_text import write_output
-from toolspeak.errors import UsageError
+from toolspeak.cli.trust import load_settings
+from toolspeak.models import Model
+from toolspeak.page.document import RunDocument
+from toolspeak.page.export import export_run
+from toolspeak.page.playground import Playground
+from toolspeak.page.sources import RecordFiles
+from toolspeak.run.model_lookup import find_model
+from toolspeak.settings import Settings
+from toolspeak.settings.files import data_folder
+from toolspeak.settings.values import hide_password
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
 
 if TYPE_CHECKING:
-    from toolspeak.page.sources.source import RunSource
+    from toolspeak.page.source import RunSource
+
+# The playground of `toolspeak page`: models and tools that the command line and the settings name.
+
+
+FOLDER_NAME = "playground"
+"""The folder in the user's data folder that keeps the runs."""
+
+
+def build_playground(models: Sequence[str], targets: Sequence[str], folder: Path | None) -> Playground:
+    """Build the playground.
+
+    Args:
+        models: The models that the command line named; those of the settings and `local` are added.
+        targets: Where the tools are; without any, the targets of the settings.
+        folder: Where runs are kept; None for the user's data folder.
+    """
+    settings = load_settings(quiet=True)
+    toolbox = discover_targets(*targets) if targets else discover_configured(settings.tools)
+
+    names = {hide_password(name): name for name in list_models(models, settings)}
+
+    def find(shown_name: str) -> Model:
+        return find_model(names[shown_name], configured=settings, keep_warm=True)
+
+    return Playground(folder or data_folder() / FOLDER_NAME, [*names], find, toolbox, targets or settings.tools)
+
+
+def list_models(named: Sequence[str], settings: Settings) -> list[str]:
+    """Return the models that can be chosen: those of the command line, then those of the settings, and `local`."""
+    endpoints = [f"{name}:{endpoint.model}" for name, endpoint in settings.endpoints.items() if endpoint.model]
+    return list(dict.fromkeys((*named, settings.model, *endpoints, "local")))
+
+
+# `toolspeak page run.jsonl --export run.html`: writes a run as one HTML file, and serves nothing.
+
+
+def write_export(target: Path | None, file: Path, hidden: Collection[str]) -> None:
+    """Write the run in a file of facts as one HTML file.
+
+    Args:
+        target: The file of facts.
+        file: The HTML file.
+        hidden: The names of fields of arguments and results whose values are left out.
+
+    Raises:
+        UsageError: The target is not one readable run, or the file cannot be written.
+    """
+    if target is None or target.is_dir():
+        raise UsageError("--export writes one run; name its file: toolspeak page run.jsonl --export run.html")
+    require_folder(file)
+    source = RecordFiles(target)
+    document = asyncio.run(_read(source))
+    if document.failure:
+        raise UsageError(f"{target}, {document.failure}")
+    if not document.facts:
+        raise UsageError(f"{target} holds no facts")
+    write_text(file, export_run(document, hidden=hidden))
+    write_output(f"{file}\n")
+
+
+async def _read(source: RecordFiles) -> RunDocument:
+    document = await source.open(source.only_id)
+    await document.wait_until_read()
+    return document
+
 
 HOST = "127.0.0.1"
 
@@ -64,9 +143,8 @@ def show_page(options: PageOptions) -> None:
         sys.stdout.flush()
         if options.opens_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        from toolspeak.page.app import page_app
+        from toolspeak.page.app import page_app, run_page
         from toolspeak.page.library import RunLibrary
-        from toolspeak.page.server import run_page
 
         library = RunLibrary(sources)
         with suppress(KeyboardInterrupt):
@@ -81,29 +159,27 @@ def find_sources(options: PageOptions, key: str | None = None) -> "list[RunSourc
     """
     sources: list[RunSource] = []
     if options.target is not None:
-        from toolspeak.page.sources.record_files import RecordFiles
+        from toolspeak.page.sources import RecordFiles
 
         sources.append(RecordFiles(options.target))
     if options.store is not None:
-        from toolspeak.cli.stores import require_store
-        from toolspeak.page.sources.durable_store import DurableStore
+        from toolspeak.cli.runs import require_store
+        from toolspeak.page.sources import DurableStore
 
         require_store(options.store)
         sources.append(DurableStore(options.store))
     if options.url is not None:
-        from toolspeak.page.sources.gateway_exchanges import GatewayExchanges
+        from toolspeak.page.sources import GatewayExchanges
 
         if key is None:
             raise UsageError("--url needs the key of the gateway: name its environment variable with --key-env")
         sources.append(GatewayExchanges(options.url, key))
     if not sources:
-        from toolspeak.cli.user_files import log_path
-        from toolspeak.page.sources.logged_runs import LoggedRuns
+        from toolspeak.cli.files import log_path
+        from toolspeak.page.sources import LoggedRuns
 
         if log_path().exists():
             sources.append(LoggedRuns(log_path()))
     if options.tools or options.models:
-        from toolspeak.cli.page_playground import build_playground
-
         sources.append(build_playground(options.models, options.tools, options.keep))
     return sources

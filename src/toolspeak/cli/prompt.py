@@ -4,13 +4,184 @@ A pipe may also be one that nobody writes to: some programs leave one open. Its 
 slow command, so the run waits for it, as other commands do, and after a few seconds says so on standard error.
 """
 
+import json
 import os
 import queue
+import re
 import sys
 import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from string import Template
+from typing import Any, cast
 
-from toolspeak.cli.safe_text import print_error
-from toolspeak.errors import UsageError
+from toolspeak.cli.agent_config import CommandOptions, parse_sampling
+from toolspeak.cli.files import list_templates, templates_folder
+from toolspeak.cli.safe_text import escape_line, print_error
+from toolspeak.settings.project_file import parse_toml, read_text, resolve_target
+from toolspeak.values.attachments import attach
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Media
+from toolspeak.values.validation import nearest
+
+# Templates: prompts with their options, in files of the user's own.
+#
+# A template is `templates/NAME.toml` in the config folder. A project has none: a template names code and models, and
+# only what the user wrote may do so.
+
+
+INPUT = "input"
+"""The parameter that stands for the prompt of the command."""
+
+_KEYS = ("prompt", "system", "model", "dialect", "tools", "options", "defaults")
+
+
+@frozen
+class PromptTemplate:
+    """A prompt with its options, in which `$name` stands for a parameter.
+
+    Attributes:
+        name: Its name.
+        prompt: The prompt; None if the user's own is used.
+        system: The system prompt.
+        model: The model.
+        dialect: The dialect.
+        tools: The targets of tools, with full paths.
+        options: Options of sampling as `NAME=VALUE`.
+        defaults: The values of parameters that the user leaves out.
+    """
+
+    name: str
+    prompt: str | None = None
+    system: str | None = None
+    model: str | None = None
+    dialect: str | None = None
+    tools: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    defaults: Mapping[str, str] | None = None
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters, in the order in which they occur; without `input`."""
+        names = [name for text in (self.system, self.prompt) if text for name in Template(text).get_identifiers()]
+        return [name for name in dict.fromkeys(names) if name != INPUT]
+
+    @property
+    def takes_input(self) -> bool:
+        """Whether the prompt says where the user's own text goes."""
+        return self.prompt is not None and INPUT in Template(self.prompt).get_identifiers()
+
+    def fill(self, pairs: Iterable[str]) -> "PromptTemplate":
+        """Return the template with its parameters replaced by the values in `NAME=VALUE` texts.
+
+        Raises:
+            UsageError: A parameter has no value, or a value no parameter.
+        """
+        values = dict(self.defaults or {})
+        for pair in pairs:
+            name, equals, value = pair.partition("=")
+            if not equals:
+                raise UsageError(f"-p takes NAME=VALUE, not {pair!r}")
+            if name not in self.parameters:
+                known = ", ".join(self.parameters) or "none"
+                raise UsageError(f"the template {self.name} has no parameter {name!r}; its parameters: {known}")
+            values[name] = value
+        if missing := [name for name in self.parameters if name not in values]:
+            wanted = " ".join(f"-p {name}=…" for name in missing)
+            raise UsageError(f"the template {self.name} needs {', '.join(missing)}; write {wanted}")
+        system = None if self.system is None else Template(self.system).safe_substitute(values)
+        return replace(self, system=system, defaults=values)
+
+    def render_prompt(self, text: str) -> str:
+        """Return the prompt of a filled template, with the user's text in its place."""
+        return Template(self.prompt or f"${INPUT}").safe_substitute({**(self.defaults or {}), INPUT: text})
+
+    def apply_to(self, options: CommandOptions) -> CommandOptions:
+        """Return the options of a command with those of the template where the command has none."""
+        return replace(
+            options,
+            system=self.system if options.system is None else options.system,
+            model=options.model or self.model,
+            dialect=options.dialect or self.dialect,
+            tools=options.tools or self.tools,
+        )
+
+
+def find_file(name: str) -> Path:
+    """Return the file of a template.
+
+    Raises:
+        UsageError: There is no such template.
+    """
+    file = templates_folder() / f"{name}.toml"
+    if not re.fullmatch(r"[\w-][\w.-]*", name) or not file.is_file():
+        names = list_templates()
+        hint = f"did you mean {similar}? " if (similar := nearest(name, names)) else ""
+        there = f"there are: {', '.join(names)}" if names else f"there are none in {templates_folder()}"
+        raise UsageError(f"there is no template {name!r}; {hint}{there}")
+    return file
+
+
+def load_template(name: str) -> PromptTemplate:
+    """Read a template.
+
+    Raises:
+        UsageError: There is no such template, or its file is wrong.
+    """
+    file = find_file(name)
+    table = parse_toml(read_text(file) or "", file)
+    for key in table:
+        if key not in _KEYS:
+            hint = f"did you mean {similar}? " if (similar := nearest(key, _KEYS)) else ""
+            raise UsageError(f"{file}: a template has no {key!r}; {hint}it may have {', '.join(_KEYS)}")
+    template = PromptTemplate(
+        name=name,
+        prompt=_read_text(table, "prompt", file),
+        system=_read_text(table, "system", file),
+        model=_read_text(table, "model", file),
+        dialect=_read_text(table, "dialect", file),
+        tools=tuple(resolve_target(each, file.parent, None) for each in _read_texts(table, "tools", file)),
+        options=tuple(_read_options(table, file)),
+        defaults={key: str(value) for key, value in _read_table(table, "defaults", file).items()},
+    )
+    for text in (template.prompt, template.system):
+        if text is not None and not Template(text).is_valid():
+            raise UsageError(f"{file}: a $ is followed by the name of a parameter; for the sign itself, write $$")
+    parse_sampling(template.options)
+    return template
+
+
+def _read_text(table: Mapping[str, Any], key: str, file: Path) -> str | None:
+    value = table.get(key)
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise UsageError(f"{file}: {key} takes a text")
+    return value
+
+
+def _read_texts(table: Mapping[str, Any], key: str, file: Path) -> Sequence[str]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in cast("list[Any]", value)):
+        raise UsageError(f"{file}: {key} takes a list of texts")
+    return cast("list[str]", value)
+
+
+def _read_table(table: Mapping[str, Any], key: str, file: Path) -> dict[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise UsageError(f"{file}: {key} is a table, written as [{key}]")
+    return cast("dict[str, Any]", value)
+
+
+def _read_options(table: Mapping[str, Any], file: Path) -> Iterable[str]:
+    """Yield the options as the command line takes them."""
+    for name, value in _read_table(table, "options", file).items():
+        if isinstance(value, dict):
+            yield from (f"{name}.{key}={json.dumps(each)}" for key, each in cast("dict[str, Any]", value).items())
+        else:
+            yield from (f"{name}={each}" for each in (cast("list[Any]", value) if isinstance(value, list) else [value]))
+
 
 FIRST_BYTE_SECONDS = 3.0
 """How long a pipe beside a prompt may stay silent before the user is told that the run waits for it."""
@@ -106,3 +277,39 @@ class PipeReader:
             self._chunks.put(chunk)
             if not chunk:
                 return
+
+
+# The attachments of `toolspeak run` and `toolspeak chat`: files, addresses and standard input.
+
+
+STANDARD_INPUT = "-"
+
+
+def load_attachments(sources: Iterable[str]) -> tuple[Media, ...]:
+    """Load attachments from paths and addresses, and from standard input for `-`."""
+    return tuple(
+        attach(PipeReader().read(), label="-a -") if each == STANDARD_INPUT else load_attachment(each, f"-a {each}")
+        for each in sources
+    )
+
+
+def load_attachment(source: str, label: str) -> Media:
+    """Load an attachment from a path, in which `~` is the home folder, or from an address.
+
+    Args:
+        source: The path or the address.
+        label: How the user gave it, for errors.
+    """
+    return attach(str(Path(source).expanduser()) if source.startswith("~") else source, label=label)
+
+
+def describe_attachment(media: Media) -> str:
+    """Describe an attachment in a few words: its name, its type and its size."""
+    size = "by its address" if media.data is None else _format_size(len(media.data))
+    return f"{escape_line(media.name or 'standard input')} ({media.mime}, {size})"
+
+
+def _format_size(size: int) -> str:
+    if size < 1000:
+        return f"{size} byte{'' if size == 1 else 's'}"
+    return f"{size / 1e3:.0f} KB" if size < 1e6 else f"{size / 1e6:.1f} MB"

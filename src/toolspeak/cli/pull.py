@@ -3,21 +3,162 @@
 Either ends in one line, which says what was downloaded and how long it took.
 """
 
+import json
+import sys
+import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as ProgressBar
 
-from toolspeak.cli.format import format_duration
-from toolspeak.errors import UsageError
-from toolspeak.models.weights import CATALOGUE, Progress, Weights, is_intact, pull
-from toolspeak.models.weights.catalogue import ProgressCallback, WeightsSource
-from toolspeak.settings import cache_folder
-from toolspeak.validation import nearest
+from toolspeak.cli.format import SafeConsole, format_duration, format_seconds
+from toolspeak.cli.safe_text import write_output
+from toolspeak.models import EmbeddedModel, Model
+from toolspeak.models.warm import WarmServer, WarmStatus, is_supported, list_warm_servers, stop_warm_servers
+from toolspeak.models.weights import CATALOGUE, Progress, ProgressCallback, Weights, WeightsSource, is_intact
+from toolspeak.models.weights_download import pull
+from toolspeak.run.model_lookup import find_model, warm_folder
+from toolspeak.settings import LocalSettings, Settings, cache_folder
+from toolspeak.values.errors import UsageError
+from toolspeak.values.validation import nearest
+
+# Loads the embedded model in the background.
+
+
+class ModelLoader:
+    """Loads the embedded model in a thread, from the moment it is created. Other models need no loading.
+
+    An error while loading is raised by `wait`.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._done = threading.Event()
+        self._error: BaseException | None = None
+        self._report: str | None = None
+        if isinstance(model, EmbeddedModel) and not model.is_ready:
+            threading.Thread(target=self._load, args=(model,), daemon=True).start()
+        else:
+            self._done.set()
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether `wait` would have to wait."""
+        return not self._done.is_set()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether loading ended with an error."""
+        return self._error is not None
+
+    def wait(self) -> None:
+        """Return when the model is loaded."""
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+
+    @property
+    def report(self) -> str | None:
+        """A line that says how long loading took; None if nothing was loaded."""
+        return self._report
+
+    def take_report(self) -> str | None:
+        """Return the report at the first call, and None at the next ones."""
+        report, self._report = self._report, None
+        return report
+
+    def _load(self, model: EmbeddedModel) -> None:
+        started = time.monotonic()
+        try:
+            server = model.load()
+            if server.was_started:
+                self._report = f"loaded {model.name} in {format_duration(time.monotonic() - started)}"
+                if isinstance(server, WarmServer):
+                    self._report += f"; it stays loaded {format_idle(server.idle_seconds)}: toolspeak local stop"
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._done.set()
+
+
+def format_idle(seconds: float) -> str:
+    """Return for how long a warm server is kept, in words."""
+    minutes = seconds / 60
+    return f"for {minutes:g} minute{'' if minutes == 1 else 's'} after its last use"
+
+
+# `toolspeak local`: the embedded model, kept loaded between commands.
+
+
+def start(model: str | None, minutes: float | None, settings: Settings) -> None:
+    """Load a model in a warm server, unless one runs, and print its line of the status."""
+    _require_support()
+    keep = minutes or settings.local.keep_minutes or LocalSettings().keep_minutes
+    settings = replace(settings, local=replace(settings.local, keep_minutes=keep))
+    name = model or (settings.model if settings.model.startswith("local") else "local")
+    found = find_model(name, configured=settings, keep_warm=True)
+    if not isinstance(found, EmbeddedModel):
+        raise UsageError(f"{name} is not an embedded model; only local and local:FILE.gguf can be kept loaded")
+    console = SafeConsole(stderr=True, soft_wrap=True)
+    if console.is_terminal:
+        with console.status(f"loading {name}"):
+            server = found.load()
+    else:
+        server = found.load()
+    if isinstance(server, WarmServer):
+        state = "is loaded" if server.was_started else "was loaded already"
+        write_output(f"{name} {state}, and stays loaded {format_idle(server.idle_seconds)} (process {server.pid})\n")
+
+
+def stop() -> None:
+    """End all warm servers."""
+    _require_support()
+    stopped = stop_warm_servers(warm_folder())
+    for each in stopped:
+        write_output(f"ended {each.weights.name} (process {each.pid})\n")
+    if not stopped:
+        sys.stdout.write("no embedded model is kept loaded\n")
+
+
+def print_status(*, as_json: bool) -> None:
+    """Print a line, or an element of a JSON list, for each warm server."""
+    _require_support()
+    servers = list_warm_servers(warm_folder())
+    if as_json:
+        write_output(json.dumps([_encode(each) for each in servers], indent=2) + "\n")
+        return
+    for each in servers:
+        write_output(f"{each.weights.name}: process {each.pid}, {_describe_phase(each)}\n")
+    if not servers:
+        sys.stdout.write("no embedded model is kept loaded; start one with: toolspeak local start\n")
+
+
+def _describe_phase(status: WarmStatus) -> str:
+    if status.phase != "idle":
+        return status.phase
+    left = max(0.0, status.ends_after - status.idle_seconds)
+    return f"idle for {format_seconds(status.idle_seconds)}, ends in {format_seconds(left)}"
+
+
+def _encode(status: WarmStatus) -> dict[str, object]:
+    return {
+        "weights": str(status.weights),
+        "pid": status.pid,
+        "phase": status.phase,
+        "idle_seconds": round(status.idle_seconds, 1),
+        "ends_after_seconds": status.ends_after,
+        "started": status.started,
+    }
+
+
+def _require_support() -> None:
+    if not is_supported:
+        raise UsageError("on Windows the embedded model cannot be kept loaded: each command loads it")
+
 
 PLAIN_PROGRESS_STEP = 0.1
 """The share of the file after which another plain line is printed."""

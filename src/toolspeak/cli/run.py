@@ -4,39 +4,152 @@ The answer goes to standard output. Calls and their results go with it in a term
 """
 
 import json
+import re
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from enum import IntEnum
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple, Protocol, TextIO
+from types import FrameType
+from typing import Any, NamedTuple, Protocol, TextIO
 
 from rich.console import Console
 
-from toolspeak import codec
-from toolspeak._frozen import frozen
-from toolspeak.cli.agent_config import AgentConfig, CommandOptions, resolve_config
-from toolspeak.cli.approval import ApprovalBridge
-from toolspeak.cli.call_timer import CallTimer
-from toolspeak.cli.code_block import extract_code
-from toolspeak.cli.conversation_log import ContinuedConversation, ConversationLog
-from toolspeak.cli.format import describe_agent
-from toolspeak.cli.live_run import run_live
-from toolspeak.cli.model_loader import ModelLoader
+from toolspeak.cli.agent_config import AgentConfig, ApprovalBridge, CommandOptions, resolve_config
+from toolspeak.cli.format import describe_agent, reserve_stdout
+from toolspeak.cli.log import ContinuedConversation, ConversationLog
 from toolspeak.cli.options import ApproveChoice
-from toolspeak.cli.record import RecordFile
+from toolspeak.cli.pull import ModelLoader
+from toolspeak.cli.record import CallTimer, RecordFile
 from toolspeak.cli.safe_text import escape_prose, print_error
-from toolspeak.cli.stdout import reserve_stdout
 from toolspeak.cli.transcript import Transcript, create_console
 from toolspeak.cli.user_input import TerminalInput, is_interactive
-from toolspeak.errors import ModelError, RunPaused
-from toolspeak.events import Compacted, Event, Fact, NestedDelta, OwnDelta
-from toolspeak.messages import Message, ToolCall
 from toolspeak.models import check_attachments
-from toolspeak.run import Agent, Outcome, Recorder
+from toolspeak.run import Agent, Outcome, Recorder, Stream
 from toolspeak.settings import Settings
+from toolspeak.values import codec
+from toolspeak.values.errors import ModelError, RunPaused
+from toolspeak.values.events import ApprovalNeeded, Compacted, Event, Fact, NestedDelta, NestedFact, OwnDelta, join_ids
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message, ToolCall
+
+# Finds the fenced code blocks of an answer, by the rules of markdown.
+#
+# A block opens with a line of three or more backticks or tildes, after which the name of a language may follow. It
+# closes with a line of at least as many of the same character, or with the end of the text. The indentation of the
+# opening line is taken off the lines of the block.
+
+
+_OPENING = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+
+
+def extract_code(text: str) -> str | None:
+    r"""Return the content of the last code block in a text, with a line break at its end; None if there is no block.
+
+    Examples:
+        >>> extract_code("First:\n```\na\n```\nthen:\n```python\nprint(1)\n```\nDone.")
+        'print(1)\n'
+    """
+    last: str | None = None
+    lines = iter(text.split("\n"))
+    for line in lines:
+        opening = _OPENING.match(line)
+        if opening is None:
+            continue
+        indent, fence = opening.groups()
+        block: list[str] = []
+        for inner in lines:
+            if _is_closing(inner, fence):
+                break
+            block.append(_unindent(inner, len(indent)))
+        last = "".join(f"{each}\n" for each in block)
+    return last
+
+
+def _is_closing(line: str, fence: str) -> bool:
+    stripped = line.strip()
+    return len(stripped) >= len(fence) and not stripped.strip(fence[0])
+
+
+def _unindent(line: str, width: int) -> str:
+    """Take at most so many spaces and tabs off the beginning of a line."""
+    indentation = len(line) - len(line.lstrip(" \t"))
+    return line[min(width, indentation) :]
+
+
+# Runs an agent and draws its events as they happen, with a user who may be asked for approval or press Ctrl-C.
+
+
+def run_live(
+    agent: Agent,
+    prompt: str | Message,
+    show: Callable[[Event], None],
+    *,
+    messages: Sequence[Message] = (),
+    compacted: Compacted | None = None,
+    approvals: ApprovalBridge | None = None,
+    record: Recorder | None = None,
+) -> Outcome[None]:
+    """Run an agent to its end and return the outcome, also if Ctrl-C ends the run early.
+
+    Args:
+        agent: The agent to run.
+        prompt: The user's prompt.
+        show: Called with each event.
+        messages: The conversation before the prompt.
+        compacted: What the model is still shown of it; None if it is shown the whole.
+        approvals: Asks the user about calls that need approval.
+        record: Called with each fact at the time it happens.
+
+    Raises:
+        ModelError: The endpoint failed.
+        RunPaused: A call needs approval and there is no user to ask.
+        KeyboardInterrupt: Ctrl-C was pressed twice.
+    """
+    if approvals is not None:
+        approvals.clear()
+    started = agent.stream(prompt, messages=messages, compacted=compacted, record=record)
+    with started as stream, _cancel_on_interrupt(stream):
+        for event in stream:
+            show(event)
+            call = _find_waiting_call(event)
+            if approvals is not None and call is not None:
+                try:
+                    approvals.ask(call)
+                except KeyboardInterrupt:
+                    stream.cancel()
+    return stream.outcome
+
+
+def _find_waiting_call(event: Event) -> ToolCall | None:
+    """Return the call that somebody must approve, with the id by which the run asks about it; None for other events."""
+    path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)
+    if not isinstance(own, ApprovalNeeded):
+        return None
+    return ToolCall(id=join_ids(path, own.call.id), name=own.call.name, arguments=own.call.arguments)
+
+
+@contextmanager
+def _cancel_on_interrupt(stream: Stream[Any]) -> Generator[None]:
+    """Let Ctrl-C cancel the run, and a second Ctrl-C raise `KeyboardInterrupt` without waiting for the run."""
+    if threading.current_thread() is not threading.main_thread():  # signals arrive in the main thread only
+        yield
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def cancel(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        stream.cancel()
+
+    signal.signal(signal.SIGINT, cancel)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 class ExitCode(IntEnum):

@@ -1,23 +1,103 @@
 """`toolspeak runs`: durable runs, listed, started, approved, cancelled and pruned."""
 
+import asyncio
 import getpass
 import json
+import logging
 import sys
-from collections.abc import Sequence
-from typing import cast
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TextIO, cast
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from toolspeak._frozen import frozen
-from toolspeak.cli.console import SafeConsole
-from toolspeak.cli.format import format_call_line
-from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, format_time
+from toolspeak.cli.format import SafeConsole, format_call_line, reserve_stdout
+from toolspeak.cli.http_server import SafeFormatter, print_log
+from toolspeak.cli.log import MIN_TITLE_CELLS, TIME_CHARS, cut_title, draw_run, encode_timed_facts, format_time
+from toolspeak.cli.record import CallTimer
+from toolspeak.cli.run import ExitCode
 from toolspeak.cli.safe_text import escape_line, print_error, write_output
-from toolspeak.cli.stores import require_store
-from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, RunUnknown, WaitingCall
+from toolspeak.cli.transcript import Transcript, create_console
+from toolspeak.durable import RunHandle, RunRow, Runs, RunStatus, RunUnknown, WaitingCall, Worker
+from toolspeak.durable.approvals import find_waiting
 from toolspeak.durable.descriptions import describe_run, read_prompt
-from toolspeak.errors import UsageError
+from toolspeak.durable.event_feed import find_run
+from toolspeak.durable.journal import JournalSession
+from toolspeak.durable.log import StoredFact
+from toolspeak.durable.records import load_timed_facts
+from toolspeak.durable.runs import SQLITE_PREFIX
+from toolspeak.run import portal
+from toolspeak.values import codec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import (
+    ApprovalGiven,
+    ApprovalNeeded,
+    Delta,
+    Event,
+    NestedFact,
+    RunEnded,
+    RunResumed,
+    StopReason,
+    join_ids,
+)
+from toolspeak.values.frozen import frozen
+from toolspeak.values.package import LOG
+
+# The address of a store that a command only reads.
+
+
+def require_store(url: str) -> None:
+    """Raise `UsageError` if there is no such file: a command that only reads makes none of a misspelled path."""
+    file = url.removeprefix(SQLITE_PREFIX)
+    if file != url and not Path(file).exists():
+        raise UsageError(f"there is no store {url}; toolspeak worker and toolspeak runs start make one")
+
+
+# `toolspeak worker`: drives durable runs until it is stopped.
+
+
+def run_worker(target: str, store: str, *, slots: int, lease: float, grace: float, debug: bool) -> None:
+    """Drive runs until SIGTERM or Ctrl-C, and park those that are under way."""
+    if debug:
+        print_log()
+    else:
+        log_warnings()
+    runs = Runs(store)
+    worker = build_worker(runs, target, slots=slots, lease=lease, grace=grace)
+
+    def announce() -> None:
+        names = ", ".join(worker.agents)
+        write_output(f"{worker.name} drives {names} from {runs.journal.url}; Ctrl-C parks its runs and stops it\n")
+        sys.stdout.flush()
+
+    async def work() -> None:
+        async with runs:
+            await worker.arun(announce)
+
+    asyncio.run(work())
+
+
+def build_worker(runs: Runs, target: str, *, slots: int = 8, lease: float = 30.0, grace: float = 30.0) -> Worker:
+    """Return a worker for the agents of a target, which may be a module in the working directory.
+
+    The working directory stays on the path, behind everything that is installed: tools import when they are called.
+    """
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    with reserve_stdout():
+        return Worker(runs, target, slots=slots, lease=lease, grace=grace)
+
+
+def log_warnings() -> None:
+    """Print what goes wrong on standard error: takeovers, stores that are away, tools that fail."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setLevel(logging.WARNING)
+    LOG.addHandler(handler)
+
 
 DAY_SECONDS = 86_400.0
 
@@ -80,8 +160,6 @@ def start_run(store: str, agent: str, prompt: str, options: StartOptions, *, fol
         if run.is_new:
             _warn_of_missing_worker(runs, run.row_sync())
         if follow:
-            from toolspeak.cli.runs_transcript import follow_handle
-
             return follow_handle(runs, run, after=None, as_json=as_json)
         write_output(json.dumps({"id": run.id, "is_new": run.is_new}) + "\n" if as_json else f"{run.id}\n")
     return 0
@@ -197,3 +275,135 @@ def _print_table(rows: Sequence[RunRow]) -> None:
         line.append(f"{status:{status_cells}}  ", "yellow" if row.status == "paused" else "dim")
         line.append(cut_title(escape_line(read_prompt(row)), title_cells))
         console.print(line, soft_wrap=True)
+
+
+# `toolspeak runs show` and `follow`: a durable run as the terminal draws it, as far as it is, or live.
+
+
+WAITS_AGAIN = " again, since the tool has changed"
+"""What is added where somebody answered, and is asked once more; see `run/approvals.py`."""
+
+
+def show_run(store: str, run_id: str | None, *, as_json: bool) -> None:
+    """Print a run as far as it is, and the calls that wait for an approval."""
+    with open_store(store) as runs:
+        found = find_handle(runs, run_id).id
+
+        def load(session: JournalSession) -> tuple[RunRow, list[StoredFact]]:
+            run = find_run(session, found)
+            return run, load_timed_facts(session, run)
+
+        run, facts = portal.call(runs.read(load))
+    if as_json:
+        write_output("".join(encode_timed_facts(found, facts)))
+    else:
+        _draw(run, facts)
+
+
+def _draw(run: RunRow, facts: list[StoredFact]) -> None:
+    console = create_console(sys.stdout)
+    parts = [run.run_id, format_time(run.created / 1000), escape_line(run.agent), format_status(run)]
+    if run.takeovers:
+        parts.append(f"taken over {run.takeovers} time{'' if run.takeovers == 1 else 's'}")
+    console.print(Text(" · ".join(parts), "dim"), soft_wrap=True)
+    if facts:
+        draw_run(console, facts)
+    for waiting in find_waiting([each.fact for each in facts]).values():
+        what = f"waits for approval{WAITS_AGAIN if waiting.question > 1 else ''}"
+        text = f"{what}: {format_call_line(waiting.call)} ({escape_line(waiting.id)})"
+        console.print(Text(text, "yellow"), soft_wrap=True)
+
+
+def follow_run(store: str, run_id: str | None, *, after: str | None, as_json: bool) -> int:
+    """Show a run live until it has ended, and return the exit code for its end."""
+    with open_store(store) as runs:
+        return follow_handle(runs, find_handle(runs, run_id), after=after, as_json=as_json)
+
+
+def follow_handle(runs: Runs, run: RunHandle, *, after: str | None, as_json: bool) -> int:
+    """Show a run live until it has ended, and return the exit code for its end."""
+    viewer = _JsonViewer(sys.stdout) if as_json else _TranscriptViewer(run.id, _load_times(runs, run.id))
+    reason: StopReason | None = None
+    try:
+        for each in run.events_sync(after):
+            viewer.show(each.id, each.event)
+            if isinstance(each.event, RunEnded):
+                reason = each.event.reason
+    finally:
+        viewer.close()
+    if reason is None:  # the end was before the place from which the run was followed
+        reason = run.outcome_sync().stop_reason
+    match reason:
+        case "answered":
+            return ExitCode.ANSWERED
+        case "cancelled":
+            return ExitCode.INTERRUPTED
+        case _:
+            return ExitCode.STOPPED
+
+
+def _load_times(runs: Runs, run_id: str) -> dict[str, float]:
+    """Return when the facts of a run so far were stored, by the ids of their events."""
+
+    def load(session: JournalSession) -> dict[str, float]:
+        find_run(session, run_id)
+        return {f"{row.seq}.0": row.at / 1000 for row in session.read_facts(run_id)}
+
+    return portal.call(runs.read(load))
+
+
+class _JsonViewer:
+    """Prints events as JSON, one a line, each with the id behind which `--after` goes on."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, event_id: str, event: Event) -> None:
+        self._out.write(json.dumps({"id": event_id, **codec.encode_event(event)}) + "\n")
+        self._out.flush()
+
+    def close(self) -> None:
+        pass
+
+
+class _TranscriptViewer:
+    """Draws the events of a run: the answer on standard output, all else there too if it is a terminal."""
+
+    def __init__(self, run_id: str, times: Mapping[str, float]) -> None:
+        """Begin to draw.
+
+        Args:
+            run_id: The run.
+            times: When the facts that are stored already happened; the others happen when they are shown.
+        """
+        is_terminal = sys.stdout.isatty()
+        self._run_id = run_id
+        self._times = times
+        self._now = 0.0
+        self._answered_ids: set[str] = set()
+        self._timer = CallTimer(lambda: self._now)
+        console = create_console(sys.stdout if is_terminal else sys.stderr)
+        self._transcript = Transcript(console, self._timer, None if is_terminal else sys.stdout)
+        self._transcript.write_line(f"run {run_id}", "dim")
+
+    def show(self, event_id: str, event: Event) -> None:
+        if not isinstance(event, Delta):
+            self._now = self._times.get(event_id) or time.time()
+            self._timer.record(event)
+        self._transcript.show(event)
+        path, own = (event.path, event.event) if isinstance(event, NestedFact) else ((), event)
+        match own:
+            case ApprovalNeeded(call=call):
+                call_id = join_ids(path, call.id)
+                again = WAITS_AGAIN if call_id in self._answered_ids else ""
+                command = f"toolspeak runs approve {self._run_id} {call_id}"
+                self._transcript.write_line(f"  waits for approval{again}: {escape_line(command)}", "yellow")
+            case ApprovalGiven(call_id=call_id):
+                self._answered_ids.add(join_ids(path, call_id))
+            case RunResumed() if not path:
+                self._transcript.write_line("(a worker goes on with the run)", "dim")
+            case _:
+                pass
+
+    def close(self) -> None:
+        self._transcript.end_line()

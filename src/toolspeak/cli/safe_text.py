@@ -15,7 +15,7 @@ import re
 import sys
 import unicodedata
 
-from toolspeak.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match
+from toolspeak.values.escaping import JOINERS, UNSAFE_CHARS, escape_controls, escape_match
 
 _UNSAFE_IN_PROSE = re.compile(f"[{UNSAFE_CHARS}]|[{JOINERS}]")
 _UNSAFE_IN_LINE = re.compile(f"[{UNSAFE_CHARS}{JOINERS}\\t\\n]")

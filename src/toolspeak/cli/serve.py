@@ -1,36 +1,168 @@
 """`toolspeak serve`: starts the gateway with the models of the options or the settings, until Ctrl-C."""
 
+import json
 import os
+import shlex
+import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from toolspeak._frozen import frozen
+from starlette.routing import Route
+
 from toolspeak.cli.agent_config import find_chosen_dialect
-from toolspeak.cli.client_lines import ServedAddress, format_client_lines
-from toolspeak.cli.extras import explain_missing
-from toolspeak.cli.http_server import listen, log_to_standard_error, read_key, read_origin
-from toolspeak.cli.line_writer import LineWriter
+from toolspeak.cli.http_server import LineWriter, listen, log_to_standard_error, read_key, read_origin
+from toolspeak.cli.options import explain_missing
+from toolspeak.cli.runs import build_worker, log_warnings
 from toolspeak.cli.safe_text import escape_controls, write_output
 from toolspeak.dialects import dialect
-from toolspeak.errors import UsageError
+from toolspeak.durable import Runs
 from toolspeak.gateway import AccessRules, ServedModel, app
 from toolspeak.gateway.app import mounted_app
+from toolspeak.gateway.run_routes import run_routes
 from toolspeak.gateway.server import build_server, check_exposure, run_server
 from toolspeak.models import Model
-from toolspeak.models.dialect_choice import choose_model_dialect
+from toolspeak.models.lookup import CLIENT_HOSTS
+from toolspeak.models.model import choose_model_dialect
 from toolspeak.run import portal
 from toolspeak.run.model_lookup import find_model
 from toolspeak.settings import Settings
 from toolspeak.telemetry import SpanExporter, SpanSender
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
 
 if TYPE_CHECKING:
     from starlette.routing import Route
 
-    from toolspeak.mcp_server import ToolServer
+    from toolspeak.mcp.served_tools import ToolServer
+
+# `toolspeak serve --store`: durable runs over HTTP and, with `--agents`, a worker that drives them in this process.
+
+
+@contextmanager
+def open_run_routes(store: str, agents: str | None, rules: AccessRules) -> Generator[list[Route]]:
+    """Open a store, and give the routes of its runs. A worker parks its runs when the context is left.
+
+    Raises:
+        StoreUnavailable: The store cannot be used.
+        UsageError: The address of the store or the place of the agents is wrong.
+    """
+    with Runs(store) as runs:
+        portal.call(runs.count())  # a store that cannot be used is told now, not to the first client
+        routes = run_routes(runs, rules)
+        if agents is None:
+            yield routes
+            return
+        log_warnings()
+        worker = build_worker(runs, agents)
+        with _stop_in_order(), worker:
+            yield routes
+
+
+@contextmanager
+def _stop_in_order() -> Generator[None]:
+    """Let SIGTERM end the server alone: uvicorn sends it again when it has stopped, and the worker must park first."""
+    previous = signal.signal(signal.SIGTERM, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+# The lines that `toolspeak serve` prints for coding agents and SDKs: what to paste, with the address and the model.
+#
+# A key is never printed: the lines name the environment variable that holds it.
+
+
+NO_KEY = "none"
+"""What clients send where no key is asked for: most of them refuse to start without one."""
+
+GEMINI_SIGN_IN = json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}})
+"""What tells Gemini CLI to use the key of the environment: no variable does."""
+
+
+@frozen
+class ServedAddress:
+    """Where a gateway is reached, as its clients need to know it.
+
+    Attributes:
+        host: The address that it listens on.
+        port: The port.
+        model: The name of the model to ask for.
+        key_env: The environment variable with the key; None if no key is asked for.
+    """
+
+    host: str
+    port: int
+    model: str
+    key_env: str | None = None
+
+    @property
+    def root(self) -> str:
+        """The address without a path, for clients on this machine."""
+        host = CLIENT_HOSTS.get(self.host, self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    @property
+    def shell_key(self) -> str:
+        """The key, as a shell command has it."""
+        return f'"${self.key_env}"' if self.key_env else NO_KEY
+
+
+def format_client_lines(address: ServedAddress) -> str:
+    """Return the lines to paste, each client with its name above."""
+    blocks = {
+        "Claude Code": _claude_code(address),
+        "Codex, in ~/.codex/config.toml": _codex(address),
+        "opencode, in opencode.json": _opencode(address),
+        f"Gemini CLI, with {GEMINI_SIGN_IN} in ~/.gemini/settings.json": _gemini_cli(address),
+        "OpenAI's SDKs": f"OPENAI_BASE_URL={address.root}/v1 OPENAI_API_KEY={address.shell_key}",
+        "Anthropic's SDKs": f"ANTHROPIC_BASE_URL={address.root} ANTHROPIC_API_KEY={address.shell_key}",
+    }
+    return "".join(f"\n{name}:\n{_indent(block)}\n" for name, block in blocks.items())
+
+
+def _claude_code(address: ServedAddress) -> str:
+    model = shlex.quote(address.model)
+    return (
+        f"ANTHROPIC_BASE_URL={address.root} ANTHROPIC_AUTH_TOKEN={address.shell_key} "
+        f"ANTHROPIC_MODEL={model} ANTHROPIC_DEFAULT_HAIKU_MODEL={model} claude"
+    )
+
+
+def _codex(address: ServedAddress) -> str:
+    lines = [
+        f"model = {json.dumps(address.model)}",
+        'model_provider = "toolspeak"',
+        "",
+        "[model_providers.toolspeak]",
+        'name = "toolspeak"',
+        f'base_url = "{address.root}/v1"',
+        'wire_api = "responses"',
+    ]
+    return "\n".join([*lines, f"env_key = {json.dumps(address.key_env)}"] if address.key_env else lines)
+
+
+def _opencode(address: ServedAddress) -> str:
+    key = f"{{env:{address.key_env}}}" if address.key_env else NO_KEY
+    provider: dict[str, Any] = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{address.root}/v1", "apiKey": key},
+        "models": {address.model: {}},
+    }
+    return json.dumps({"model": f"toolspeak/{address.model}", "provider": {"toolspeak": provider}})
+
+
+def _gemini_cli(address: ServedAddress) -> str:
+    model = shlex.quote(address.model)
+    return f"GOOGLE_GEMINI_BASE_URL={address.root} GEMINI_API_KEY={address.shell_key} gemini -m {model}"
+
+
+def _indent(block: str) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in block.splitlines())
 
 
 @frozen
@@ -115,8 +247,6 @@ def serve(options: ServeOptions, load_settings: Callable[[], Settings]) -> None:
             tracer = stack.enter_context(SpanExporter(sender, content=options.otlp_content))
         routes: Sequence[Route] = ()
         if options.store is not None:
-            from toolspeak.cli.serve_runs import open_run_routes
-
             routes = stack.enter_context(open_run_routes(options.store, options.agents, rules))
         mounted = {} if tools is None else {"/mcp": tools}
         application = mounted_app(mounted, rules, routes)
@@ -161,7 +291,7 @@ def _build_tool_server(targets: tuple[str, ...]) -> "ToolServer | None":
     if not targets:
         return None
     with explain_missing("MCP", "mcp"):
-        from toolspeak.cli.mcp_serve import build_tool_server
+        from toolspeak.cli.mcp import build_tool_server
 
     return build_tool_server(targets)
 

@@ -5,8 +5,68 @@ from typing import Annotated
 
 import typer
 
-from toolspeak.cli.options import Form, TargetArgument, TrustProjectOption
-from toolspeak.errors import UsageError
+from toolspeak.cli.options import AdapterOption, Form, TargetArgument, TrustProjectOption, complete_model
+from toolspeak.values.errors import UsageError
+
+# The commands `trust` and `config`, with their options. Their work is imported when they are called.
+
+
+def trust_command(
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PATH]", help="The project's folder or settings file; this folder if left out."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Trust the settings without asking.")] = False,
+    list_projects: Annotated[
+        bool, typer.Option("--list", help="List the projects that you have trusted or refused.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Forget that you trusted or refused this project.")] = False,
+) -> None:
+    """Let the settings of a project count.
+
+    Shows the settings in toolspeak.toml or pyproject.toml, in this folder or above it, with what they do, and asks
+    whether to trust them. Trust ends when the settings change, or a file that they name as tools. Your own settings
+    file needs no trust.
+    """
+    from toolspeak.cli import trust
+
+    start = path or Path()
+    if list_projects:
+        trust.print_decisions()
+    elif remove:
+        trust.remove_trust(start)
+    else:
+        raise typer.Exit(trust.trust(start, yes=yes))
+
+
+def config_command(
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="Show the endpoint and the dialect of this model instead, and why they were chosen.",
+            show_default=False,
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON.")] = False,
+    adapter: AdapterOption = None,
+    trust_project: TrustProjectOption = False,
+) -> None:
+    """Show the settings and where each came from.
+
+    Also shows which settings of a project are ignored because you have not trusted it (see toolspeak trust).
+
+    With --model, shows which endpoint and dialect a model has, and why. If nothing is known of the model, its server is
+    asked whether it supports tool calls.
+    """
+    from toolspeak.cli.config import ModelExplanation, SettingsReport, print_report
+    from toolspeak.cli.trust import load_settings
+
+    loaded = load_settings(trust_project=trust_project, adapter=adapter, quiet=True)
+    print_report(SettingsReport(loaded) if model is None else ModelExplanation(model, loaded), as_json=as_json)
 
 
 def tools_command(
@@ -39,18 +99,16 @@ def tools_command(
     ] = "",
 ) -> None:
     """Show the tools in TARGET as a model sees them."""
-    from toolspeak.cli.console import SafeConsole
+    from toolspeak.cli.agent_config import discover_targets
+    from toolspeak.cli.format import SafeConsole
     from toolspeak.cli.safe_text import write_output
-    from toolspeak.cli.targets import discover_targets
-    from toolspeak.cli.tools import as_form, render_costs, render_skipped, render_tools
-    from toolspeak.mcp_client import is_server_target
+    from toolspeak.cli.tools import as_form, render_budget_costs, render_costs, render_skipped, render_tools
+    from toolspeak.mcp.config import is_server_target
 
     box = discover_targets(target)
     console = SafeConsole()
     if tool_budget is not None:
-        from toolspeak.cli.tool_costs import render_costs
-
-        console.print(render_costs(box.specs, tool_budget, prompt), soft_wrap=True)
+        console.print(render_budget_costs(box.specs, tool_budget, prompt), soft_wrap=True)
     elif skipped:
         console.print(render_skipped(box), soft_wrap=True)
     elif form is None:
@@ -77,10 +135,10 @@ def call_command(
     The arguments are checked as those of a model's call are. If the call fails, the error that a model would get is
     printed, and the exit code is 1.
     """
-    from toolspeak.cli.call import call_tool, parse_arguments
+    from toolspeak.cli.agent_config import discover_targets
+    from toolspeak.cli.format import reserve_stdout
     from toolspeak.cli.safe_text import write_output
-    from toolspeak.cli.stdout import reserve_stdout
-    from toolspeak.cli.targets import discover_targets
+    from toolspeak.cli.tools import call_tool, parse_arguments
 
     box = discover_targets(target)
     arguments = parse_arguments(pairs or [], json_text)
@@ -142,12 +200,11 @@ def parse_command(
     """
     import json
 
-    from toolspeak.cli import parse
-    from toolspeak.cli.console import SafeConsole
+    from toolspeak.cli import tools as parse
+    from toolspeak.cli.format import SafeConsole, reserve_stdout
     from toolspeak.cli.safe_text import write_output
-    from toolspeak.cli.stdout import reserve_stdout
     from toolspeak.dialects import read
-    from toolspeak.reading.content import encode_content
+    from toolspeak.reading.emitter import encode_content
 
     text_dialect = parse.find_dialect(dialect)
     if why and (batch is not None or not text_dialect.in_text):
@@ -191,7 +248,7 @@ def graph_command(
     """
     from toolspeak.cli.graph import draw
     from toolspeak.cli.safe_text import write_output
-    from toolspeak.cli.settings_loader import load_settings
+    from toolspeak.cli.trust import load_settings
 
     write_output(draw(target, lambda: model or load_settings(trust_project=trust_project).model, svg))
 
@@ -229,7 +286,7 @@ def trace_command(
     import os
 
     from toolspeak.cli.safe_text import write_output
-    from toolspeak.cli.trace import draw_spans, load_spans, send_spans
+    from toolspeak.cli.tools import draw_spans, load_spans, send_spans
 
     if content and otlp is None:
         raise UsageError("--content is about what is sent; say where to: --otlp http://127.0.0.1:4318")

@@ -1,20 +1,376 @@
 """`toolspeak tools`: the tools in a target, as a model sees them or as a list."""
 
+import asyncio
+import inspect
 import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from toolspeak.cli.files import read_text
+from toolspeak.cli.format import SafeConsole, format_seconds
 from toolspeak.cli.options import Form
-from toolspeak.cli.safe_text import escape_line
-from toolspeak.dialects import dialect
-from toolspeak.dialects.slim_tools import count_tool_tokens
-from toolspeak.spec import ToolSpec, strict_schema
-from toolspeak.tools import Toolbox
-from toolspeak.validation import describe
+from toolspeak.cli.record import find_time_of_day, read_record
+from toolspeak.cli.safe_text import escape_line, join_lines, write_output
+from toolspeak.dialects import (
+    DIALECTS,
+    JSON,
+    Dialect,
+    Explanation,
+    MessageContent,
+    MessageSpan,
+    RepairPlace,
+    dialect,
+    explain,
+    read,
+)
+from toolspeak.dialects.explanation_notes import describe_span
+from toolspeak.dialects.python_notation import format_call
+from toolspeak.dialects.slim_tools import count_tool_tokens, make_help_tool
+from toolspeak.dialects.tool_selection import ToolSelection, make_find_tool, select_tools
+from toolspeak.reading.emitter import encode_calls
+from toolspeak.reading.explanation import encode_explanation
+from toolspeak.reading.trace import SpanKind
+from toolspeak.telemetry import TraceSpan, build_spans, names
+from toolspeak.telemetry.exchange_spans import build_exchange_spans, is_exchange
+from toolspeak.telemetry.exporter import SpanSender
+from toolspeak.tools import Tool, Toolbox, discover, output_text, output_value
+from toolspeak.values.errors import InvalidArguments, UsageError
+from toolspeak.values.messages import ToolCall, user
+from toolspeak.values.spec import ToolSpec, read_definition, strict_schema
+from toolspeak.values.validation import describe
 from toolspeak.wire import anthropic_messages, gemini_content, openai_chat, openai_responses
+
+# `toolspeak trace`: the spans of a recorded run or of exchanges, as a tree or sent to a collector of OpenTelemetry.
+
+
+def load_spans(path: str, *, content: bool, agent: str) -> list[TraceSpan]:
+    """Return the spans of a recorded run, or of exchanges as `toolspeak serve --show` writes them.
+
+    A record without the time of day is taken to have ended when its file was last changed.
+
+    Raises:
+        UsageError: The file cannot be read, or has no facts of a run.
+    """
+    text = read_text(path)
+    if is_exchange(text.partition("\n")[0]):
+        reports = (json.loads(line) for line in text.split("\n") if is_exchange(line))
+        return [span for report in reports for span in build_exchange_spans(report, content=content)]
+    facts = read_record(text, path)
+    last = max((each.at for each in facts if each.at is not None), default=0.0)
+    start = find_time_of_day(text)
+    began = Path(path).stat().st_mtime - last if start is None else start
+    times: list[int] = []
+    for each in facts:  # records count microseconds: a float of today has no more digits
+        times.append(times[-1] if each.at is None and times else 1000 * round((began + (each.at or 0.0)) * 1e6))
+    spans = build_spans(((each.fact, at) for each, at in zip(facts, times, strict=True)), content=content, agent=agent)
+    if not spans:
+        raise UsageError(f"{path} does not contain the start of a run: there is nothing to trace")
+    return spans
+
+
+def send_spans(spans: Sequence[TraceSpan], url: str, environment: Mapping[str, str]) -> str:
+    """Send spans to a collector, and return what was done, in words."""
+    sender = SpanSender(url, environment)
+    sender.send(spans)
+    traces = list(dict.fromkeys(span.trace_id for span in spans))
+    which = f"trace {traces[0]}" if len(traces) == 1 else f"{len(traces)} traces"
+    return f"{len(spans)} spans of {which} were sent to {sender.url}\n"
+
+
+def draw_spans(spans: Sequence[TraceSpan]) -> str:
+    """Draw spans as a tree, each with its time, its tokens and what went wrong."""
+    below: dict[str | None, list[TraceSpan]] = {}
+    known = {span.id for span in spans}
+    for span in spans:
+        below.setdefault(span.parent_id if span.parent_id in known else None, []).append(span)
+    rows: list[tuple[str, TraceSpan]] = []
+
+    def add(span: TraceSpan, lead: str, branch: str, indent: str) -> None:
+        rows.append((f"{lead}{branch}{escape_line(span.name)}", span))
+        inner = below.get(span.id, [])
+        for number, each in enumerate(inner, 1):
+            is_last = number == len(inner)
+            add(each, lead + indent, "└─ " if is_last else "├─ ", "   " if is_last else "│  ")
+
+    for root in below.get(None, []):
+        add(root, "", "", "")
+    width = max(len(text) for text, _ in rows)
+    return "".join(f"{text:<{width}}  {_describe(span)}".rstrip() + "\n" for text, span in rows)
+
+
+def _describe(span: TraceSpan) -> str:
+    attributes = span.attributes
+    words = [f"{format_seconds(span.seconds or 0.0):>7}"]
+    if names.INPUT_TOKENS in attributes:
+        words.append(f"{attributes[names.INPUT_TOKENS]} + {attributes[names.OUTPUT_TOKENS]} tokens")
+    for event in span.events:
+        reason = event.attributes.get(names.REFUSAL) or event.attributes.get(names.REASON)
+        name = event.name.removeprefix("toolspeak.").replace("_", " ")
+        words.append(f"{name} ({reason})" if reason else name)
+    if attributes.get(names.UNFINISHED):
+        words.append("unfinished")
+    if span.is_error:
+        words.append(f"error: {attributes.get(names.ERROR_TYPE)}")
+    return escape_line(", ".join(words))
+
+
+# `toolspeak parse --why`: a message with marks that say what each part of it was read as, and why.
+#
+#     prose      │ Sure.
+#     skipped    │ <tool_call>
+#     call       │ {'name': "get_weather", "arguments": {"city": "Oslo"}}
+#                │   ^ syntax
+#                └ get_weather(city="Oslo"), after the token <tool_call> of hermes, qwen
+#                └ repaired: syntax errors were repaired
+#     skipped    │ </tool_call>
+#
+# The margin says the same as the colours, so nothing is lost where there are none. Parts of blanks alone are left out.
+
+
+COLORS: dict[SpanKind, str] = {
+    "prose": "",
+    "thinking": "cyan",
+    "call": "green",
+    "malformed": "red",
+    "made_up": "magenta",
+    "dropped": "yellow",
+    "retraction": "cyan",
+    "skipped": "dim",
+}
+
+MARGIN_CELLS = max(map(len, COLORS)) + 1
+"""Width of the names of kinds in the margin."""
+
+
+def render_explanation(explanation: Explanation) -> RenderableType:
+    """Lay out a message with its marks for a terminal."""
+    rows = [row for span in explanation.spans for row in _render_span(span, explanation.text[span.start : span.end])]
+    return Group(*(rows or [Text("the text is empty", style="dim")]))
+
+
+def _render_span(span: MessageSpan, text: str) -> Iterator[Text]:
+    if not text.strip() and span.rule is None:
+        return
+    color = COLORS[span.kind]
+    margin = span.kind.replace("_", " ")
+    shown = text.lstrip("\n")
+    start = span.start + len(text) - len(shown)
+    lines = shown.rstrip("\n").split("\n")
+    for number, line in enumerate(lines):
+        yield Text.assemble((f"{margin:<{MARGIN_CELLS}}│ ", color), (escape_line(line), color))
+        margin = ""
+        end = start + len(line)
+        is_last = number == len(lines) - 1
+        here = [each for each in span.repairs if each.at is not None and start <= each.at]
+        yield from _render_carets([each for each in here if is_last or (each.at or 0) <= end], line, start)
+        start = end + 1
+    for note in describe_span(span):
+        yield Text.assemble((f"{'':<{MARGIN_CELLS}}└ ", color), escape_line(note))
+
+
+def _render_carets(repairs: list[RepairPlace], line: str, start: int) -> Iterator[Text]:
+    """Mark the repaired places of a line, each with a caret on a line of its own below it."""
+    for repair in repairs:
+        column = cell_len(escape_line(line[: (repair.at or 0) - start]))
+        yield Text(f"{'':<{MARGIN_CELLS}}│ {' ' * column}^ {repair.repair}", style="yellow")
+
+
+# `toolspeak parse`: the tool calls in a model's text.
+
+
+DIALECT_NAMES = (*DIALECTS, "code")
+
+
+def find_dialect(name: str) -> Dialect:
+    """Return the dialect of a name. `code` is read as `json`, in which code of either language is read as well."""
+    if name not in DIALECT_NAMES:
+        raise UsageError(f"there is no dialect {name!r}; the dialects are: {', '.join(DIALECT_NAMES)}")
+    return DIALECTS.get(name, JSON)
+
+
+def load_tools(target: str | None) -> list[ToolSpec]:
+    """Return the tools in a JSON file of schemas, or those discovered in a target."""
+    if target is None:
+        raise UsageError(
+            "--tools is missing: name the tools that the model had, in file.py, a module or a file of JSON schemas"
+        )
+    if not target.endswith(".json"):
+        return list(discover(target).specs)
+    data = _parse_json(read_text(target), target)
+    return [read_definition(item, target) for item in (cast("list[Any]", data) if isinstance(data, list) else [data])]
+
+
+def read_input(path: str | None) -> str:
+    """Return the text of a file, or standard input if the path is missing or `-`."""
+    return sys.stdin.read() if path is None or path == "-" else read_text(path)
+
+
+def _parse_json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where} is not JSON: {error}") from None
+
+
+def read_batch(path: str, tools: str | None) -> Iterator[str]:
+    """Read a file of records, and yield a line of JSON for each: its id, its calls and its malformed calls.
+
+    Args:
+        path: The file, with a JSON object on each line.
+        tools: The tools of records that name none.
+    """
+    default_tools = load_tools(tools) if tools is not None else []
+    # Split at line feeds alone: a text may contain any other line break that Unicode knows.
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        record = _parse_json(line, where)
+        if not isinstance(record, dict) or not isinstance(cast("dict[str, Any]", record).get("text"), str):
+            raise UsageError(f"{where}: a record is an object with id, tools and text")
+        given = cast("dict[str, Any]", record)
+        specs = [read_definition(tool, where) for tool in cast("list[Any]", given.get("tools") or [])] or default_tools
+        try:
+            dialect = find_dialect(given.get("dialect") or "json")
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
+        content = read(given["text"], specs, dialect=dialect)
+        yield json.dumps({"id": given.get("id"), **encode_calls(content)}, ensure_ascii=False)
+
+
+def print_explanation(text: str, specs: Sequence[ToolSpec], *, as_json: bool) -> None:
+    """Print a text with marks that say how it was read, or the same as JSON."""
+    explanation = explain(text, specs)
+    if as_json:
+        write_output(json.dumps(encode_explanation(explanation), ensure_ascii=False) + "\n")
+    else:
+        SafeConsole(soft_wrap=True).print(render_explanation(explanation))
+
+
+def render_content(content: MessageContent) -> RenderableType:
+    """Lay out the calls and the text of a message for a terminal."""
+    rows: list[RenderableType] = [_format_call_row(ready.call, ready.repair) for ready in content.calls]
+    for each in content.malformed:
+        rows.append(Text.assemble(("malformed  ", "red"), escape_line(f"{each.name or 'a call'}: {each.reason}")))
+        if each.hint:
+            rows.append(Text(f"           {escape_line(each.hint)}", style="dim"))
+    rows += [_format_text_row("thinking", text) for text in (content.thinking,) if text.strip()]
+    rows += [_format_text_row("text", text) for text in (content.text,) if text.strip()]
+    return Group(*(rows or [Text("the text is empty", style="dim")]))
+
+
+def _format_call_row(call: ToolCall, repair: str) -> Text:
+    row = Text.assemble(("call  ", "green"), (f"{escape_line(call.id)}  ", "dim"), escape_line(format_call(call)))
+    return row if repair == "none" else row.append(f"  (repaired: {repair})", style="yellow")
+
+
+def _format_text_row(label: str, text: str) -> Text:
+    return Text.assemble((f"{label}  ", "cyan"), join_lines(text))
+
+
+# `toolspeak call`: one call of a tool, by hand.
+
+
+def parse_arguments(pairs: list[str], json_text: str | None) -> dict[str, Any]:
+    """Parse the arguments of the command line: a JSON object, overridden by `key=value` pairs.
+
+    The value of a pair is a text, which the tool's schema converts. A key given twice makes a list.
+    """
+    arguments = _parse_object(json_text)
+    given: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"arguments are written key=value, and {pair!r} is not")
+        given.setdefault(key, []).append(value)
+    return arguments | {key: values[0] if len(values) == 1 else values for key, values in given.items()}
+
+
+def _parse_object(json_text: str | None) -> dict[str, Any]:
+    if json_text is None:
+        return {}
+    try:
+        arguments = json.loads(json_text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--json is not JSON: {error}") from None
+    if not isinstance(arguments, dict):
+        raise UsageError(f'--json takes an object, such as \'{{"city": "Oslo"}}\', not {type(arguments).__name__}')
+    return cast("dict[str, Any]", arguments)
+
+
+def call_tool(tool: Tool[..., Any], arguments: dict[str, Any]) -> tuple[bool, str]:
+    """Call a tool. Return whether the call succeeded, and the text that a model would get."""
+    try:
+        bound = tool.bind(arguments)
+    except InvalidArguments as error:
+        return False, str(error)
+    try:
+        result = tool.function(*bound.args, **bound.kwargs)
+        if inspect.isawaitable(result):
+            result = asyncio.run(_await(result))
+        elif inspect.isasyncgen(result):
+            result = asyncio.run(_collect(result))
+    except (Exception, SystemExit) as error:
+        return False, f"{type(error).__name__}: {error}"
+    return True, output_text(output_value(result))
+
+
+async def _await(result: Awaitable[Any]) -> Any:
+    return await result
+
+
+async def _collect(items: AsyncIterator[Any]) -> list[Any]:
+    return [item async for item in items]
+
+
+# `toolspeak tools --tool-budget`: what tools cost in tokens in each dialect, and what a budget cuts.
+
+
+def render_budget_costs(specs: tuple[ToolSpec, ...], budget: int, prompt: str) -> RenderableType:
+    """Lay out, for each dialect, the tokens of tools without and with a budget, and what is cut and left out.
+
+    Args:
+        specs: The tools.
+        budget: The most tokens that they may take.
+        prompt: The message of the user, by which tools are picked if not all of them fit.
+    """
+    lines: list[RenderableType] = [
+        Text(f"{'dialect':<12}{'tokens':>8}{'budget':>8}{'whole':>8}{'cut':>6}{'left out':>10}")
+    ]
+    notes: list[RenderableType] = []
+    for name, shown in DIALECTS.items():
+        selection = select_tools(
+            specs,
+            shown,
+            budget,
+            [user(prompt)],
+            help_tool=make_help_tool(specs),
+            find_tool=make_find_tool(specs),
+        )
+        whole = count_tool_tokens(specs, shown)
+        cut, left_out = len(selection.cut), len(selection.left_out)
+        kept = len(selection.listed) - cut
+        lines.append(Text(f"{name:<12}{whole:>8}{selection.tokens:>8}{kept:>8}{cut:>6}{left_out:>10}"))
+        notes.append(_describe_cuts(name, selection))
+    return Group(*lines, Text(""), *notes)
+
+
+def _describe_cuts(name: str, selection: ToolSelection) -> Text:
+    """Return which tools are cut, and which are shown at all if some are left out."""
+    if selection.find is not None:
+        shown = ", ".join(spec.name for spec in selection.listed)
+        return Text(escape_line(f"{name}: shown are {shown}; the model finds the others with {selection.find.name}"))
+    if selection.cut:
+        cut = ", ".join(spec.name for spec in selection.listed if spec.name in selection.cut)
+        return Text(escape_line(f"{name}: the descriptions of {cut} are cut"))
+    return Text(f"{name}: everything is shown whole")
 
 
 def as_form(box: Toolbox, form: Form, *, strict: bool) -> str:

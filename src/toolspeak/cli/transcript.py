@@ -12,13 +12,12 @@ from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from io import TextIOBase
 from typing import TextIO
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from toolspeak.cli.call_timer import CallTimer
-from toolspeak.cli.console import SafeConsole
 from toolspeak.cli.format import (
+    SafeConsole,
     format_call_line,
     format_compaction,
     format_progress,
@@ -27,10 +26,9 @@ from toolspeak.cli.format import (
     format_seconds,
 )
 from toolspeak.cli.markdown import LineWrapper, Span, WrappedMarkdown
-from toolspeak.cli.nested_lines import format_nested
-from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_prose
-from toolspeak.cli.status_line import StatusLine
-from toolspeak.events import (
+from toolspeak.cli.record import CallTimer
+from toolspeak.cli.safe_text import ProseEscaper, escape_controls, escape_line, escape_prose
+from toolspeak.values.events import (
     ApprovalGiven,
     CallMalformed,
     CallQuoted,
@@ -41,6 +39,7 @@ from toolspeak.events import (
     Event,
     HandedOver,
     NestedFact,
+    OwnFact,
     RunEnded,
     SaidInThought,
     TextDelta,
@@ -52,7 +51,97 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.messages import ToolCall
+from toolspeak.values.messages import ToolCall
+
+# A line that shows what the program waits for, and for how long. Only terminals show it, and it leaves no trace.
+
+
+START_DELAY_SECONDS = 0.4
+"""How long a wait must last before the line is drawn."""
+
+REFRESH_SECONDS = 0.2
+
+
+class StatusLine:
+    """Shows `label, 3 s` on an empty line, with the cursor at its beginning, until it is stopped."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._label = ""
+        self._stop: threading.Event | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self, label: str) -> None:
+        """Show a label from now on. If the line is shown already, its label changes, and its seconds keep counting."""
+        self._label = escape_line(label)
+        if not self._console.is_terminal or self._console.is_dumb_terminal or self._thread is not None:
+            return
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._draw, args=(self._stop,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Clear the line."""
+        if self._thread is not None and self._stop is not None:
+            self._stop.set()
+            self._thread.join()
+            self._thread = None
+
+    def _draw(self, stop: threading.Event) -> None:
+        started, is_drawn, file = time.monotonic(), False, self._console.file
+        delay = START_DELAY_SECONDS
+        while not stop.wait(delay):
+            delay, label = REFRESH_SECONDS, self._label
+            line = f"{label}, {time.monotonic() - started:.0f} s"
+            room = self._console.width - 1  # a full line would move the cursor to the next one
+            line = line if cell_len(line) <= room else set_cell_size(label, room)
+            file.write(f"\r\x1b[2m{line}\x1b[0m\x1b[K")
+            file.flush()
+            is_drawn = True
+        if is_drawn:
+            file.write("\r\x1b[K")
+            file.flush()
+
+
+# How the facts of an inner run, of an agent that is a tool, look in the transcript: whole lines, indented by depth.
+#
+# Inner runs may happen at the same time, so their texts are shown when they are complete.
+
+
+INDENT = "  "
+
+
+def format_nested(nested: NestedFact) -> Iterator[str]:
+    """Yield the lines that show a fact of an inner run; most facts have none."""
+    indent = INDENT * len(nested.path)
+    for line in _format_fact(nested.event):
+        yield f"{indent}│ {line}"
+
+
+def _format_fact(fact: OwnFact) -> Iterator[str]:
+    match fact:
+        case CallReady(call=call):
+            yield f"tool: {format_call_line(call)}"
+        case CallMalformed(name=name, reason=reason):
+            yield escape_controls(f"{name or 'a call'} could not be read: {reason}")
+        case ToolFinished(result=result):
+            sign = "→" if result.error is None else "✗"
+            yield from f"  {sign} {format_result(result)}".split("\n")
+        case TurnEnded(message=message) if text := message.text.strip():
+            yield from f"assistant: {escape_prose(text)}".split("\n")
+        case ApprovalGiven(approved=False, reason=reason):
+            yield escape_controls(f"  the call was refused: {reason}".removesuffix(": "))
+        case Compacted():
+            yield format_compaction(fact)
+        case HandedOver(agent=agent):
+            yield escape_controls(f"  handed over to {agent}")
+        case TurnRestarted(failed=failed, model=model):
+            yield escape_controls(f"(the answer of {failed} broke off and does not count; asking {model})")
+        case RunEnded(reason=reason, detail=detail) if reason != "answered":
+            yield escape_controls(f"stopped ({reason}): {detail}".removesuffix(": "))
+        case _:
+            pass
+
 
 ASSISTANT_STYLE, TOOL_STYLE = "bold yellow", "bold green"
 TOOL_LABEL_WIDTH = len("tool: ")

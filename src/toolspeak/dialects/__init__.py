@@ -15,15 +15,15 @@ The reading itself is done in `toolspeak.reading`: one reader for every form of 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from toolspeak._lazy import export_lazily
 from toolspeak.dialects.dialect import Constraint, Dialect, Parser, Shown
 from toolspeak.dialects.native import NATIVE
 from toolspeak.dialects.text import JSON, PYTHON, TYPESCRIPT
-from toolspeak.errors import UsageError
-from toolspeak.events import FinishReason
-from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
-from toolspeak.reading.content import MessageContent, fold
-from toolspeak.spec import ToolSpec
+from toolspeak.reading.emitter import MessageContent, fold
+from toolspeak.settings.plugins import Plugin, find_plugin, list_plugin_names
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import FinishReason
+from toolspeak.values.package import export_lazily
+from toolspeak.values.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolspeak.reading.explanation import Explanation, explain
@@ -79,7 +79,7 @@ def read(
 
 
 def dialect(name: str) -> Dialect:
-    """Return the dialect of that name: one of `DIALECTS`, or one that an installed package offers (`plugins.py`).
+    """Return the dialect of that name: one of `DIALECTS`, or one that an installed package offers.
 
     Raises:
         UsageError: There is no such dialect, or its package is broken.

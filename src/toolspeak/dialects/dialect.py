@@ -11,10 +11,10 @@ An agent has the same tools and the same loop in every dialect. Two rules keep t
 from collections.abc import Sequence
 from typing import Protocol
 
-from toolspeak._frozen import frozen
-from toolspeak.events import AUTO, Event, FinishReason, ToolChoice
-from toolspeak.messages import Message
-from toolspeak.spec import Schema, ToolSpec
+from toolspeak.values.events import AUTO, Event, FinishReason, ToolChoice
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message
+from toolspeak.values.spec import Schema, ToolSpec
 
 
 @frozen
@@ -78,9 +78,9 @@ class Dialect(Protocol):
         A dialect that shows each tool on one line, and leaves the history and the reading to the Python dialect:
 
         >>> from toolspeak.dialects import PYTHON, Shown
-        >>> from toolspeak.events import AUTO
-        >>> from toolspeak.messages import system, user
-        >>> from toolspeak.spec import ToolSpec
+        >>> from toolspeak.values.events import AUTO
+        >>> from toolspeak.values.messages import system, user
+        >>> from toolspeak.values.spec import ToolSpec
         >>> class OneLine:
         ...     name = "one-line"
         ...     in_text = True

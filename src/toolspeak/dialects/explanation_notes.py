@@ -6,8 +6,8 @@ The command line and the page show the same words.
 from collections.abc import Iterator
 
 from toolspeak.dialects.python_notation import format_call
-from toolspeak.events import Repair
 from toolspeak.reading.trace import MessageSpan, ReadingRule, SpanKind
+from toolspeak.values.events import Repair
 
 RULES: dict[ReadingRule, str] = {
     "line": "at the beginning of a line",

@@ -8,11 +8,11 @@ the text is passed on unread.
 
 from collections.abc import Sequence
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Parser, Shown
-from toolspeak.events import AUTO, Event, FinishReason, TextDelta, ToolChoice
-from toolspeak.messages import Message
-from toolspeak.spec import ToolSpec
+from toolspeak.values.events import AUTO, Event, FinishReason, TextDelta, ToolChoice
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message
+from toolspeak.values.spec import ToolSpec
 
 
 @frozen

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from toolspeak.messages import Concat, Ref
-from toolspeak.spec import Schema
+from toolspeak.values.messages import Concat, Ref
+from toolspeak.values.spec import Schema
 
 BOUNDS = {
     "minimum": "at least {}", "maximum": "at most {}", "exclusiveMinimum": "above {}", "exclusiveMaximum": "below {}",

@@ -13,8 +13,8 @@ from toolspeak.dialects.notation import (
     referenced_calls,
     without_null,
 )
-from toolspeak.messages import Concat, Ref, ToolCall
-from toolspeak.spec import Schema, ToolSpec
+from toolspeak.values.messages import Concat, Ref, ToolCall
+from toolspeak.values.spec import Schema, ToolSpec
 
 FENCE = "python"
 TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}

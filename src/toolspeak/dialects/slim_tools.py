@@ -22,11 +22,11 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any, NamedTuple
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Dialect
 from toolspeak.dialects.text import TextDialect
 from toolspeak.dialects.typescript_notation import format_tools
-from toolspeak.spec import Schema, ToolSpec, map_subschemas
+from toolspeak.values.frozen import frozen
+from toolspeak.values.spec import Schema, ToolSpec, map_subschemas
 
 BYTES_PER_TOKEN = 4.0
 """Bytes of a token in the descriptions of tools, on average."""

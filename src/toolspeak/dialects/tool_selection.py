@@ -23,7 +23,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects.dialect import Dialect, Shown
 from toolspeak.dialects.slim_tools import (
     TOOL,
@@ -36,10 +35,11 @@ from toolspeak.dialects.slim_tools import (
     shorten_tools,
     slim_tools,
 )
-from toolspeak.events import ToolChoice
-from toolspeak.messages import Message, Part, Text, ToolCall
-from toolspeak.spec import ToolSpec
-from toolspeak.validation import nearest
+from toolspeak.values.events import ToolChoice
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message, Part, Text, ToolCall
+from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import nearest
 
 if TYPE_CHECKING:
     from toolspeak.dialects.tool_index import ToolIndex

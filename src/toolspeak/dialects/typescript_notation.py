@@ -15,8 +15,8 @@ from toolspeak.dialects.notation import (
     referenced_calls,
     without_null,
 )
-from toolspeak.messages import Concat, Ref, ToolCall
-from toolspeak.spec import Schema, ToolSpec
+from toolspeak.values.messages import Concat, Ref, ToolCall
+from toolspeak.values.spec import Schema, ToolSpec
 
 FENCE = "typescript"
 TYPES = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean", "null": "null"}

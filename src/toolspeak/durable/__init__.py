@@ -6,10 +6,9 @@
 
 from toolspeak.durable.approvals import WaitingCall
 from toolspeak.durable.event_feed import RunEvent
-from toolspeak.durable.handle import RunHandle
 from toolspeak.durable.journal import ApprovalRefused, OutcomeUnknown, RunUnknown, StartRefused
 from toolspeak.durable.rows import Lane, RunRow, RunStatus, WorkerRow
-from toolspeak.durable.runs import Runs
+from toolspeak.durable.runs import RunHandle, Runs
 from toolspeak.durable.worker import Worker
 
 __all__ = [

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from toolspeak.durable.journal import ApprovalRefused, JournalSession
 from toolspeak.durable.records import load_facts
 from toolspeak.durable.rows import CommandRow, RunRow
-from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact, join_ids
-from toolspeak.messages import ToolCall
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact, join_ids
+from toolspeak.values.messages import ToolCall
 
 PREFIX = "approve:"
 

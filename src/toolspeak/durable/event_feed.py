@@ -11,14 +11,14 @@ import json
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
-from toolspeak import codec
 from toolspeak.durable.journal import JournalSession, RunUnknown
 from toolspeak.durable.records import decode_fact
 from toolspeak.durable.rows import ID_CHARS, RunRow
 from toolspeak.durable.watcher import Watcher, wait_for_change
 from toolspeak.durable.writer import Writer
-from toolspeak.errors import UsageError
-from toolspeak.events import Event
+from toolspeak.values import codec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Event
 
 MAX_FACTS = 500
 """How many facts are read at once."""

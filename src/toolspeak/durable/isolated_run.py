@@ -11,11 +11,11 @@ from contextlib import suppress
 
 from toolspeak.durable.journal import Fenced
 from toolspeak.durable.quarantine import COULD_NOT_DRIVE, load_agents
+from toolspeak.durable.runs import open_journal
 from toolspeak.durable.segment import COMMAND_FACTS, Segment
-from toolspeak.durable.stores import open_journal
 from toolspeak.durable.writer import Writer
-from toolspeak.errors import StoreUnavailable
-from toolspeak.log import LOG
+from toolspeak.values.errors import StoreUnavailable
+from toolspeak.values.package import LOG
 
 POLL_SECONDS = 0.5
 """How long a cancellation stays unnoticed."""

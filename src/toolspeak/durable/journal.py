@@ -37,7 +37,7 @@ from toolspeak.durable.rows import (
     Wanted,
     WorkerRow,
 )
-from toolspeak.errors import StoreUnavailable, UsageError
+from toolspeak.values.errors import StoreUnavailable, UsageError
 
 
 class Fenced(Exception):

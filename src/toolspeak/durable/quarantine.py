@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from toolspeak.durable.rows import RunRow
-from toolspeak.errors import UsageError
 from toolspeak.run.agent import Agent
+from toolspeak.values.errors import UsageError
 
 QUARANTINE_DEATHS = 2
 """After how many deaths without progress a run is driven alone."""

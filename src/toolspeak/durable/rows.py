@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolspeak._frozen import frozen
+from toolspeak.values.frozen import frozen
 
 STORED_FORMAT = 1
 """The number of the form in which requests and facts are stored. A worker claims only runs whose form it can read."""

@@ -9,15 +9,27 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from toolspeak import codec
 from toolspeak.durable.approvals import build_answers
 from toolspeak.durable.journal import Fenced, JournalSession
-from toolspeak.durable.progress import RunProgress
-from toolspeak.durable.records import Conversation, decode_fact, decode_request, encode_facts, load_conversation
+from toolspeak.durable.records import (
+    Conversation,
+    RunProgress,
+    decode_fact,
+    decode_request,
+    encode_facts,
+    load_conversation,
+)
 from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, Hold, RunRow
 from toolspeak.durable.writer import Writer
-from toolspeak.errors import RunPaused, StoreUnavailable, UsageError
-from toolspeak.events import (
+from toolspeak.loop.decide import STOP_REASONS
+from toolspeak.run.agent import Agent
+from toolspeak.run.barrier import Durability, RunParked
+from toolspeak.run.deadline import DEADLINE_OVER, wait_within
+from toolspeak.run.inbox import DELTAS
+from toolspeak.run.run import AgentRun
+from toolspeak.values import codec
+from toolspeak.values.errors import RunPaused, StoreUnavailable, UsageError
+from toolspeak.values.events import (
     ApprovalGiven,
     Event,
     Fact,
@@ -27,15 +39,9 @@ from toolspeak.events import (
     RunResumed,
     RunStarted,
 )
-from toolspeak.limits import Limits
-from toolspeak.log import LOG
-from toolspeak.loop.decide import STOP_REASONS
-from toolspeak.messages import Message, user
-from toolspeak.run.agent import Agent
-from toolspeak.run.barrier import Durability, RunParked
-from toolspeak.run.deadline import DEADLINE_OVER, wait_within
-from toolspeak.run.inbox import DELTAS
-from toolspeak.run.run import AgentRun
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Message, user
+from toolspeak.values.package import LOG
 
 COMMAND_FACTS: dict[str, Interrupted] = {
     "cancel": Interrupted(cause="cancelled", detail="the run was cancelled"),

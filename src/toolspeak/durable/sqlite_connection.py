@@ -2,19 +2,200 @@
 
 import sqlite3
 import time
-from collections.abc import Collection, Generator
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from toolspeak.durable.common_queries import CommonQueries
-from toolspeak.durable.rows import DeltaRow, RunRow
-from toolspeak.durable.sqlite_deltas import SqliteDeltas
-from toolspeak.durable.sqlite_lanes import SqliteLanes
-from toolspeak.durable.sqlite_schema import identify, open_runs
-from toolspeak.errors import StoreUnavailable
-from toolspeak.store.schema import BUSY_SECONDS
+from toolspeak.durable.rows import DeltaRow, Lane, RunRow
+from toolspeak.durable.sqlite_schema import BUSY_SECONDS, create_file, identify, open_deltas, open_runs, transaction
+from toolspeak.values.errors import StoreUnavailable
+from toolspeak.values.package import LOG
+
+# Lanes in SQLite: which of them have room for a run more.
+
+
+class SqliteLanes:
+    """The lanes of a file, through the connection of a session."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def store(self, lanes: Mapping[str, Lane]) -> None:
+        """Store lanes by name, instead of those of the same name."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO ts_lanes (lane, concurrency, rate, period, waiting) VALUES (?, ?, ?, ?, ?)",
+            [(name, each.concurrency, each.rate, each.period, each.waiting) for name, each in lanes.items()],
+        )
+
+    def read(self) -> dict[str, Lane]:
+        """Return all lanes by name."""
+        rows = self._connection.execute("SELECT lane, concurrency, rate, period, waiting FROM ts_lanes ORDER BY lane")
+        return {
+            name: Lane(concurrency=concurrency, rate=rate, period=period, waiting=waiting)
+            for name, concurrency, rate, period, waiting in rows
+        }
+
+    def count_queued(self, name: str) -> int:
+        """Return how many runs of a lane are queued."""
+        return self._count("SELECT count(*) FROM ts_runs WHERE status = 'queued' AND lane = ?", name)
+
+    def list_full(self, now: int) -> list[str]:
+        """Return the lanes that have no room for a run more."""
+        return [name for name, lane in self.read().items() if not self._has_room(name, lane, now)]
+
+    def _has_room(self, name: str, lane: Lane, now: int) -> bool:
+        if lane.concurrency is not None:
+            running = self._count("SELECT count(*) FROM ts_runs WHERE status = 'running' AND lane = ?", name)
+            if running >= lane.concurrency:
+                return False
+        if lane.rate is None:
+            return True
+        since = now - round(lane.period * 1000)
+        return self._count("SELECT count(*) FROM ts_lane_claims WHERE lane = ? AND at > ?", name, since) < lane.rate
+
+    def note_claim(self, name: str, now: int) -> None:
+        """Note that a run of a lane was claimed, and forget the claims that no longer count."""
+        lane = self.read().get(name)
+        if lane is None or lane.rate is None:
+            return
+        self._connection.execute("INSERT INTO ts_lane_claims VALUES (?, ?)", (name, now))
+        self._connection.execute(
+            "DELETE FROM ts_lane_claims WHERE lane = ? AND at <= ?", (name, now - round(lane.period * 1000))
+        )
+
+    def _count(self, statement: str, *values: object) -> int:
+        return self._connection.execute(statement, values).fetchone()[0]
+
+
+# `SqliteDeltas`: the deltas of runs, in a file of their own beside that of the facts. It is never flushed to the disk.
+#
+# Deltas may be lost, so this file cannot stop a run: its errors are logged, and the deltas are not stored or not found.
+# A damaged file is replaced by an empty one; other processes notice that the file is another one, and open it anew.
+#
+# Deltas are committed just before the facts of their transaction. A process that dies in between leaves deltas under
+# numbers that no fact has. Whoever claims the run then deletes them (`cut`) before it uses these numbers.
+
+
+T = TypeVar("T")
+
+DELTAS_SUFFIX = ".deltas"
+
+
+class SqliteDeltas:
+    """A connection to the file of deltas, opened when it is first used.
+
+    Args:
+        path: The file of the runs to which the deltas belong.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(path.name + DELTAS_SUFFIX)
+        self._file: tuple[int, int] | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._is_failing = False
+
+    def add(self, deltas: Sequence[DeltaRow]) -> None:
+        """Store deltas; those that exist already are left as they are."""
+
+        def insert(connection: sqlite3.Connection) -> None:
+            with transaction(connection):
+                connection.executemany("INSERT INTO ts_deltas VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", deltas)
+
+        if deltas:
+            self._use(insert, None)
+
+    def read(self, run_id: str, after: tuple[int, int], through: int) -> list[DeltaRow]:
+        """Return the deltas of a run after `(seq, pos)` whose `seq` is at most `through`, in order."""
+
+        def select(connection: sqlite3.Connection) -> list[DeltaRow]:
+            rows = connection.execute(
+                "SELECT run_id, seq, pos, data FROM ts_deltas"
+                " WHERE run_id = ? AND (seq, pos) > (?, ?) AND seq <= ? ORDER BY seq, pos",
+                (run_id, *after, through),
+            )
+            return [DeltaRow(*row) for row in rows]
+
+        return self._use(select, [])
+
+    def cut(self, run_id: str, next_seq: int) -> None:
+        """Delete the deltas of a run that come after facts which were never committed: those from `next_seq` on."""
+        self._use(
+            lambda connection: connection.execute(
+                "DELETE FROM ts_deltas WHERE run_id = ? AND seq >= ?", (run_id, next_seq)
+            ),
+            None,
+        )
+
+    def list_runs(self) -> list[str]:
+        """Return the ids of all runs that have deltas."""
+        rows = self._use(
+            lambda connection: connection.execute("SELECT DISTINCT run_id FROM ts_deltas").fetchall(), list[str]()
+        )
+        return [row[0] for row in rows]
+
+    def delete(self, run_ids: Collection[str]) -> int:
+        """Delete all deltas of these runs, and return how many there were."""
+
+        def delete(connection: sqlite3.Connection) -> int:
+            with transaction(connection):
+                return connection.executemany(
+                    "DELETE FROM ts_deltas WHERE run_id = ?", [(run_id,) for run_id in run_ids]
+                ).rowcount
+
+        return self._use(delete, 0) if run_ids else 0
+
+    def read_version(self) -> tuple[object, int]:
+        """Return what is another value after another connection has changed the file, or it was replaced."""
+        version = self._use(lambda connection: connection.execute("PRAGMA data_version").fetchone()[0], 0)
+        return self._file, version
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def _use(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """Do something with the file. If it is damaged, do it with a new one; if it fails, return `otherwise`."""
+        for _ in range(2):
+            try:
+                value = work(self._connect())
+            except (sqlite3.Error, OSError) as error:
+                if not self._is_failing:
+                    LOG.warning("the file of deltas %s cannot be used: %s", self._path, error)
+                self._is_failing = True
+                self.close()
+                if not _is_damaged(error):
+                    break
+                with suppress(OSError):
+                    self._remove()
+            else:
+                self._is_failing = False
+                return value
+        return otherwise
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is None or identify(self._path) != self._file:
+            self.close()
+            create_file(self._path)
+            self._file = identify(self._path)
+            self._connection = open_deltas(self._path)
+        return self._connection
+
+    def _remove(self) -> None:
+        """Remove the damaged file, unless another process has replaced it already."""
+        if identify(self._path) == self._file:
+            for suffix in ("-wal", "-shm", ""):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+
+def _is_damaged(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of an extended code
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
 
 LOCK_POLL_SECONDS = 0.001
 """How often a transaction that waits looks whether that of another process has ended. SQLite itself would wait longer

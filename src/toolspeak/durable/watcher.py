@@ -5,9 +5,9 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
-from toolspeak.durable.forks import renew_after_fork
 from toolspeak.durable.journal import Journal
-from toolspeak.errors import StoreUnavailable
+from toolspeak.durable.writer import renew_after_fork
+from toolspeak.values.errors import StoreUnavailable
 
 WAIT_SECONDS = 0.5
 """How long the thread waits before it looks whether it is still needed."""

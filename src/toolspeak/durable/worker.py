@@ -11,16 +11,15 @@ import os
 import secrets
 import signal
 import socket
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from toolspeak.durable.claim import ClaimDispatcher
-from toolspeak.durable.dispatch import Dispatcher, Entry
-from toolspeak.durable.enqueuer import Enqueuer
+from toolspeak.durable.dispatch import ClaimDispatcher, Dispatcher, Enqueuer, Entry
 from toolspeak.durable.journal import Fenced, JournalSession
 from toolspeak.durable.quarantine import (
     COULD_NOT_DRIVE,
@@ -31,16 +30,82 @@ from toolspeak.durable.quarantine import (
     is_suspect,
     load_agents,
 )
-from toolspeak.durable.retries import RetryDelays
 from toolspeak.durable.rows import STORED_FORMAT, RunRow
-from toolspeak.durable.runs import Runs
+from toolspeak.durable.runs import POSTGRES_SCHEMES, Runs
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
-from toolspeak.durable.stores import POSTGRES_SCHEMES
-from toolspeak.durable.worker_thread import WorkerThread
 from toolspeak.durable.writer import Heartbeat, Writer
-from toolspeak.errors import StoreUnavailable, UsageError
-from toolspeak.log import LOG
 from toolspeak.run.agent import Agent
+from toolspeak.values.errors import StoreUnavailable, UsageError
+from toolspeak.values.package import LOG
+
+# `RetryDelays`: how long runs wait that a worker could not drive.
+
+
+FIRST_DELAY_MS = 500
+
+MAX_DELAY_MS = 2 * 60 * 1000
+
+MAX_RUNS = 10_000
+"""How many runs are remembered. Another worker may have ended a run, so the oldest are forgotten."""
+
+
+class RetryDelays:
+    """Delays of runs, each twice as long as the one before it, until the run was driven."""
+
+    def __init__(self) -> None:
+        self._delays: dict[str, int] = {}
+
+    def next_delay_ms(self, run_id: str) -> int:
+        """Return how long a run waits that could not be driven once more."""
+        delay = min(2 * self._delays.pop(run_id, FIRST_DELAY_MS // 2), MAX_DELAY_MS)
+        self._delays[run_id] = delay
+        if len(self._delays) > MAX_RUNS:
+            del self._delays[next(iter(self._delays))]
+        return delay
+
+    def forget(self, run_id: str) -> None:
+        """Begin anew with a run, since it was driven."""
+        self._delays.pop(run_id, None)
+
+
+# A worker for programs that are not async: in a thread of its own, with an event loop of its own.
+
+
+class WorkerThread:
+    """A worker in a thread of its own, for programs that are not async."""
+
+    def __init__(self, worker: AbstractAsyncContextManager[object]) -> None:
+        self._worker = worker
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._started = threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._serve, name="toolspeak worker", daemon=True)
+        self._thread.start()
+        self._started.wait()
+        if self._error is not None:
+            raise self._error
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._work())
+
+    async def _work(self) -> None:
+        try:
+            async with self._worker:
+                self._started.set()
+                await self._stop.wait()
+        except BaseException as error:  # raised in the thread of the caller
+            self._error = error
+        finally:
+            self._started.set()
+
+    def stop(self) -> None:
+        """Stop the worker, and wait until it has parked its runs."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from types import CoroutineType
 from typing import Any, NamedTuple, cast
 
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
-from toolspeak.messages import Media
 from toolspeak.tools import output_text, output_value
 from toolspeak.tools.results import MAX_GENERATOR_CHARS, MAX_GENERATOR_ITEMS, PLAIN_TYPES
+from toolspeak.values.messages import Media
 
 MAX_CANCELLATIONS = 100
 """How often a coroutine that ignores its cancellation is cancelled while it is closed."""

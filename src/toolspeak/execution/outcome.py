@@ -5,10 +5,10 @@
 
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from toolspeak.errors import ToolError
-from toolspeak.messages import Media, ToolResult
 from toolspeak.tools import output_value
 from toolspeak.tools.results import PLAIN_TYPES
+from toolspeak.values.errors import ToolError
+from toolspeak.values.messages import Media, ToolResult
 
 MAX_ERROR_CHARS = 4_000
 """How many characters of an error's text a model is shown."""

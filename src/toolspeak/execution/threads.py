@@ -13,8 +13,8 @@ from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
-from toolspeak.errors import ToolError
 from toolspeak.execution.outcome import CallOutcome, Raised, Returned
+from toolspeak.values.errors import ToolError
 
 MAX_STUCK_THREADS = 32
 """The number of stuck threads at which no further function is started."""

@@ -1,6 +1,6 @@
 """`AnswerSchema`: the schema of an answer, with every keyword of it checked.
 
-`toolspeak.validation` checks what decides the meaning of a call and leaves bounds and patterns to the tool. Behind an
+`values/validation.py` checks what decides the meaning of a call and leaves bounds and patterns to the tool. Behind an
 answer in a format there is no tool: what is not checked here is checked by nobody. So a schema with a keyword that
 cannot be checked is refused with the request. `format` is only checked for dates, times and UUIDs: for all others it is
 a note, as JSON Schema has it.
@@ -16,7 +16,7 @@ from uuid import UUID
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from toolspeak.spec import (
+from toolspeak.values.spec import (
     NULLABLE_KEYWORDS,
     SUBSCHEMA_LISTS,
     SUBSCHEMA_MAPS,
@@ -25,7 +25,7 @@ from toolspeak.spec import (
     map_subschemas,
     resolve_reference,
 )
-from toolspeak.validation import (
+from toolspeak.values.validation import (
     FREE_STEPS,
     STEPS_PER_NODE,
     TOO_MANY_COMBINATIONS,

@@ -15,15 +15,15 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, cast
 
-from toolspeak._frozen import frozen
-from toolspeak.coercion import coerce
 from toolspeak.gateway.answer_schema import AnswerSchema
 from toolspeak.reading.cursor import Cursor, ReadError
 from toolspeak.reading.source import Source
 from toolspeak.reading.strict_json import ReadingStopped, Receiving, ReceivingText, StrictJsonReader, decode
 from toolspeak.reading.values import MAX_VALUE_NESTING, ValueReader
-from toolspeak.spec import Schema
-from toolspeak.validation import get_item_schema
+from toolspeak.values.coercion import coerce
+from toolspeak.values.frozen import frozen
+from toolspeak.values.spec import Schema
+from toolspeak.values.validation import get_item_schema
 
 OPENER = re.compile(r"[{\[]")
 STRING_MARK = re.compile(r'["\\\x00-\x1f]')

@@ -38,16 +38,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from toolspeak.errors import ModelError, UsageError
-from toolspeak.events import Event, TurnEnded
-from toolspeak.gateway.catalog import ModelCatalog
+from toolspeak.dialects.slim_tools import count_tool_tokens
+from toolspeak.gateway.context_check import count_request
 from toolspeak.gateway.exchange import ServedModel, answer_request
-from toolspeak.gateway.exchange_history import ExchangeHistory, ReportKeeper
-from toolspeak.gateway.exchange_report import ExchangeReport
+from toolspeak.gateway.exchange_report import ExchangeHistory, ExchangeReport, ReportKeeper
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.gateway.guard import AccessRules, RequestRefused, is_gemini_request, read_body
-from toolspeak.gateway.mounted import mounted_handler
-from toolspeak.gateway.notices import HEADER as NOTICE_HEADER
+from toolspeak.gateway.passthrough import HEADER as NOTICE_HEADER
 from toolspeak.gateway.passthrough import Passthrough
 from toolspeak.gateway.responses import (
     TOKENS_HEADER,
@@ -57,16 +54,152 @@ from toolspeak.gateway.responses import (
     log,
     run_while_connected,
 )
-from toolspeak.gateway.routing import Handler, JsonResponse, answer_unknown_route, guarded_route, report_health
-from toolspeak.gateway.token_count import count_request
+from toolspeak.gateway.routing import (
+    Handler,
+    JsonResponse,
+    answer_unknown_route,
+    guarded_route,
+    mounted_handler,
+    report_health,
+)
 from toolspeak.gateway.tool_list import list_tools
-from toolspeak.gateway.tool_size_hint import ToolSizeHint
+from toolspeak.models.model import find_model_context
 from toolspeak.telemetry import SpanExporter, Tracer
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
 from toolspeak.telemetry.tracing import read_tracer
+from toolspeak.values.errors import ModelError, UsageError
+from toolspeak.values.events import Event, TurnEnded
+from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import nearest
 from toolspeak.wire.api import WIRES, AnswerEncoder, ServedApiName, Wire
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.json_data import as_object
+
+# Suggests `--tool-budget` in the log, once after the start, if the tools of a request are large.
+
+
+LARGE_TOOL_TOKENS = 8_000
+"""Tokens of tools from which on a budget is suggested, if the context of the model is not known."""
+
+
+class ToolSizeHint:
+    """Measures the tools of requests until a budget was suggested."""
+
+    def __init__(self) -> None:
+        self._is_given = False
+        self._measured: tuple[int, int | None] = 0, None  # the most tools of a request so far, and the context then
+
+    def check(self, served: ServedModel, tools: tuple[ToolSpec, ...]) -> None:
+        """Log a suggestion if tools take more than half of the context, and no budget was set."""
+        if self._is_given or served.tool_budget is not None or not tools:
+            return
+        context = find_model_context(served.model)
+        if len(tools) <= self._measured[0] and context == self._measured[1]:
+            return
+        self._measured = max(len(tools), self._measured[0]), context
+        tokens = count_tool_tokens(tools, served.dialect)
+        if tokens <= (LARGE_TOOL_TOKENS if context is None else context // 2):
+            return
+        self._is_given = True
+        share = "" if context is None else f" of the {context} that {served.name} has room for"
+        budget = max((context or 2 * LARGE_TOOL_TOKENS) // 8, 500)
+        log.warning(
+            "%d tools take about %d tokens%s; toolspeak serve --tool-budget %d cuts their descriptions to that",
+            len(tools),
+            tokens,
+            share,
+            budget,
+        )
+
+
+# `ModelCatalog`: the models that a gateway serves, the names by which clients may ask for them, and their list.
+
+
+MAX_QUOTED_CHARS = 80
+"""Characters of a name that are quoted in an error."""
+
+
+class ModelCatalog:
+    """The models that are served.
+
+    If there is only one, every name means it: clients come with the names of their vendors (`gpt-4o`, `claude-…`).
+    Among several, a model is found by its name or by an alias.
+    """
+
+    def __init__(self, served: Iterable[ServedModel], aliases: Mapping[str, str] | None = None) -> None:
+        """Create a catalog.
+
+        Args:
+            served: The models.
+            aliases: Further names for models, each with the name under which the model is served.
+        """
+        self._served: dict[str, ServedModel] = {}
+        for each in served:
+            if each.name in self._served:
+                raise UsageError(f"two models are served as {each.name!r}; give one of them another name")
+            self._served[each.name] = each
+        if not self._served:
+            raise UsageError("there is no model to serve")
+        self._by_name = dict(self._served)
+        for alias, name in (aliases or {}).items():
+            if alias in self._served:
+                raise UsageError(f"the alias {alias!r} is the name of a model that is served")
+            if name not in self._served:
+                raise UsageError(f"the alias {alias!r} stands for {name!r}, which is not served; {self._cure(name)}")
+            self._by_name[alias] = self._served[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which clients may ask: those of the models first, then the aliases."""
+        return tuple(self._by_name)
+
+    def find(self, name: str) -> ServedModel:
+        """Return the model that a client means. Raises `RequestRefused` if there are several, and none of that name."""
+        if name in self._by_name:
+            return self._by_name[name]
+        if len(self._served) == 1:
+            return next(iter(self._served.values()))
+        raise self._unknown(name)
+
+    def list_entries(self) -> dict[str, Any]:
+        """Return the list of models, with the fields of both APIs."""
+        names = self.names
+        data = [_entry(name) for name in names]
+        return {"object": "list", "data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """Return one model of the list. Raises `RequestRefused` if the name is not in the list."""
+        if name not in self._by_name:
+            raise self._unknown(name)
+        return _entry(name)
+
+    def list_gemini_entries(self) -> dict[str, Any]:
+        """Return the list of models, in the form of Gemini's API."""
+        return {"models": [_gemini_entry(name) for name in self.names]}
+
+    def gemini_entry(self, name: str) -> dict[str, Any]:
+        """Return one model of the list, in the form of Gemini's API. Raises `RequestRefused` if it is not in it."""
+        if name not in self._by_name:
+            raise self._unknown(name)
+        return _gemini_entry(name)
+
+    def _unknown(self, name: str) -> RequestRefused:
+        return RequestRefused("model_unknown", f"there is no model {name[:MAX_QUOTED_CHARS]!r}; {self._cure(name)}")
+
+    def _cure(self, name: str) -> str:
+        similar = nearest(name, self.names)
+        return f"did you mean {similar}?" if similar else f"the models are: {', '.join(self.names)}"
+
+
+def _gemini_entry(name: str) -> dict[str, Any]:
+    methods = ["generateContent", "streamGenerateContent", "countTokens"]
+    return {"name": f"models/{name}", "displayName": name, "version": "1", "supportedGenerationMethods": methods}
+
+
+def _entry(name: str) -> dict[str, Any]:
+    openai_fields = {"object": "model", "created": 0, "owned_by": "toolspeak"}
+    anthropic_fields = {"type": "model", "created_at": "1970-01-01T00:00:00Z"}
+    return {"id": name, "display_name": name, **openai_fields, **anthropic_fields}
 
 
 class Gateway:

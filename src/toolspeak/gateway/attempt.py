@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import StreamInterrupted
-from toolspeak.events import CallMalformed, CallReady, Event, FinishReason, TextDelta, ToolChoice, Usage
-from toolspeak.gateway.gate import Gate
+from toolspeak.gateway.gate import Gate, SentText
 from toolspeak.gateway.held_format import FormatGate, HeldFormat
-from toolspeak.gateway.sent_text import SentText
 from toolspeak.loop import words
-from toolspeak.messages import Message, ToolCall
-from toolspeak.pieces import Piece
-from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder, TurnReader
+from toolspeak.values.errors import StreamInterrupted
+from toolspeak.values.events import CallMalformed, CallReady, Event, FinishReason, TextDelta, ToolChoice, Usage
+from toolspeak.values.messages import Message, ToolCall
+from toolspeak.values.pieces import Piece
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.chat_request import ChatRequest
 
 MAX_TRAILING_CHARS = 200

@@ -1,6 +1,9 @@
-"""Finds the row of `FAILURES` for an exception. What each API makes of a row is in `wire/failures.py`."""
+"""Finds the row of `FAILURES` for an exception. What each API makes of a row is in `wire/errors.py`."""
 
-from toolspeak.errors import (
+from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
+from toolspeak.gateway.guard import RequestRefused
+from toolspeak.models.cassettes import CassetteNotWritten
+from toolspeak.values.errors import (
     ContextExceeded,
     EndpointDown,
     EndpointTimeout,
@@ -11,10 +14,7 @@ from toolspeak.errors import (
     ToolspeakError,
     UsageError,
 )
-from toolspeak.gateway.exchange import AnswerNotRepaired, CallNotRepaired
-from toolspeak.gateway.guard import RequestRefused
-from toolspeak.models.cassettes import CassetteNotWritten
-from toolspeak.wire.failures import ErrorReport, FailureName
+from toolspeak.wire.errors import ErrorReport, FailureName
 from toolspeak.wire.fields import FieldError
 
 FAILURES_BY_STATUS: dict[int, FailureName] = {

@@ -10,25 +10,42 @@ from contextlib import aclosing
 from dataclasses import field, replace
 from typing import Protocol
 
-from toolspeak._frozen import frozen
-from toolspeak.dialects import Constraint, Dialect, Shown
-from toolspeak.errors import ContextExceeded, ProviderError
-from toolspeak.events import AUTO, Event, ToolChoice, TurnEnded, Usage
+from toolspeak.dialects import Constraint, Dialect, Parser, Shown
+from toolspeak.dialects.native import NativeDialect, VerbatimParser
 from toolspeak.gateway.attempt import Attempt
 from toolspeak.gateway.context_check import ContextCheck
 from toolspeak.gateway.figures import GatewayFigures
+from toolspeak.gateway.gate import SentText
 from toolspeak.gateway.held_format import HeldFormat, add_instruction, hold_format
 from toolspeak.gateway.passthrough import Passthrough
-from toolspeak.gateway.sent_text import SentText
 from toolspeak.gateway.tool_list import MAX_HELP_TURNS, list_tools
-from toolspeak.gateway.verbatim import VERBATIM
-from toolspeak.messages import Message, Result, Text, assistant, user
 from toolspeak.models import Model, Request, Sampling, match_dialect
-from toolspeak.pieces import Piece
-from toolspeak.spec import ToolSpec
 from toolspeak.turns import QuotationFinder
+from toolspeak.values.errors import ContextExceeded, ProviderError
+from toolspeak.values.events import AUTO, Event, ToolChoice, TurnEnded, Usage
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message, Result, Text, assistant, user
+from toolspeak.values.pieces import Piece
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.api import ServedApiName
 from toolspeak.wire.chat_request import ChatRequest
+
+# `VERBATIM`: the dialect for answers in which no call is allowed. The client gets the text of the model unchanged.
+
+
+@frozen
+class VerbatimDialect(NativeDialect):
+    """The native dialect, without a search for calls in the text."""
+
+    def parser(
+        self, specs: Sequence[ToolSpec], *, strict: bool = False, thinking: bool = False, prefix: str = "call"
+    ) -> Parser:
+        """Return a parser that passes text on unchanged."""
+        return VerbatimParser()
+
+
+VERBATIM = VerbatimDialect()
+
 
 REFUSING_STATUSES = (400, 422)
 """Statuses with which a server refuses a field that it does not know."""

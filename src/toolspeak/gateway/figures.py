@@ -6,8 +6,8 @@ registered, the names of the models that are served, statuses.
 
 from collections.abc import Sequence
 
-from toolspeak.events import CallReady, Usage
 from toolspeak.telemetry.prometheus import LabelledCounter, LabelledHistogram, Sample, format_figure
+from toolspeak.values.events import CallReady, Usage
 
 FIRST_TOKEN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 """The bounds of the histogram. A model on a laptop reads a long prompt for a minute."""

@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 
 from starlette.requests import ClientDisconnect, Request
 
-from toolspeak._frozen import frozen
-from toolspeak.wire.failures import FailureName
+from toolspeak.values.frozen import frozen
+from toolspeak.wire.errors import FailureName
 
 T = TypeVar("T")
 

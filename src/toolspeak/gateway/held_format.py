@@ -16,17 +16,17 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any, Literal
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects.typescript_notation import format_type
-from toolspeak.events import ArgsDelta, CallReady, CallStarted, Event, TextDelta, ThinkingDelta, ToolChoice
 from toolspeak.gateway.answer_schema import AnswerSchema
 from toolspeak.gateway.answer_text import AnswerFinder, AnswerResult, PrefixReader, check_answer
-from toolspeak.gateway.sent_text import SentText
+from toolspeak.gateway.gate import SentText
 from toolspeak.loop import find_references
-from toolspeak.messages import Call, Message, Part, Text, Thinking, system
 from toolspeak.run.output import ANSWER, DESCRIPTION, NAME
-from toolspeak.spec import Schema, ToolSpec
-from toolspeak.wire.answer_format import AnswerFormat
+from toolspeak.values.events import ArgsDelta, CallReady, CallStarted, Event, TextDelta, ThinkingDelta, ToolChoice
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Call, Message, Part, Text, Thinking, system
+from toolspeak.values.spec import Schema, ToolSpec
+from toolspeak.wire.chat_request import AnswerFormat
 
 ANY_OBJECT: Schema = {"type": "object"}
 

@@ -12,10 +12,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from toolspeak.events import ArgsDelta, Event, TextDelta, ThinkingDelta, TurnEnded, Usage
 from toolspeak.gateway.errors import is_expected, report_error
 from toolspeak.gateway.figures import GatewayFigures
 from toolspeak.models.cassettes import CassetteNotWritten
+from toolspeak.values.events import ArgsDelta, Event, TextDelta, ThinkingDelta, TurnEnded, Usage
 from toolspeak.wire.api import AnswerEncoder
 
 log = logging.getLogger("toolspeak.gateway")

@@ -10,15 +10,94 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from toolspeak.gateway.cross_origin import answer_preflight, let_origin_read
 from toolspeak.gateway.errors import is_expected, report_error
 from toolspeak.gateway.figures import GatewayFigures
-from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, is_gemini_request
+from toolspeak.gateway.guard import AccessRules, RequestRefused, check_access, check_size, is_gemini_request, read_bytes
 from toolspeak.gateway.responses import log, log_failure
 from toolspeak.wire.api import WIRES, Wire
-from toolspeak.wire.failures import ErrorReport
+from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.json_data import dump_compact
+
+# Answers to browsers: a page of an allowed origin may read them, and asks for leave before it sends a request.
+#
+# Which origins are allowed is checked in `guard.py`, for these requests as for all others.
+
+
+ALLOWED_METHODS = "GET, POST, OPTIONS"
+
+READABLE_HEADERS = "x-request-id, request-id, retry-after, x-toolspeak-notice, x-toolspeak-tokens"
+"""Headers of a response that a page may read, besides those that every page may."""
+
+MAX_AGE_SECONDS = 600
+"""How long a browser need not ask for leave again."""
+
+
+def answer_preflight(request: Request) -> Response:
+    """Return the answer to a page that asks for leave. Its origin was checked already."""
+    response = Response(status_code=204, headers={"allow": ALLOWED_METHODS})
+    if "origin" in request.headers:
+        response.headers["access-control-allow-methods"] = ALLOWED_METHODS
+        response.headers["access-control-max-age"] = str(MAX_AGE_SECONDS)
+        if asked := request.headers.get("access-control-request-headers"):
+            response.headers["access-control-allow-headers"] = asked
+        if request.headers.get("access-control-request-private-network") == "true":
+            response.headers["access-control-allow-private-network"] = "true"
+    return response
+
+
+def let_origin_read(request: Request, response: Response, origins: frozenset[str]) -> None:
+    """Let the page that sent a request read the response, if its origin is allowed."""
+    origin = request.headers.get("origin")
+    if origin in origins:
+        response.headers["access-control-allow-origin"] = origin
+        response.headers["access-control-expose-headers"] = READABLE_HEADERS
+        response.headers["vary"] = "origin"
+
+
+# Other apps behind the guard of the gateway: an app gets a request after access and size of the body were checked.
+
+
+def mounted_handler(inner: ASGIApp) -> Callable[[Request, str], Awaitable[Response]]:
+    """Return the handler of requests to an app that is mounted."""
+
+    async def handler(request: Request, request_id: str) -> Response:
+        body = await read_bytes(request)
+        check_size(body.decode(errors="replace"))
+        return MountedAnswer(inner, body)
+
+    return handler
+
+
+class MountedAnswer(Response):
+    """The answer of an app that is mounted, with the headers of the gateway added."""
+
+    def __init__(self, inner: ASGIApp, body: bytes) -> None:
+        self._inner = inner
+        self._request_body = body
+        self.status_code = 200
+        self.background = None
+        self.raw_headers: list[tuple[bytes, bytes]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the app answer. It gets the body that was read, and is told when the client disconnects."""
+        is_given = False
+
+        async def receive_again() -> Message:
+            nonlocal is_given
+            if is_given:
+                return await receive()
+            is_given = True
+            return {"type": "http.request", "body": self._request_body, "more_body": False}
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *self.raw_headers]}
+            await send(message)
+
+        await self._inner(scope, receive_again, send_with_headers)
+
 
 Handler = Callable[[Request, str], Awaitable[Response]]
 """Answers a request, which has the given id."""

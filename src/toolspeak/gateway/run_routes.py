@@ -11,28 +11,90 @@
 Errors have the form of OpenAI's API. What is refused because of the state of a run has the status 409.
 """
 
-from collections.abc import Collection
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing, suppress
 from typing import Any, cast, get_args
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from toolspeak._frozen import frozen
-from toolspeak.durable import ApprovalRefused, RunHandle, Runs, RunStatus, RunUnknown, StartRefused
-from toolspeak.durable.descriptions import describe_run, describe_waiting
+from toolspeak.durable import ApprovalRefused, RunEvent, RunHandle, Runs, RunStatus, RunUnknown, StartRefused
+from toolspeak.durable.descriptions import describe_run, describe_waiting, render_metrics
 from toolspeak.durable.event_feed import Position
-from toolspeak.durable.metrics import render_metrics
-from toolspeak.errors import StoreUnavailable
-from toolspeak.events import Limits
 from toolspeak.gateway.guard import AccessRules, RequestRefused, read_body
-from toolspeak.gateway.responses import log
+from toolspeak.gateway.responses import log, run_while_connected
 from toolspeak.gateway.routing import Handler, JsonResponse, find_figures, guarded_route
-from toolspeak.gateway.run_events import RunEventStream
 from toolspeak.run.runnable import RunOptions
 from toolspeak.telemetry.prometheus import CONTENT_TYPE
+from toolspeak.values import codec
+from toolspeak.values.errors import StoreUnavailable, ToolspeakError
+from toolspeak.values.events import Limits
+from toolspeak.values.frozen import frozen
 from toolspeak.wire.api import WIRES
 from toolspeak.wire.fields import FieldError, Fields
+
+# The events of a durable run as server-sent events, as long as the client is connected.
+#
+# Each event has its id, so a browser that was cut off sends the last one as `Last-Event-ID` and gets what came after
+# it. A comment is sent from time to time: a proxy that sees nothing for a minute would close the connection.
+
+
+KEEP_ALIVE_SECONDS = 15.0
+
+KEEP_ALIVE = b": keep-alive\n\n"
+
+
+def encode_run_event(event: RunEvent) -> bytes:
+    """Return an event as bytes: its id, its kind, and the event as JSON."""
+    data = codec.encode_event(event.event)
+    return f"id: {event.id}\nevent: {data['kind']}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+class RunEventStream(Response):
+    """The events of a run, sent as they are committed, until the run has ended."""
+
+    def __init__(self, events: AsyncGenerator[RunEvent], keep_alive: float = KEEP_ALIVE_SECONDS) -> None:
+        self._events = events
+        self._keep_alive = keep_alive
+        self.status_code = 200
+        self.background = None
+        self.init_headers({"cache-control": "no-cache", "content-type": "text/event-stream; charset=utf-8"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events, as long as the client is connected."""
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        with suppress(ClientDisconnect):
+            await run_while_connected(receive, self._send_events(send))
+
+    async def _send_events(self, send: Send) -> None:
+        lock = asyncio.Lock()
+
+        async def write(data: bytes, more: bool = True) -> None:
+            async with lock:
+                await send({"type": "http.response.body", "body": data, "more_body": more})
+
+        async def keep_alive() -> None:
+            while True:
+                await asyncio.sleep(self._keep_alive)
+                await write(KEEP_ALIVE)
+
+        keeping = asyncio.create_task(keep_alive())
+        try:
+            with suppress(OSError):  # the client has disconnected
+                try:
+                    async with aclosing(self._events):
+                        async for event in self._events:
+                            await write(encode_run_event(event))
+                except ToolspeakError as error:  # the client connects again, and goes on after the last event
+                    log.warning("the events of a run broke off: %s", error)
+                await write(b"", more=False)
+        finally:
+            keeping.cancel()
+
 
 MAX_LISTED_RUNS = 1000
 MAX_DEADLINE_SECONDS = 10 * 365 * 86_400.0

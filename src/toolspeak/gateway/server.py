@@ -11,7 +11,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from toolspeak.errors import UsageError
+from toolspeak.values.errors import UsageError
 
 HEAD_TIMEOUT_SECONDS = 15.0
 """Time for a client to send the head of a request."""

@@ -13,13 +13,13 @@ The gateway keeps nothing, so all of this follows from the request alone (`tools
 
 from collections.abc import Sequence
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects import Dialect
 from toolspeak.dialects.slim_tools import make_help_tool
 from toolspeak.dialects.tool_selection import ToolSelection, ToolView, make_find_tool, select_tools
-from toolspeak.events import AUTO, ToolChoice
-from toolspeak.messages import Message, Part, Result, Text, ToolCall
-from toolspeak.spec import ToolSpec
+from toolspeak.values.events import AUTO, ToolChoice
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message, Part, Result, Text, ToolCall
+from toolspeak.values.spec import ToolSpec
 
 MAX_HELP_TURNS = 3
 """How often a model gets help before it must answer a request or call a tool of the client."""

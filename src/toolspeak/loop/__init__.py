@@ -7,8 +7,7 @@ new facts. A start is recorded as a fact before the thing itself is started. So 
 actions, and a run can be resumed from its facts.
 """
 
-from toolspeak.loop.actions import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream
-from toolspeak.loop.decide import decide
+from toolspeak.loop.decide import Action, AskApproval, AskModel, CancelTools, Finish, RunTools, StopStream, decide
 from toolspeak.loop.reduce import fold, reduce
 from toolspeak.loop.references import BrokenReference, find_references, resolve_references
 from toolspeak.loop.state import CallKey, CallState, State, Turn, initial_state

@@ -5,12 +5,11 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
-from toolspeak.codec import encode_argument
-from toolspeak.loop.compaction import read_result
-from toolspeak.loop.rounds import drop_system, list_results, list_rounds
-from toolspeak.messages import Call, Media, Message, Result, Text
-from toolspeak.spec import ToolSpec
+from toolspeak.loop.compaction import drop_system, list_results, list_rounds, read_result
 from toolspeak.tools import output_text
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.messages import Call, Media, Message, Result, Text
+from toolspeak.values.spec import ToolSpec
 
 RECALL = ToolSpec(
     name="recall",

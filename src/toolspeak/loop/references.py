@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from types import NoneType
 from typing import Any, cast
 
-from toolspeak.messages import Concat, Json, Ref, ToolResult
 from toolspeak.tools import output_text
-from toolspeak.validation import format_value
+from toolspeak.values.messages import Concat, Json, Ref, ToolResult
+from toolspeak.values.validation import format_value
 
 
 class BrokenReference(Exception):

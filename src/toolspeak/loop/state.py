@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolspeak.events import (
+from toolspeak.loop.compaction import show_history
+from toolspeak.loop.recall import RECALL
+from toolspeak.values.events import (
     AUTO,
     Compacted,
     FinishReason,
@@ -21,11 +23,9 @@ from toolspeak.events import (
     ToolChoice,
     Usage,
 )
-from toolspeak.limits import Limits
-from toolspeak.loop.compaction import show_history
-from toolspeak.loop.recall import RECALL
-from toolspeak.messages import Message, ToolCall, ToolResult
-from toolspeak.spec import ToolSpec
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Message, ToolCall, ToolResult
+from toolspeak.values.spec import ToolSpec
 
 Stage: TypeAlias = Literal["waiting", "awaiting_approval", "approved", "running", "done"]
 

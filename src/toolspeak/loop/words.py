@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from toolspeak.events import CallMalformed, CallQuoted, ToolChoice
+from toolspeak.values.events import CallMalformed, CallQuoted, ToolChoice
 
 MESSAGE_CUT_OFF = "not run: your message was cut off before its end, so no call in it was started"
 MESSAGE_REFUSED = "not run: the message was refused"

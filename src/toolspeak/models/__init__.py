@@ -16,13 +16,20 @@
 
 from typing import TYPE_CHECKING
 
-from toolspeak._lazy import export_lazily
-from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import HttpModel
 from toolspeak.models.lookup import connect, resolve_model
-from toolspeak.models.model import Model, Request, Sampling, check_attachments, find_model_cost, match_dialect
+from toolspeak.models.model import (
+    DialectChoice,
+    Model,
+    Request,
+    Sampling,
+    check_attachments,
+    find_model_cost,
+    match_dialect,
+)
 from toolspeak.models.profiles import DIALECTS_BY_NAME, SERVERS
+from toolspeak.values.package import export_lazily
 
 if TYPE_CHECKING:
     from toolspeak.models.embedded import EmbeddedModel

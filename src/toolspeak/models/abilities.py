@@ -14,9 +14,32 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
-from toolspeak._frozen import frozen
 from toolspeak.models.endpoint import AbilityApiName, Endpoint
+from toolspeak.values.frozen import frozen
 from toolspeak.wire.json_data import as_count, as_list, as_object, as_text
+
+# Counts the tokens of a text by the tokenizer of the server, where the server has a route for that.
+
+
+MAX_COUNTING_SECONDS = 5.0
+"""How long a server may take to count."""
+
+
+async def count_tokens(endpoint: Endpoint, text: str) -> int | None:
+    """Return the number of tokens of a text; None if the server does not count them.
+
+    Servers of llama.cpp have the route `/tokenize`; other servers answer that there is none.
+    """
+    from toolspeak.models import transport  # aiohttp is imported with the first request
+
+    address = endpoint.root_url + "/tokenize"
+    try:
+        data = await transport.fetch(endpoint, address, json.dumps({"content": text}).encode(), MAX_COUNTING_SECONDS)
+        answer = as_object(json.loads(data))
+    except (transport.NotReached, ValueError, RecursionError):
+        return None
+    return len(as_list(answer.get("tokens"))) or as_count(answer.get("count")) or None
+
 
 MAX_ASKING_SECONDS = 2.0
 """How long a run waits for what a server says about a model, unless the endpoint's own timeout is shorter."""

@@ -8,9 +8,9 @@ import codecs
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from toolspeak.errors import ModelError, ProviderError
-from toolspeak.pieces import Piece
-from toolspeak.spec import ToolSpec
+from toolspeak.values.errors import ModelError, ProviderError
+from toolspeak.values.pieces import Piece
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.api import AnswerDecoder, ClientWire
 from toolspeak.wire.framing import SSE_PREFIXES, StreamReader
 from toolspeak.wire.json_data import parse_json

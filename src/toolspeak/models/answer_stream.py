@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from toolspeak.errors import ModelError, RateLimited
 from toolspeak.models import transport
 from toolspeak.models.answer_reader import AnswerReader
 from toolspeak.models.endpoint import Endpoint
-from toolspeak.models.request_deadline import RequestDeadline
-from toolspeak.models.sender import HttpResponse
-from toolspeak.models.token_shield import PieceRestorer
-from toolspeak.pieces import Piece
+from toolspeak.models.request_encoder import PieceRestorer
+from toolspeak.models.sender import HttpResponse, RequestDeadline
+from toolspeak.values.errors import ModelError, RateLimited
+from toolspeak.values.pieces import Piece
 
 TRAILER_TIMEOUT_SECONDS = 2.0
 """How long to wait, after the end of an answer, for its token counts and for the end of the response."""

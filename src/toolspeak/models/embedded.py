@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from toolspeak.dialects import Shown
-from toolspeak.events import Usage
-from toolspeak.messages import Media
 from toolspeak.models.adapters import Adapter
-from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.http import HttpModel
 from toolspeak.models.local import CONTEXT_TOKENS, SLOTS, LocalServer, get_shared_server
-from toolspeak.models.model import Request
+from toolspeak.models.model import DialectChoice, Request
 from toolspeak.models.profiles import SERVERS, choose_dialect
 from toolspeak.models.sender import Sender
 from toolspeak.models.warm import WarmOptions, WarmServer, get_warm_server
-from toolspeak.pieces import Piece
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Media
+from toolspeak.values.pieces import Piece
 from toolspeak.wire.media import explain_text_only
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
-from toolspeak._frozen import frozen
+from toolspeak.values.frozen import frozen
 from toolspeak.wire.api import ApiName
-from toolspeak.wire.quirks import NO_QUIRKS, Quirks
+from toolspeak.wire.chat_request import NO_QUIRKS, Quirks
 from toolspeak.wire.schemas import NO_CHANGES, SchemaRules
 
 AbilityApiName: TypeAlias = Literal["llamacpp", "ollama", "lmstudio", "models"]

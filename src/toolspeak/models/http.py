@@ -2,27 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from toolspeak.events import Usage
-from toolspeak.messages import Media
 from toolspeak.models.abilities import ask_abilities, get_abilities
 from toolspeak.models.answer_reader import AnswerReader
-from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint
-from toolspeak.models.model import Request, Sampling
+from toolspeak.models.model import DialectChoice, Request, Sampling
 from toolspeak.models.profiles import is_text_only
-from toolspeak.models.request_deadline import RequestDeadline
-from toolspeak.models.request_encoder import RequestEncoder
-from toolspeak.models.sender import Sender
-from toolspeak.models.token_shield import PieceRestorer
-from toolspeak.pieces import Piece
+from toolspeak.models.request_encoder import PieceRestorer, RequestEncoder
+from toolspeak.models.sender import RequestDeadline, Sender
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Media
+from toolspeak.values.pieces import Piece
 from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.json_data import as_count, as_object
 from toolspeak.wire.media import explain_text_only
-
-if TYPE_CHECKING:
-    pass
 
 CostFunction: TypeAlias = Callable[[Usage], float | None]
 """A function that returns what tokens cost, in US dollars; None if it does not know."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
-from toolspeak.errors import UsageError
-from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import Endpoint, RetryPolicy
 from toolspeak.models.http import CostFunction, HttpModel
+from toolspeak.models.model import DialectChoice
 from toolspeak.models.profiles import SERVERS, UNKNOWN_SERVER, ServerProfile, choose_dialect
-from toolspeak.validation import nearest
+from toolspeak.values.errors import UsageError
+from toolspeak.values.validation import nearest
 from toolspeak.wire.api import ApiName
 
 NAME_FORMS = (

@@ -1,18 +1,43 @@
 """`Model`: what the rest of the package needs of a model. It is asked with a `Request`, and answers in pieces."""
 
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
-from toolspeak._frozen import frozen
 from toolspeak.dialects import NATIVE, Dialect, Shown
 from toolspeak.dialects.native import NATIVE_WITHOUT_LEAKS
-from toolspeak.errors import UsageError
-from toolspeak.events import Usage
-from toolspeak.messages import Media, Message
-from toolspeak.models.sent_messages import SentMessages
-from toolspeak.pieces import Piece
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Usage
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Media, Message
+from toolspeak.values.pieces import Piece
+
+# `SentMessages`: the messages of a conversation as they were written for its last request.
+#
+# A conversation only grows, and a request repeats all of it. So each message is written as JSON once, and not once more
+# for each request after it.
+
+
+class SentMessages:
+    """The JSON of the messages in the last request of a run.
+
+    A message is recognized by its identity at the same place: messages never change, and those of the last request are
+    kept here.
+    """
+
+    def __init__(self) -> None:
+        self._write: Callable[[Message], str] | None = None
+        self._messages: tuple[Message, ...] = ()
+        self._texts: list[str] = []
+
+    def write(self, messages: tuple[Message, ...], write: Callable[[Message], str]) -> list[str]:
+        """Return the JSON of each message. What the last request had with the same `write` is not written again."""
+        known = zip(self._messages, self._texts, strict=True) if write is self._write else ()
+        texts = [text if old is new else write(new) for new, (old, text) in zip(messages, known, strict=False)]
+        texts += map(write, messages[len(texts) :])
+        self._write, self._messages, self._texts = write, messages, texts
+        return texts
 
 
 @frozen
@@ -121,3 +146,88 @@ def make_run_id(model: Model) -> str:
 def match_dialect(dialect: Dialect, model: Model) -> Dialect:
     """Return a dialect as it fits a model: the native one does not search the text of a model that leaks no calls."""
     return NATIVE_WITHOUT_LEAKS if dialect is NATIVE and not getattr(model, "leaks_calls", True) else dialect
+
+
+# The context of a model: the most tokens that a request and its answer may have together.
+#
+# A model says it in an attribute (`Model` documents it). `HttpModel` knows it from its server, which `abilities.py`
+# asks.
+
+
+@runtime_checkable
+class AsksContext(Protocol):
+    """A model that can ask its server for the context, such as `HttpModel`."""
+
+    @property
+    def asks_context(self) -> bool:
+        """Whether the server should be asked before a run, because it may cut a conversation without notice."""
+        ...
+
+    async def ask_context(self) -> int | None:
+        """Return the tokens of a request and its answer, after asking the server once; None if it does not say."""
+        ...
+
+    def find_context(self, sampling: Sampling | None = None) -> int | None:
+        """Return the tokens of a request and its answer with this sampling, as far as they are known."""
+        ...
+
+
+def find_model_context(model: Model, sampling: Sampling | None = None) -> int | None:
+    """Return the tokens of a request and its answer, as far as they are known. Nothing is sent."""
+    if sampling is not None and sampling.extra and isinstance(model, AsksContext):  # it may set the context
+        return model.find_context(sampling)
+    return getattr(model, "context_tokens", None)
+
+
+def must_ask_context(model: Model) -> bool:
+    """Whether the server of a model should be asked for the context before a run."""
+    return bool(getattr(model, "asks_context", False))
+
+
+async def ask_model_context(model: Model) -> None:
+    """Ask the server of a model for its context, if it may cut a conversation without notice."""
+    if must_ask_context(model):
+        await cast("AsksContext", model).ask_context()
+
+
+# `DialectChoice`: the dialect in which a model is asked, and why it was chosen.
+
+
+GUESS_CURE = "name a dialect if you know a better one, or let toolspeak calibrate measure it"
+"""What a user can do about a dialect that is a guess."""
+
+
+@frozen
+class DialectChoice:
+    """The dialect in which a model is asked, and why it was chosen.
+
+    Attributes:
+        name: The name of the dialect.
+        reason: Why it was chosen, in words for the user.
+        is_guess: Whether nothing is known of the model, so that the dialect is only the default. A server that lists
+            what its models can do is asked then.
+    """
+
+    name: str
+    reason: str
+    is_guess: bool = False
+
+
+def get_dialect_choice(model: Model) -> DialectChoice:
+    """Return the dialect of a model as far as it is known. Nothing is sent.
+
+    A model that can say why it has its dialect, such as `HttpModel`, has the attribute `dialect_choice` and the
+    coroutine function `choose_dialect`.
+    """
+    choice: DialectChoice | None = getattr(model, "dialect_choice", None)
+    return _name_of_model(model) if choice is None else choice
+
+
+async def choose_model_dialect(model: Model) -> DialectChoice:
+    """Return the dialect of a model, after asking its server if the dialect would be a guess."""
+    choose: Callable[[], Awaitable[DialectChoice]] | None = getattr(model, "choose_dialect", None)
+    return _name_of_model(model) if choose is None else await choose()
+
+
+def _name_of_model(model: Model) -> DialectChoice:
+    return DialectChoice(name=model.dialect, reason="named by the model object")

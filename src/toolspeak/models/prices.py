@@ -13,7 +13,7 @@ from toolspeak.models.endpoint import Endpoint
 from toolspeak.models.profiles import SERVERS
 
 if TYPE_CHECKING:
-    from toolspeak.events import Usage
+    from toolspeak.values.events import Usage
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 

@@ -7,11 +7,11 @@ overrides a profile.
 
 import re
 
-from toolspeak._frozen import frozen
-from toolspeak.models.dialect_choice import DialectChoice
 from toolspeak.models.endpoint import AbilityApiName
+from toolspeak.models.model import DialectChoice
+from toolspeak.values.frozen import frozen
 from toolspeak.wire.api import ApiName
-from toolspeak.wire.quirks import Quirks
+from toolspeak.wire.chat_request import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
 

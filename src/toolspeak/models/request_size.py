@@ -6,10 +6,10 @@ request to that model. An attachment that is no text counts as a fixed number of
 
 import json
 
-from toolspeak.codec import encode_argument
 from toolspeak.dialects import Shown
-from toolspeak.events import Usage
-from toolspeak.messages import Call, Media, Opaque, Part, Result
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Call, Media, Opaque, Part, Result
 
 DEFAULT_BYTES_PER_TOKEN = 3.0
 """Bytes of a token until the endpoint has counted some. English has more, so the first estimate is rather too high."""

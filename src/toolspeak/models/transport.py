@@ -20,7 +20,9 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
-from toolspeak.errors import (
+from toolspeak.models.endpoint import Endpoint, RetryPolicy
+from toolspeak.models.sender import HttpResponse, RequestDeadline, Sender
+from toolspeak.values.errors import (
     ContextExceeded,
     EndpointDown,
     EndpointTimeout,
@@ -29,12 +31,9 @@ from toolspeak.errors import (
     RateLimited,
     StreamInterrupted,
 )
-from toolspeak.log import LOG
-from toolspeak.models.endpoint import Endpoint, RetryPolicy
-from toolspeak.models.request_deadline import RequestDeadline
-from toolspeak.models.sender import HttpResponse, Sender
+from toolspeak.values.package import LOG
 from toolspeak.wire.api import CLIENT_WIRES
-from toolspeak.wire.api_errors import is_context_overflow, read_error_body, read_retry_delay
+from toolspeak.wire.errors import is_context_overflow, read_error_body, read_retry_delay
 
 MAX_CONNECTIONS = 1000
 

@@ -27,18 +27,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from toolspeak._frozen import frozen
-from toolspeak._version import __version__
-from toolspeak.errors import EndpointDown, UsageError
 from toolspeak.models.adapters import Adapter
-from toolspeak.models.local import (
-    STARTUP_TIMEOUT_SECONDS,
-    ServerOptions,
-    build_options,
-    child_options,
-    server_command,
-)
-from toolspeak.models.weights.lock import exclusive_lock
+from toolspeak.models.local import STARTUP_TIMEOUT_SECONDS, ServerOptions, build_options, child_options, server_command
+from toolspeak.models.weights import exclusive_lock
+from toolspeak.values.errors import EndpointDown, UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.package import __version__
 
 STOP_TIMEOUT_SECONDS = 5.0
 """Time that a server has to end after it was asked to, before it is killed."""

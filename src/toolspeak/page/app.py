@@ -9,10 +9,14 @@
 Every request goes through `PageAccess`; every answer has `access.HEADERS`.
 """
 
+import asyncio
+import gc
 import logging
+import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -21,13 +25,43 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from toolspeak.errors import StoreUnavailable, UsageError
 from toolspeak.page.access import HEADERS, AccessDenied, PageAccess
-from toolspeak.page.answers import JsonAnswer, read_body
-from toolspeak.page.export_routes import export_routes
 from toolspeak.page.library import RunLibrary
-from toolspeak.page.sources.source import RunMissing
-from toolspeak.page.viewer_routes import viewer_routes
+from toolspeak.page.routes import JsonAnswer, export_routes, read_body, viewer_routes
+from toolspeak.page.source import RunMissing
+from toolspeak.values.errors import StoreUnavailable, UsageError
+
+# Serves the page on the loopback until it is stopped.
+
+
+def build_page_server(app: Starlette) -> uvicorn.Server:
+    """Return a server for the page, not yet running."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)
+
+
+def run_page(app: Starlette, library: RunLibrary, listener: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM, and close the sources. The process is taken to do nothing else."""
+    gc.set_threshold(100_000, 20, 20)  # a run is many objects that stay; the default makes reading a third slower
+    asyncio.run(serve_page(build_page_server(app), library, listener))
+
+
+async def serve_page(server: uvicorn.Server, library: RunLibrary, listener: socket.socket) -> None:
+    """Serve until the server is told to exit, and close the sources."""
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        await library.close()
+
 
 STATIC_FOLDER = Path(__file__).with_name("static")
 
@@ -129,7 +163,7 @@ def _list_playground_routes(library: RunLibrary) -> list[Route]:
     if source is None:
         return []
     from toolspeak.page.playground import Playground
-    from toolspeak.page.playground_routes import playground_routes
+    from toolspeak.page.routes import playground_routes
 
     return playground_routes(library, source) if isinstance(source, Playground) else []
 

@@ -6,34 +6,259 @@ them as text and nothing else.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce as fold
 from itertools import islice
 from typing import Any, Literal, TypeAlias, cast
 
-from toolspeak import codec
-from toolspeak._frozen import frozen
-from toolspeak.coercion import coerce_arguments
-from toolspeak.dialects.explanation_notes import REPAIRS
-from toolspeak.errors import UsageError
-from toolspeak.events import (
+from toolspeak.dialects import DIALECTS, JSON, Shown, dialect, explain, read
+from toolspeak.dialects.explanation_notes import REPAIRS, describe_span
+from toolspeak.loop import AskModel, decide, initial_state, reduce
+from toolspeak.page.document import RunDocument
+from toolspeak.page.rows import OutlineRow, Path
+from toolspeak.run.turn_request import render_request
+from toolspeak.values import codec
+from toolspeak.values.coercion import coerce_arguments
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import (
     ApprovalGiven,
     CallMalformed,
     CallQuoted,
     CallReady,
     Compacted,
+    Fact,
+    HandedOver,
+    NestedFact,
     OwnFact,
+    RunEnded,
     RunStarted,
     ToolFinished,
     TurnEnded,
     TurnRestarted,
 )
-from toolspeak.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall, ToolResult
-from toolspeak.page.document import RunDocument
-from toolspeak.page.facts import find_specs, unwrap_fact
-from toolspeak.page.reading_marks import find_written_arguments, mark_turn
-from toolspeak.page.rows import OutlineRow
-from toolspeak.spec import ToolSpec
-from toolspeak.validation import find_problems, is_valid
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Call, Media, Message, Opaque, Part, Result, Text, Thinking, ToolCall, ToolResult
+from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import find_problems, is_valid
+
+# Facts of a document: found by run and number, without the paths of inner runs.
+
+
+def unwrap_fact(fact: Fact) -> OwnFact:
+    """Return a fact without the path that leads to its run."""
+    return fact.event if isinstance(fact, NestedFact) else fact
+
+
+def get_path(fact: Fact) -> Path:
+    """Return the ids of the calls that lead to the run of a fact."""
+    return fact.path if isinstance(fact, NestedFact) else ()
+
+
+def list_facts(document: RunDocument, path: Path, before: int) -> list[Fact]:
+    """Return the facts of one run before a number, as that run has them: inner runs of it stay nested."""
+    depth = len(path)
+    found: list[Fact] = []
+    for timed in document.facts[:before]:
+        fact = timed.fact
+        own_path = get_path(fact)
+        if own_path[:depth] != path:
+            continue
+        inner = own_path[depth:]
+        event = unwrap_fact(fact)
+        found.append(NestedFact(path=inner, event=event) if inner else event)
+    return found
+
+
+def find_specs(document: RunDocument, number: int, path: Path) -> dict[str, ToolSpec]:
+    """Return the tools by name that a run offered when it came to the fact of this number."""
+    for place in reversed(document.tool_facts):
+        fact = document.facts[place].fact
+        event = unwrap_fact(fact)
+        if place <= number and isinstance(event, RunStarted | HandedOver) and get_path(fact) == path:
+            return {spec.name: spec for spec in event.tools}
+    return {}
+
+
+# Finds words in a run, in whatever the model wrote, tools returned and people asked.
+
+
+MAX_FOUND_ROWS = 5000
+
+
+def find_rows(document: RunDocument, words: str) -> list[int]:
+    """Return the rows in whose texts these words occur, whatever their case, in the order of the rows."""
+    folded = words.casefold()
+    if not folded:
+        return []
+    found: list[int] = []
+    for row in document.fold.rows[:]:
+        if any(folded in text.casefold() for text in _list_texts(document, row)):
+            found.append(row.index)
+            if len(found) == MAX_FOUND_ROWS:
+                break
+    return found
+
+
+def _list_texts(document: RunDocument, row: OutlineRow) -> Iterator[str]:
+    yield row.fields.get("name", "")
+    for number in row.facts:
+        fact = unwrap_fact(document.facts[number].fact)
+        match fact:
+            case RunStarted(messages=messages):
+                if row.kind == "message":
+                    place: int = row.fields["place"]
+                    yield from _list_message_texts(messages[place])
+            case TurnEnded(message=message):
+                yield from _list_message_texts(message)
+            case CallReady(call=call):
+                yield from _list_strings(codec.encode_argument(call.arguments))
+            case CallMalformed(raw=raw, reason=reason):
+                yield from (raw, reason)
+            case ToolFinished(result=result):
+                yield result.error or ""
+                yield from _list_strings(result.output)
+            case Compacted(summary=summary):
+                yield summary
+            case RunEnded(detail=detail):
+                yield detail
+            case _:
+                yield row.fields.get("text", "")
+
+
+def _list_message_texts(message: Message) -> Iterator[str]:
+    if message.raw is not None:
+        yield message.raw.text
+    for part in message.parts:
+        match part:
+            case Text(text=text) | Thinking(text=text):
+                yield text
+            case Result(content=content):
+                yield from (each.text for each in content if isinstance(each, Text))
+            case _:
+                pass
+
+
+def _list_strings(value: Any) -> Iterator[str]:
+    """Yield the keys and plain values of JSON data as texts."""
+    stack = [value]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, dict):
+            stack.extend(each)  # pyright: ignore[reportUnknownArgumentType]  # JSON
+            stack.extend(each.values())  # pyright: ignore[reportUnknownArgumentType]  # JSON
+        elif isinstance(each, list):
+            stack.extend(each)  # pyright: ignore[reportUnknownArgumentType]  # JSON
+        elif each is not None:
+            yield str(each)
+
+
+# How the text of a turn was read: the raw text with marks, and what coercion changed of the arguments in it.
+
+
+MAX_MARKED_CHARS = 100_000
+"""The most characters of a text that are shown with marks."""
+
+
+def mark_turn(document: RunDocument, index: int) -> dict[str, Any]:
+    """Return the raw text of a turn as spans, each with what it was read as, as JSON data.
+
+    A span has `text`, `kind`, `notes` in words, and `repairs` with places in its text. A call that was copied from a
+    result is `quoted`. `spans` is empty where the model wrote no text: its calls came through the API.
+    """
+    row = document.fold.rows[index]
+    ended = find_end(document, row)
+    if ended is None or ended.message.raw is None:
+        return {"spans": [], "dialect": row.fields.get("dialect", "")}
+    raw = ended.message.raw
+    specs = list(find_specs(document, row.facts[0], row.path).values())
+    text = raw.text[:MAX_MARKED_CHARS]
+    explanation = explain(text, specs, finish=ended.finish)
+    quoted = _list_quoted(document, row)
+    places = {ready.call.id: place for place, ready in enumerate(explanation.content.calls)}
+    spans: list[dict[str, Any]] = []
+    for span in explanation.spans:
+        data: dict[str, Any] = {"text": text[span.start : span.end], "kind": span.kind}
+        data["notes"] = list(describe_span(span))
+        if repairs := [each.at - span.start for each in span.repairs if each.at is not None]:
+            data["repairs"] = sorted({place for place in repairs if 0 <= place <= span.end - span.start})
+        if span.repairs and span.kind == "call":
+            data["repaired"] = True
+        if any(place < len(quoted) and quoted[place] for place in (places.get(call.id, 0) for call in span.calls)):
+            data["quoted"] = True
+        spans.append(data)
+    return {"spans": spans, "dialect": raw.dialect, "rest": max(0, len(raw.text) - len(text))}
+
+
+def find_end(document: RunDocument, row: OutlineRow) -> TurnEnded | None:
+    """Return the fact with the message of a turn; None while it arrives."""
+    facts = (unwrap_fact(document.facts[number].fact) for number in row.facts)
+    return next((fact for fact in facts if isinstance(fact, TurnEnded)), None)
+
+
+def _list_calls(document: RunDocument, turn: OutlineRow) -> list[OwnFact]:
+    """Return the facts in which the calls of a turn became ready or were quoted."""
+    found: list[OwnFact] = []
+    for row in document.fold.rows[turn.index + 1 :]:
+        if row.parent == turn.index and row.kind == "call":
+            found += [unwrap_fact(document.facts[number].fact) for number in row.facts]
+        elif row.parent is None and row.path == turn.path and row.kind == "turn":
+            break
+    return found
+
+
+def _list_quoted(document: RunDocument, turn: OutlineRow) -> list[bool]:
+    """Return for each call that was read in a turn whether it is a quotation."""
+    facts = _list_calls(document, turn)
+    quoted = {fact.call_id for fact in facts if isinstance(fact, CallQuoted)}
+    return [fact.call.id in quoted for fact in facts if isinstance(fact, CallReady)]
+
+
+def find_written_arguments(document: RunDocument, call: ToolCall, turn: OutlineRow) -> Any:
+    """Return the arguments of a call as the model wrote them, before they were brought into the form of the schema.
+
+    The text is read again with schemas that allow any value, so that nothing is changed. None if the call was not
+    written in the text, or the text is then read otherwise.
+    """
+    ended = find_end(document, turn)
+    if ended is None or ended.message.raw is None or len(ended.message.raw.text) > MAX_MARKED_CHARS:
+        return None
+    facts = _list_calls(document, turn)
+    ids = [fact.call.id for fact in facts if isinstance(fact, CallReady)]
+    if call.id not in ids or any(isinstance(fact, CallMalformed) for fact in facts):
+        return None
+    specs = _loosen(list(find_specs(document, turn.facts[0], turn.path).values()))
+    content = read(ended.message.raw.text, specs, dialect=JSON, finish=ended.finish)
+    place = ids.index(call.id)
+    if len(content.calls) != len(ids) or content.calls[place].call.name != call.name:
+        return None
+    renamed = {ready.call.id: own for ready, own in zip(content.calls, ids, strict=True)}
+    return _rename(codec.encode_argument(content.calls[place].call.arguments), renamed)
+
+
+def _loosen(specs: Sequence[ToolSpec]) -> list[ToolSpec]:
+    """Return tools whose parameters may have any value."""
+    loose: list[ToolSpec] = []
+    for spec in specs:
+        names: dict[str, Any] = spec.parameters.get("properties", {})
+        anything: dict[str, Any] = {}
+        parameters = {**spec.parameters, "properties": dict.fromkeys(names, anything)}
+        loose.append(replace(spec, parameters=parameters))
+    return loose
+
+
+def _rename(value: Any, ids: dict[str, str]) -> Any:
+    """Return arguments in which references name calls by their ids in the run."""
+    match value:
+        case {"$call": str() as call_id, **rest}:
+            return {"$call": ids.get(call_id, call_id), **rest}
+        case dict():
+            return {name: _rename(each, ids) for name, each in value.items()}  # pyright: ignore[reportUnknownVariableType]  # JSON
+        case list():
+            return [_rename(each, ids) for each in value]  # pyright: ignore[reportUnknownVariableType]  # JSON
+        case _:
+            return value
+
 
 MAX_TEXT_CHARS = 20_000
 """How much of a text is sent at first."""
@@ -295,3 +520,89 @@ def _describe_note(fact: OwnFact, row: OutlineRow) -> Iterator[DetailSection]:
 def format_json(value: Any) -> str:
     """Return a JSON value as text, with indentation."""
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+# What the model was shown in a turn, exactly: the facts before the turn, rendered by its dialect or by another one.
+#
+# A run is the fold of its facts, so the request of any turn can be built again. In a dialect other than that of the run
+# the same conversation is rendered as that dialect would have shown it.
+
+
+MAX_SHOWN_CHARS = 100_000
+"""How much of one message is sent."""
+
+LAST_MESSAGES = 12
+"""How many messages are sent at first, beside the system prompt."""
+
+
+def render_turn(document: RunDocument, index: int, dialect_name: str = "", first: int | None = None) -> dict[str, Any]:
+    """Return what the model was shown in a turn, as JSON data.
+
+    Args:
+        document: The run.
+        index: The row of the turn.
+        dialect_name: The dialect; that of the turn if it is left out.
+        first: The first message that is sent, beside the system prompt; the last few are if it is left out.
+
+    Raises:
+        UsageError: The row is no turn, or the facts before it do not hold the beginning of the run.
+    """
+    row = document.fold.rows[index]
+    if row.kind != "turn":
+        raise UsageError("only a turn has a request")
+    used = row.fields.get("dialect", "")
+    name = dialect_name or used
+    known = document.shown.get(row.fields["turn"]) if name == used and not row.path else None
+    shown = known or _render(document, row, name)
+    return {"used": used, "dialect": name, "dialects": list(DIALECTS), **encode_shown(shown, first)}
+
+
+def _render(document: RunDocument, row: OutlineRow, name: str) -> Shown:
+    """Build the request of a turn again, from the facts before it."""
+    facts = list_facts(document, row.path, row.facts[0])
+    started = next((fact for fact in facts if isinstance(fact, RunStarted)), None)
+    if started is None:
+        raise UsageError("the record does not hold the beginning of this run")
+    state = fold(reduce, facts, initial_state(started.tools))
+    action = next((each for each in decide(state) if isinstance(each, AskModel)), AskModel(turn=row.fields["turn"]))
+    return render_request(state, dialect(name), action)
+
+
+def encode_shown(shown: Shown, first: int | None = None) -> dict[str, Any]:
+    """Return what a model is shown as JSON data: each message as the text that is sent, and the tools of the API.
+
+    A long conversation is not sent whole: `messages` are those that are, with their places.
+    """
+    tools = [
+        {"name": spec.name, "description": spec.description, "parameters": spec.parameters} for spec in shown.tools
+    ]
+    count = len(shown.messages)
+    start = max(0, count - LAST_MESSAGES if first is None else first)
+    places = [place for place, each in enumerate(shown.messages) if place >= start or each.role == "system"]
+    messages = [{"place": place, **_encode_message(shown.messages[place])} for place in places]
+    data: dict[str, Any] = {"messages": messages, "count": count, "first": start}
+    if tools:
+        text = format_json(tools)
+        data |= {"tools": text[:MAX_SHOWN_CHARS], "tool_count": len(tools)}
+    if shown.constraint is not None and shown.constraint.grammar:
+        data["grammar"] = shown.constraint.grammar[:MAX_SHOWN_CHARS]
+    return data
+
+
+def _encode_message(message: Message) -> dict[str, Any]:
+    text = "\n".join(filter(None, (_format_part(part) for part in message.parts)))
+    return {"role": message.role, "text": text[:MAX_SHOWN_CHARS], "chars": len(text)}
+
+
+def _format_part(part: Part) -> str:
+    match part:
+        case Text(text=text) | Thinking(text=text):
+            return text
+        case Call(call=call):
+            return f"{call.name} {format_json(codec.encode_argument(call.arguments))}"
+        case Result(content=content):
+            return "\n".join(filter(None, map(_format_part, content)))
+        case Media(mime=mime, name=name):
+            return f"[{name or 'attachment'}: {mime}]"
+        case Opaque(vendor=vendor):
+            return f"[data of {vendor}]"

@@ -11,7 +11,8 @@ from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolspeak.events import (
+from toolspeak.page.rows import Path, RowFold, preview_text
+from toolspeak.values.events import (
     ArgsDelta,
     CallReady,
     Delta,
@@ -27,8 +28,6 @@ from toolspeak.events import (
     TurnEnded,
     TurnRestarted,
 )
-from toolspeak.page.previews import preview_text
-from toolspeak.page.rows import Path, RowFold
 
 if TYPE_CHECKING:
     from toolspeak.dialects import Shown

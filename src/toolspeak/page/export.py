@@ -7,28 +7,226 @@ hashes, and images that are part of the file: nothing is loaded, whatever a mode
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import html
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple, NewType
 
 from toolspeak.models.cassettes.redaction import collect_environment_secrets
-from toolspeak.page.details import DetailSection, list_sections
+from toolspeak.page.details import DetailSection, find_end, list_sections, render_turn
 from toolspeak.page.document import RunDocument
-from toolspeak.page.export_rows import (
-    SPAN_KINDS,
-    describe_cost,
-    describe_end,
-    describe_row_head,
-    describe_seconds,
-    describe_tokens,
-    find_duration,
-)
-from toolspeak.page.markup import Markup, element, escape_text, escape_title, join, text_element
-from toolspeak.page.reading_marks import find_end
 from toolspeak.page.redaction import HIDDEN, redact_document
 from toolspeak.page.rows import OutlineRow
-from toolspeak.page.shown_request import render_turn
+from toolspeak.values.escaping import UNSAFE_CHARS, escape_match
+
+# Builds HTML as text. Whatever is not made by `element` is text, and is escaped.
+
+
+Markup = NewType("Markup", str)
+"""HTML that was built here."""
+
+VOID_ELEMENTS = frozenset({"img", "meta"})
+"""Elements without content and without an end tag."""
+
+_UNSAFE = re.compile(f"[{UNSAFE_CHARS}]")
+
+
+def escape_text(text: str) -> Markup:
+    """Return a text as HTML. Characters that are obeyed or hidden instead of shown become marked escapes."""
+    escaped = html.escape(text.replace("\r\n", "\n"))
+    return Markup(_UNSAFE.sub(_mark_control, escaped))
+
+
+def escape_title(text: str) -> Markup:
+    """Return a text as HTML for a place that cannot hold elements, such as a title."""
+    return Markup(html.escape(_UNSAFE.sub(_escape, text)))
+
+
+def _mark_control(found: re.Match[str]) -> str:
+    return f'<span class="control">{_escape(found)}</span>'
+
+
+def _escape(found: re.Match[str]) -> str:
+    return escape_match(found) or r"\r"
+
+
+def element(tag: str, attributes: Mapping[str, str | bool | None], *children: Markup | None) -> Markup:
+    """Return an element with these attributes and children."""
+    named = "".join(_write_attribute(name, value) for name, value in attributes.items())
+    if tag in VOID_ELEMENTS:
+        return Markup(f"<{tag}{named}>")
+    return Markup(f"<{tag}{named}>{''.join(child for child in children if child)}</{tag}>")
+
+
+def text_element(tag: str, kind: str, text: str) -> Markup:
+    """Return an element of one class with a text in it."""
+    return element(tag, {"class": kind or None}, escape_text(text))
+
+
+def join(parts: Iterable[Markup]) -> Markup:
+    """Return elements one after the other, each on a line of its own."""
+    return Markup("\n".join(parts))
+
+
+def _write_attribute(name: str, value: str | bool | None) -> str:
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return f" {name}"
+    return f' {name}="{escape_title(value)}"'
+
+
+# The short texts of a row in an exported run: the same that `row.js` draws in the page.
+
+
+ROLES = {"system": "System", "user": "You", "assistant": "Model", "tool": "Results"}
+
+STOP_WORDS = {
+    "answered": "Answered",
+    "empty": "No answer",
+    "length": "Cut off",
+    "refused": "Refused",
+    "limit": "Limit reached",
+    "loop": "Going in circles",
+    "cancelled": "Cancelled",
+    "error": "Failed",
+}
+
+STAGES = {
+    "writing": "not finished",
+    "ready": "not run here",
+    "asking": "needs approval",
+    "approved": "approved",
+    "refused": "refused",
+    "running": "not finished",
+    "done": "",
+    "failed": "error",
+    "malformed": "not readable",
+}
+
+SPAN_KINDS = {
+    "thinking": "reasoning",
+    "malformed": "refused",
+    "made_up": "made up",
+    "dropped": "does not count",
+    "retraction": "end of reasoning",
+}
+"""What a part of a model's text was read as, where the word differs from that of the reader."""
+
+USUAL_ENDS = frozenset({"stop", "tool_calls", "closed"})
+
+
+class RowHead(NamedTuple):
+    """What stands in the one line of a row.
+
+    Attributes:
+        label: What the row is.
+        text: The beginning of its text.
+        meta: Its tokens, cost and time.
+        tone: Whether it is good or bad news; "" for neither.
+        badges: What is remarkable, each with its tone.
+    """
+
+    label: str
+    text: str
+    meta: str = ""
+    tone: str = ""
+    badges: tuple[tuple[str, str], ...] = ()
+
+
+def describe_row_head(row: OutlineRow) -> RowHead:
+    """Return what stands in the one line of a row."""
+    fields = row.fields
+    match row.kind:
+        case "message":
+            role: str = fields["role"]
+            return RowHead(ROLES.get(role, role), fields["text"])
+        case "turn":
+            label, text = f"Turn {fields['turn']}", fields.get("text", "")
+            return RowHead(label, text, _describe_turn(row), badges=tuple(_list_turn_badges(row)))
+        case "call":
+            outcome = fields.get("error", fields.get("result"))
+            arguments = f"({fields.get('arguments', '')})"
+            text = arguments if outcome is None else f"{arguments}  →  {outcome}"
+            is_bad = fields["stage"] in ("failed", "malformed", "refused")
+            badges = tuple(_list_call_badges(row, is_bad=is_bad))
+            return RowHead(fields["name"] or "a call", text, _describe_duration(row), "bad" if is_bad else "", badges)
+        case "end":
+            tone = "good" if fields["reason"] == "answered" else "bad"
+            at = fields.get("at")
+            return RowHead(
+                describe_end(fields["reason"]), fields.get("text", ""), "" if at is None else describe_seconds(at), tone
+            )
+        case "note":
+            return RowHead("Note", fields.get("text", ""))
+
+
+def describe_end(reason: str) -> str:
+    """Return why a run ended, in words."""
+    return STOP_WORDS.get(reason, reason)
+
+
+def describe_seconds(seconds: float) -> str:
+    """Return a time in words."""
+    if seconds < 0.1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def describe_tokens(read: int, written: int) -> str:
+    """Return what a model has read and written. Some endpoints do not count what was read."""
+    return f"{read:,} → {written:,}" if read else f"→ {written:,}"
+
+
+def describe_cost(dollars: float) -> str:
+    """Return a price in words."""
+    if dollars < 0.00001:
+        return "<$0.00001"
+    return f"${dollars:.2f}" if dollars >= 0.01 else f"${dollars:.5f}".rstrip("0")
+
+
+def find_duration(rows: Iterable[OutlineRow]) -> float:
+    """Return the last time in an outline; 0 if times are not known."""
+    times = (row.fields.get(name) for row in rows for name in ("at", "start", "ready", "end", "answered"))
+    return max((time for time in times if time is not None), default=0.0)
+
+
+def _describe_turn(row: OutlineRow) -> str:
+    fields = row.fields
+    parts: list[str] = []
+    if fields.get("input_tokens") or fields.get("output_tokens"):
+        parts.append(f"{describe_tokens(fields['input_tokens'], fields['output_tokens'])} tokens")
+    if fields.get("cost"):
+        parts.append(describe_cost(fields["cost"]))
+    return " · ".join((*parts, *filter(None, [_describe_duration(row)])))
+
+
+def _describe_duration(row: OutlineRow) -> str:
+    start, end = row.fields.get("start", row.fields.get("ready")), row.fields.get("end")
+    return "" if start is None or end is None else describe_seconds(end - start)
+
+
+def _list_turn_badges(row: OutlineRow) -> Iterator[tuple[str, str]]:
+    finish = row.fields.get("finish")
+    if row.fields.get("void"):
+        yield "void", "plain"
+    elif finish is not None and finish not in USUAL_ENDS:
+        yield finish, "bad"
+
+
+def _list_call_badges(row: OutlineRow, *, is_bad: bool) -> Iterator[tuple[str, str]]:
+    fields = row.fields
+    if fields.get("repair"):
+        yield "repaired", "warn"
+    if fields.get("quoted"):
+        yield "quoted", "warn"
+    if stage := STAGES.get(fields["stage"], fields["stage"]):
+        yield stage, "bad" if is_bad else "plain"
+    if fields.get("void"):
+        yield "void", "plain"
+
 
 DRAWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
 """Attachments that are part of the file as images. Of all others, name and size are shown."""

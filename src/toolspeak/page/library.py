@@ -9,9 +9,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from toolspeak.errors import ToolspeakError, UsageError
 from toolspeak.page.document import RunDocument
-from toolspeak.page.sources.source import RunMissing, RunSource
+from toolspeak.page.source import RunMissing, RunSource
+from toolspeak.values.errors import ToolspeakError, UsageError
 
 MAX_OPEN_RUNS = 6
 

@@ -17,11 +17,11 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
-from toolspeak import codec
-from toolspeak.events import CallMalformed, Fact, NestedFact
-from toolspeak.messages import Media, Message, Result, Text, ToolCall, ToolResult
 from toolspeak.models.cassettes.redaction import PLACEHOLDER, Redactor
 from toolspeak.page.document import RunDocument
+from toolspeak.values import codec
+from toolspeak.values.events import CallMalformed, Fact, NestedFact
+from toolspeak.values.messages import Media, Message, Result, Text, ToolCall, ToolResult
 
 HIDDEN = "<hidden>"
 """What is written in the place of a hidden field."""

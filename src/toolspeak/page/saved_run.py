@@ -13,20 +13,20 @@ from collections.abc import Sequence
 from functools import reduce as fold
 from typing import Any
 
-from toolspeak import codec
-from toolspeak.errors import UsageError
-from toolspeak.events import CallReady, RunStarted, TurnEnded, TurnRestarted, TurnStarted
 from toolspeak.loop import initial_state, reduce
 from toolspeak.loop.references import find_references
-from toolspeak.messages import Call, Message
 from toolspeak.page.document import RunDocument
-from toolspeak.run.results import build_outcome
+from toolspeak.run.run import build_outcome
+from toolspeak.values import codec
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import CallReady, RunStarted, TurnEnded, TurnRestarted, TurnStarted
+from toolspeak.values.messages import Call, Message
 
 MAX_NAME_CHARS = 50
 
 TEST = '''"""A run that was saved from the page of toolspeak."""
 
-from toolspeak import Agent
+from toolspeak.run import Agent
 from toolspeak.testing import ScriptedModel, {imports}
 
 TOOLS = {tools}

@@ -8,11 +8,10 @@ from typing import Literal, TypeAlias
 
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.cursor import Cursor, ReadError
-from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS
+from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS, next_token
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading
-from toolspeak.reading.tokens import next_token
 from toolspeak.reading.values import ValueReader
 
 LineForm: TypeAlias = Literal["call", "label", "assignment", "announced", "header", "prose"]

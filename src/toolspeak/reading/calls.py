@@ -14,27 +14,27 @@ is a malformed call; what was not announced is left to be read as text.
 import re
 from typing import Any
 
-from toolspeak.events import CallStarted
 from toolspeak.reading.code_calls import CodeCallReader
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError
-from toolspeak.reading.doubt import (
-    CallDoubt,
-    Meaning,
-    is_call_settled,
-    is_item_settled,
-    may_end_later,
-    skip_block,
-)
-from toolspeak.reading.elements import ElementReader
+from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, is_item_settled, may_end_later, skip_block
 from toolspeak.reading.emitter import EventEmitter, StartedCall
+from toolspeak.reading.forms import FIRST_CHARS, INLINE_FIRST_CHARS, UNCLOSED_OPENERS, is_tag_start, next_token
 from toolspeak.reading.raw_calls import RawCallReader
-from toolspeak.reading.sections import CALL_SECTION, SectionReader
 from toolspeak.reading.shapes import CallDetector, NotACall, find_calls, find_meaning
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.string_ends import BLANKS
-from toolspeak.reading.tags import NAME_ATTRIBUTE, TAG, TagReader, read_whole, reread_object
-from toolspeak.reading.tokens import FIRST_CHARS, INLINE_FIRST_CHARS, UNCLOSED_OPENERS, is_tag_start, next_token
+from toolspeak.reading.strings import BLANKS
+from toolspeak.reading.tags import (
+    CALL_SECTION,
+    NAME_ATTRIBUTE,
+    TAG,
+    ElementReader,
+    SectionReader,
+    TagReader,
+    read_whole,
+    reread_object,
+)
 from toolspeak.reading.values import ValueReader
+from toolspeak.values.events import CallStarted
 
 NAME = re.compile(r"[\w.$:\-]*")
 TO_TOKEN_OR_LINE_END = re.compile(rf"[^\n{re.escape(''.join(sorted(INLINE_FIRST_CHARS)))}]*")

@@ -4,19 +4,19 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from toolspeak.reading.code.budget import Budget
+from toolspeak.reading.code.constants import Budget
 from toolspeak.reading.code.interpreter import Interpreter
+from toolspeak.reading.code.layout import HINT
 from toolspeak.reading.code.plain_calls import PlainCallReader
-from toolspeak.reading.code.rules import HINT
 from toolspeak.reading.code.statements import StatementReader
 from toolspeak.reading.code.syntax import Invocation, Name, NoOp, ObjectLiteral, Statement, walk
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
 from toolspeak.reading.doubt import QUOTE, CallDoubt, Meaning, run_to_end, skip_block
 from toolspeak.reading.emitter import EventEmitter
+from toolspeak.reading.forms import next_token
 from toolspeak.reading.shapes import NotACall
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.tokens import next_token
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 
 T = TypeVar("T")
 

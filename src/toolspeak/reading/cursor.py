@@ -6,9 +6,9 @@ is one repair tier and one stack of brackets, and no reader copies them from ano
 
 from typing import Literal, Protocol, TypeAlias
 
-from toolspeak.events import Repair
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.trace import Trace
+from toolspeak.values.events import Repair
 
 TIERS: tuple[Repair, ...] = ("none", "syntax", "quotes", "closers", "shape")
 """The tiers of repairs, the gravest last."""

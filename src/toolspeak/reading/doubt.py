@@ -14,11 +14,11 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from toolspeak._frozen import frozen
 from toolspeak.reading.cursor import UNESCAPED, Ambiguous, Cursor, QuoteRole, ReadError, Truncated
+from toolspeak.reading.forms import INLINE_FIRST_CHARS, next_token
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.tokens import INLINE_FIRST_CHARS, next_token
 from toolspeak.reading.values import ValueReader
+from toolspeak.values.frozen import frozen
 
 T = TypeVar("T")
 

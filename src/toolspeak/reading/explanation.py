@@ -5,15 +5,15 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from toolspeak._frozen import frozen
-from toolspeak.coercion import coerce_arguments
-from toolspeak.events import FinishReason
-from toolspeak.messages import ToolCall
-from toolspeak.reading.content import MessageContent, encode_value, fold
+from toolspeak.reading.emitter import MessageContent, encode_value, fold
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.trace import MessageSpan, Trace
-from toolspeak.spec import ToolSpec
-from toolspeak.validation import find_problems, nearest
+from toolspeak.values.coercion import coerce_arguments
+from toolspeak.values.events import FinishReason
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import find_problems, nearest
 
 MAX_PROBLEMS = 8
 """Problems of a call that are named."""

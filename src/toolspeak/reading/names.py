@@ -5,6 +5,30 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache
 
+from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS
+from toolspeak.values.spec import ToolSpec
+
+# Which tools can be called by a block with their name: those that take one raw text (`raw_calls.py`).
+
+
+LABEL = re.compile(r"[\w.$:/-]*")
+"""Characters of a name that can be a label."""
+
+
+def has_raw_form(spec: ToolSpec) -> bool:
+    """Whether a tool can be called by a block with its name.
+
+    A tool with a name such as `python` or `json` cannot: a block with that label holds calls of any tool.
+    """
+    is_language = spec.name.lower() in CODE_LABELS | DATA_LABELS
+    return spec.raw is not None and not is_language and LABEL.fullmatch(spec.name) is not None
+
+
+def find_raw_parameters(specs: Iterable[ToolSpec]) -> dict[str, str]:
+    """Return the parameter for the raw text of each tool that can be called by a block with its name."""
+    return {spec.name: spec.raw for spec in specs if spec.raw is not None and has_raw_form(spec)}
+
+
 NAMESPACES = frozenset(
     "functions function tools tool api apis default_api namespace client mcp self this agent assistant toolbox "
     "functions_api tool_api toolkit".split()

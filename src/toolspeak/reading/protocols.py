@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.cursor import ReadError, Truncated
+from toolspeak.reading.forms import THINKING_ENDS, next_token
 from toolspeak.reading.prose import ProseEmitter
 from toolspeak.reading.source import Reading
-from toolspeak.reading.string_ends import BLANKS
-from toolspeak.reading.tokens import THINKING_ENDS, next_token
+from toolspeak.reading.strings import BLANKS
 
 REST_OF_LINE = re.compile(r"[^\n]*")
 MARKERS = re.compile(r"[`*_ \t]*")

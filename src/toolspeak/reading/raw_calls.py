@@ -20,13 +20,13 @@ import json
 import re
 from collections.abc import Callable
 
-from toolspeak._frozen import frozen
-from toolspeak.events import Repair
 from toolspeak.reading.cursor import Cursor
 from toolspeak.reading.emitter import EventEmitter, StartedCall, is_placeholder
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS
-from toolspeak.reading.raw_tools import LABEL, find_raw_parameters
+from toolspeak.reading.names import LABEL, find_raw_parameters
 from toolspeak.reading.source import Reading
+from toolspeak.values.events import Repair
+from toolspeak.values.frozen import frozen
 
 BLANKS_IN_LINE = re.compile(r"[ \t]*")
 MARKS = {"`": re.compile("`*"), "~": re.compile("~*")}

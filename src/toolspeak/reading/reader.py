@@ -14,23 +14,221 @@ call itself is read by `calls.py`; this module finds where one may begin, and em
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from toolspeak.events import ENDED_WELL, Event, FinishReason, TextDelta
-from toolspeak.reading.bare_calls import INDENT, BareCallReader
+from toolspeak.reading.bare_calls import INDENT, TRANSPARENT, WORD, BareCallReader
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.emitter import EventEmitter
-from toolspeak.reading.fenced_calls import FencedCallReader
-from toolspeak.reading.first_word import FirstWord
-from toolspeak.reading.names import index_names
+from toolspeak.reading.fences import FencedCallReader
+from toolspeak.reading.forms import ANSWER_ENDS, INLINE_FIRST_CHARS, ROLES, THINKING_CLOSERS, is_tag_start, next_token
+from toolspeak.reading.names import Names, index_names
 from toolspeak.reading.prose import MAX_LABEL_CHARS, ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
 from toolspeak.reading.source import Reading, Source
-from toolspeak.reading.string_ends import FULL_WIDTH
-from toolspeak.reading.token_reader import TokenReader
-from toolspeak.reading.tokens import INLINE_FIRST_CHARS, next_token
+from toolspeak.reading.strings import FULL_WIDTH
 from toolspeak.reading.trace import Trace
-from toolspeak.spec import ToolSpec
+from toolspeak.values.events import ENDED_WELL, Event, FinishReason, TextDelta
+from toolspeak.values.spec import ToolSpec
+
+# The first word of a message, shown before its reader can tell whether the line is code.
+#
+# Any word may begin a call: `result = get_weather()`, `tools.get_weather()`. So a reader holds the first word back
+# until the next one arrives, and whoever waits for the first word waits for two. But a word that begins as a sentence
+# does, with a capital and a small letter or in a script without capitals, is the name of no variable as models write
+# them. Unless the name of a tool may begin with it, it is shown at once. If a call follows it after all, the call is
+# read all the same, and the word stays shown.
+#
+# How the text is cut into pieces makes no difference: the word is also shown if the call arrives together with it.
+
+
+FIRST_WORD = re.compile(r"[ \t\n]*([^\W\d_]*)\.?")
+"""The blanks and letters with which a message begins, with the full stop of a sentence that is one word."""
+
+
+class FirstWord:
+    """Adds the first word of a message to the events of its reader, and leaves it out where the reader shows it.
+
+    Attributes:
+        is_over: Whether nothing is left to be added or left out.
+    """
+
+    __slots__ = ("_has_ended", "_names", "_read_chars", "_shown_chars", "_text", "is_over")
+
+    def __init__(self, names: Names) -> None:
+        self.is_over = False
+        self._names = names
+        self._text = ""  # the message, up to the end of its first word at least
+        self._has_ended = False  # whether the word is whole
+        self._read_chars = 0  # how much of the message the reader has shown
+        self._shown_chars = 0  # how much of it has been shown in all
+
+    def merge(self, text: str, events: Sequence[Event]) -> list[Event]:
+        """Return the events of the reader for text that has arrived, with as much of the word as can be shown."""
+        end = self._find_end(text)
+        merged: list[Event] = []
+        for place, event in enumerate(events):
+            if not isinstance(event, TextDelta):  # the word belongs to a call, or there is none
+                self.is_over = True
+                return [*merged, *self._show(end), *events[place:]]
+            self._read_chars += len(event.text)
+            if new_chars := max(self._read_chars - self._shown_chars, 0):
+                merged.append(TextDelta(text=event.text[-new_chars:]))
+                self._shown_chars = self._read_chars
+        self.is_over = self._has_ended and self._read_chars >= end
+        return [*merged, *self._show(end)]
+
+    def _find_end(self, text: str) -> int:
+        """Return up to where the message can be shown whatever follows: the end of its first word so far, or 0."""
+        if not self._has_ended:
+            self._text += text
+        found = FIRST_WORD.match(self._text)
+        if found is None:
+            return 0
+        self._has_ended = found.end() < len(self._text)
+        return found.end() if self._opens_sentence(found[1]) else 0
+
+    def _opens_sentence(self, word: str) -> bool:
+        """Whether a word, or the beginning of one, can only be that of a sentence."""
+        is_capital = word[:1].isupper()
+        if not word or word[0].islower() or (is_capital and not word[1:2].islower()):
+            return False
+        return not self._names.may_begin(word) and not any(each.startswith(word) for each in TRANSPARENT)
+
+    def _show(self, end: int) -> list[Event]:
+        """Return the event that shows the message up to `end`, as far as it has not been shown."""
+        if end <= self._shown_chars:
+            return []
+        text, self._shown_chars = self._text[self._shown_chars : end], end
+        return [TextDelta(text=text)]
+
+
+# What a token of some model family opens: calls, reasoning, a result that the model made up, or nothing.
+
+
+ESCAPED_TAG = re.compile(r"&lt;(/?[\w:|]{1,40})&gt;")
+
+
+class TokenReader:
+    """Reads a token and what belongs to it, wherever in a line the token stands."""
+
+    def __init__(
+        self,
+        prose: ProseEmitter,
+        calls: CallReader,
+        bare: BareCallReader,
+        fences: FencedCallReader,
+        protocols: ProtocolReader,
+    ) -> None:
+        self._source = prose.source
+        self._emitter = prose.emitter
+        self._prose = prose
+        self._calls = calls
+        self._bare = bare
+        self._fences = fences
+        self._protocols = protocols
+
+    def read(self) -> Reading[None]:
+        """Read what may be a token. What is none is read as prose."""
+        source = self._source
+        if (yield from source.starts_with("<!--")):
+            yield from self._prose.show_until("-->")
+            return
+        token = yield from next_token(source)
+        if token is None:
+            yield from self._read_other()
+            return
+        role, text = token
+        if role == "open":
+            yield from self._read_announced(text)
+        elif role == "think":
+            source.pos += len(text)
+            yield from self._protocols.read_thinking(THINKING_CLOSERS[text.lower()])
+        elif role == "thought":
+            source.pos += len(text)
+            self._emitter.emit_said_in_thought(text)
+            self._calls.code.forget()
+            self._prose.after_call = False
+            self._prose.start_line()
+        elif role == "answer":
+            source.pos += len(text)
+            yield from self._protocols.read_answer(ANSWER_ENDS[text.lower()])
+        elif role == "header":
+            yield from self._protocols.read_message()
+        elif role == "inert":
+            yield from self._prose.show_until("</tools>")
+        elif role == "result":
+            self._emitter.muted = True
+            self._prose.show_next(len(text))
+        elif role in ("close", "separate") and (self._emitter.has_call or text[:2] in ("<|", "<｜", "</s")):
+            source.pos += len(text)
+            self._prose.fresh = self._prose.fresh or role == "close"
+        else:
+            self._prose.show_next(len(text))
+
+    def _read_announced(self, opener: str) -> Reading[None]:
+        """Read the calls that a token announces. A token that announces none is prose."""
+        source = self._source
+        mark = source.mark()
+        self._emitter.enter("token", opener)
+        if not is_tag_start(opener):
+            source.pos += len(opener)
+        count = yield from self._bare.read_sequence(explicit=True, opener=opener)
+        if not count and source.here == mark:
+            self._prose.show_next(len(opener))
+        elif not count:
+            self._prose.show(source.since(mark))
+        source.unmark()
+
+    def _read_other(self) -> Reading[None]:
+        """Read a `<` or the like that begins no token: an escaped tag, a tag with the name of a tool, or prose."""
+        char = self._source.text[self._source.pos]
+        if char == "&" and (yield from self._read_escaped_tag()):
+            return
+        if char == "<" and (yield from self._read_named_tag()):
+            return
+        self._prose.show_next(1)
+
+    def _read_escaped_tag(self) -> Reading[bool]:
+        """Read `&lt;tool_call&gt;` and its calls; whether it was one."""
+        source = self._source
+        found = ESCAPED_TAG.match((yield from source.peek(48)))
+        role = ROLES.get(f"<{found[1].lower()}>") if found else None
+        if found is None or not (role == "open" or (role and self._emitter.has_call)):
+            return False
+        mark = source.mark()
+        source.pos += found.end()
+        self._emitter.enter("escaped_token", found[0])
+        if role == "open" and not (yield from self._bare.read_sequence(explicit=True)):
+            self._prose.show(source.since(mark))
+        source.unmark()
+        return True
+
+    def _read_named_tag(self) -> Reading[bool]:
+        """Read `<get_weather>` with its arguments, or `<code>` with its calls; whether it was one."""
+        source = self._source
+        if not (yield from source.peek(2))[1:].isalpha():
+            return False
+        mark = source.mark()
+        source.pos += 1
+        name = yield from source.read_while(WORD)
+        after = yield from source.peek(2)
+        source.rewind(mark)
+        source.unmark()
+        self._emitter.enter("tool_tag", name)
+        is_tool = name in self._emitter.specs and after[:1] == ">" and not self._prose.line.strip()
+        if is_tool and (yield from self._bare.read_sequence(explicit=False)):
+            return True
+        if name != "code" or after != ">\n":
+            return False
+        source.pos += len("<code>")
+        self._emitter.hold("<code>")
+        self._emitter.enter("code_tag")
+        yield from self._fences.read_code(python=True)
+        self._emitter.release()
+        if self._prose.after_call and (yield from source.starts_with("</code>")):
+            source.pos += len("</code>")
+        return True
+
 
 TOKEN_STARTS = INLINE_FIRST_CHARS | {"&"}
 """Characters with which a token may begin in the middle of a line; `&` begins an escaped one (`&lt;tool_call&gt;`)."""
@@ -58,7 +256,7 @@ class Reader:
     r"""Reads one message, as it arrives.
 
     Examples:
-        >>> from toolspeak.spec import ToolSpec
+        >>> from toolspeak.values.spec import ToolSpec
         >>> spec = ToolSpec(name="now", description="The time.", parameters={"type": "object", "properties": {}})
         >>> reader = Reader([spec])
         >>> [event.kind for event in (*reader.feed("Let me see.\nno"), *reader.feed("w()"), *reader.close())]

@@ -2,12 +2,12 @@
 
 from typing import Any, cast
 
-from toolspeak.coercion import coerce_arguments
 from toolspeak.reading.doubt import Meaning
 from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.names import Names
 from toolspeak.reading.values import Watch
-from toolspeak.spec import ToolSpec
+from toolspeak.values.coercion import coerce_arguments
+from toolspeak.values.spec import ToolSpec
 
 NAME_KEYS = (
     "name",

@@ -8,17 +8,20 @@ import json
 import re
 import string
 from collections.abc import Collection, Set
-from typing import Any
+from typing import Any, cast
 
-from toolspeak.coercion import coerce
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
 from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, run_to_end, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
+from toolspeak.reading.forms import MINIMAX_MARK as MARK
 from toolspeak.reading.shapes import NotACall, has_required
 from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.values import ValueReader
-from toolspeak.validation import is_valid
+from toolspeak.values.coercion import coerce
+from toolspeak.values.spec import Schema
+from toolspeak.values.validation import is_valid
 
 NAMESPACE = r"(?:[｜|]DSML[｜|]|\w+:)?"
 TAG = re.compile(
@@ -447,3 +450,227 @@ def _trim(text: str, *, is_closed: bool = True) -> str:
         return text
     text = text.removeprefix("\r").removeprefix("\n")
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
+
+
+# Calls in sections that name what they hold: Kimi K3.
+#
+#     <|open|>call tool="get_weather" index="1"<|sep|>
+#     <|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|>
+#     <|close|>call<|sep|>
+#
+# The form says the type of every argument: a string stands as it is, anything else is JSON. A call with text between
+# its arguments is refused, since that text may belong to a value that holds the end of its own section. A call that is
+# not closed is truncated.
+
+
+CALL_SECTION = "<|open|>call "
+SEPARATOR = "<|sep|>"
+SECTION_OPENING = re.compile(r'<\|open\|>(\w+)((?:\s+\w+="[^"]*")*)\s*<\|sep\|>')
+ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+
+MAX_OPENING_CHARS = 500
+"""Characters after which the opening of a section is none if it is not complete."""
+
+
+class SectionReader:
+    """Reads calls that are written as sections."""
+
+    def __init__(self, cursor: Cursor, emitter: EventEmitter) -> None:
+        self._cursor = cursor
+        self._source = cursor.source
+        self._emitter = emitter
+
+    def read_call(self) -> Reading[int]:
+        """Read a section that is a call, and emit the call; returns 1."""
+        source = self._source
+        opening = yield from self._read_opening()
+        if opening is None:
+            is_cut = yield from self._is_cut()
+            source.pos += len(CALL_SECTION)
+            raise Truncated if is_cut else ReadError("the opening of its section cannot be read")
+        name = opening[1].get("tool", "")
+        arguments: dict[str, Any] = {}
+        yield from source.read_while(BLANKS)
+        while not (yield from source.starts_with("<|close|>call<|sep|>")):
+            opening = yield from self._read_opening()
+            if opening is None or opening[0] not in ("argument", "json"):
+                raise Truncated if (yield from self._is_cut()) else ReadError("its arguments are not all in sections")
+            section, attributes = opening
+            text = yield from source.read_until(f"<|close|>{section}<|sep|>")
+            if text is None:
+                raise Truncated
+            yield from source.read_while(BLANKS)
+            if section == "json":
+                given = read_whole(text, self._cursor.keys)
+                if not isinstance(given, dict):
+                    raise ReadError("its arguments are not an object")
+                arguments |= cast("dict[str, Any]", given)
+            elif attributes.get("type", "string") == "string":
+                arguments[attributes.get("key", "")] = text
+            else:
+                arguments[attributes.get("key", "")] = read_whole(text, self._cursor.keys, text)
+        source.pos += len("<|close|>call<|sep|>")
+        tool = self._emitter.names.resolve(name)
+        if tool is None:
+            self._emitter.emit_unknown_tool(name, name)
+        else:
+            self._emitter.start_call(tool).finish(arguments, self._cursor.tier)
+        return 1
+
+    def _read_opening(self) -> Reading[tuple[str, dict[str, str]] | None]:
+        """Read the opening of a section; its name and attributes. None, with nothing read, if none comes next."""
+        source = self._source
+        if not (yield from source.starts_with("<|open|>")):
+            return None
+        while True:
+            text = source.text[source.pos : source.pos + MAX_OPENING_CHARS]
+            if SEPARATOR in text or len(text) >= MAX_OPENING_CHARS or source.ended:
+                break
+            yield
+        found = SECTION_OPENING.match(text)
+        if found is None:
+            return None
+        source.pos += found.end()
+        return found[1], {key: _unescape(value) for key, value in ATTRIBUTE.findall(found[2])}
+
+    def _is_cut(self) -> Reading[bool]:
+        """Whether the message ends here, or inside the opening or closing of a section."""
+        while True:
+            rest = self._source.text[self._source.pos : self._source.pos + MAX_OPENING_CHARS]
+            if self._source.ended or len(rest) == MAX_OPENING_CHARS or SEPARATOR in rest or rest[:1] not in ("", "<"):
+                return self._source.ended and SEPARATOR not in rest and rest[:1] in ("", "<")
+            yield
+
+
+def _unescape(value: str) -> str:
+    return value.replace("&quot;", '"').replace("&amp;", "&")
+
+
+# Calls in tags that a mark precedes, with the name of the parameter as the tag: MiniMax M3.
+#
+#     ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[</invoke>
+#
+# A tag without its mark is text, and so are all tags but the closing one in a value that may be a string. Objects and
+# lists are tags within tags; the tags in a list are named `item`. A call with text between its tags is refused, since
+# that text may belong to a value. A call that is not closed is truncated.
+
+
+INVOKE = re.compile(r"<invoke[ \t]+([^<>\n]*)>")
+ELEMENT_OPENING = re.compile(r"<([^<>/\s=]+)>")
+
+MAX_ELEMENT_NESTING = 32
+"""How deeply tags may be nested in a parameter."""
+
+
+class ElementReader:
+    """Reads calls whose tags are all marked."""
+
+    def __init__(self, tags: TagReader) -> None:
+        self._tags = tags
+        self._source = tags.source
+        self._emitter = tags.emitter
+
+    def read_call(self) -> Reading[int]:
+        """Read a call from the mark before its `<invoke>` to its closing tag, and emit the call; returns 1."""
+        source = self._source
+        if not (yield from source.starts_with(MARK)):
+            raise NotACall
+        source.pos += len(MARK)
+        tag = yield from self._tags.match_tag(INVOKE)
+        named = NAME_ATTRIBUTE.search(tag[1]) if tag else None
+        if tag is None or named is None:
+            raise Truncated if (yield from source.has_cut_tag()) else ReadError("an <invoke> has no name")
+        source.pos += tag.end()
+        tool = self._emitter.names.resolve(named[1])
+        schema: Schema = self._emitter.specs[tool].parameters if tool else {}
+        yield from self._read_mark("invoke")
+        children = yield from self._read_children("invoke", schema, 0)
+        return self._tags.finish_texts(named[1], tool, _fold(children))
+
+    def _read_mark(self, parent: str) -> Reading[None]:
+        """Read the mark before the next tag in `parent`, and blanks before the mark."""
+        source = self._source
+        yield from source.read_while(BLANKS)
+        if not (yield from source.starts_with(MARK)):
+            is_cut = yield from self._is_cut()
+            raise Truncated if is_cut else ReadError(f"text stands between the tags in <{parent}>")
+        source.pos += len(MARK)
+
+    def _read_children(self, parent: str, schema: Schema, depth: int) -> Reading[list[tuple[str, Any]]]:
+        """Read tags up to the closing tag of `parent`. The mark of the first tag has been read."""
+        source = self._source
+        children: list[tuple[str, Any]] = []
+        while not (yield from source.starts_with(f"</{parent}>")):
+            tag = yield from self._tags.match_tag(ELEMENT_OPENING)
+            if tag is None:
+                raise Truncated if (yield from source.has_cut_tag()) else ReadError(f"<{parent}> is not closed")
+            source.pos += tag.end()
+            children.append((tag[1], (yield from self._read_value(tag[1], _child_schema(schema, tag[1]), depth + 1))))
+            yield from self._read_mark(parent)
+        source.pos += len(f"</{parent}>")
+        return children
+
+    def _read_value(self, name: str, schema: Schema, depth: int) -> Reading[Any]:
+        """Read the content of a tag with its closing tag: a text, or the tags in it."""
+        if depth > MAX_ELEMENT_NESTING:
+            raise ReadError("it is nested too deeply")
+        source = self._source
+        pieces: list[str] = []
+        while True:
+            text = yield from source.read_until(MARK)
+            if text is None:
+                raise Truncated
+            pieces.append(text)
+            if (yield from source.starts_with(f"</{name}>")):
+                source.pos += len(f"</{name}>")
+                return _to_value("".join(pieces), schema)
+            if not _allows_text(schema):
+                if "".join(pieces).strip():
+                    raise ReadError(f"<{name}> holds both text and tags")
+                children = yield from self._read_children(name, schema, depth)
+                return [value for _, value in children] if _is_list(children, schema) else _fold(children)
+            pieces.append(MARK)
+
+    def _is_cut(self) -> Reading[bool]:
+        """Whether the message ends here, or inside a mark."""
+        rest = yield from self._source.peek(len(MARK))
+        return MARK.startswith(rest)
+
+
+def _child_schema(schema: Schema, name: str) -> Schema:
+    """Return the schema of a tag within a value; an empty one if it is not known."""
+    found: Any = schema.get("properties", {}).get(name) or (schema.get("items") if name == "item" else None)
+    return cast("Schema", found) if isinstance(found, dict) else {}
+
+
+def _allows_text(schema: Schema) -> bool:
+    """Whether a value may be a string by its schema: then tags in the value are text."""
+    kind = schema.get("type")
+    options: list[Any] = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    return kind == "string" or (isinstance(kind, list) and "string" in kind) or any(map(_is_string, options))
+
+
+def _is_string(schema: Any) -> bool:
+    return isinstance(schema, dict) and cast("Schema", schema).get("type") == "string"
+
+
+def _to_value(text: str, schema: Schema) -> Any:
+    """Return the value of a tag without tags in it: a text, or an empty list or object if the schema asks for one."""
+    empty: dict[Any, Any] = {"array": [], "object": {}}
+    kind = schema.get("type")
+    return empty[kind] if isinstance(kind, str) and kind in empty and not text.strip() else text
+
+
+def _is_list(children: list[tuple[str, Any]], schema: Schema) -> bool:
+    """Whether tags are the elements of a list: all have one name, which is `item` or means nothing in the schema."""
+    names = {name for name, _ in children}
+    is_item = names == {"item"} and "item" not in schema.get("properties", {})
+    return is_item or (len(names) == 1 and schema.get("type") == "array")
+
+
+def _fold(children: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return tags as an object. A tag that is repeated becomes a list of its values."""
+    found: dict[str, list[Any]] = {}
+    for name, value in children:
+        found.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}

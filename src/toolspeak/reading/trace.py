@@ -13,11 +13,11 @@ Three facts of the readers make the notes simple:
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from toolspeak._frozen import frozen
-from toolspeak.events import Repair
-from toolspeak.messages import ToolCall
 from toolspeak.reading.forms import FAMILIES
 from toolspeak.reading.source import Source
+from toolspeak.values.events import Repair
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import ToolCall
 
 SpanKind: TypeAlias = Literal["prose", "thinking", "call", "malformed", "made_up", "dropped", "retraction", "skipped"]
 """What a part of a message is.

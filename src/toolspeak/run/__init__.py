@@ -2,23 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from toolspeak._lazy import export_lazily
-from toolspeak.outcome import CallRecord, Outcome
 from toolspeak.run.agent import Agent
-from toolspeak.run.approvals import Approver
-from toolspeak.run.callbacks import Recorder
+from toolspeak.run.approvals import Approver, Recorder
 from toolspeak.run.chat import Chat
-from toolspeak.run.partial import Partial
-from toolspeak.run.resumable import ResumeOptions
-from toolspeak.run.runnable import RunOptions
+from toolspeak.run.compaction import Summarizer
+from toolspeak.run.output import Partial
+from toolspeak.run.runnable import ResumeOptions, RunOptions
 from toolspeak.run.streams import AsyncStream, Stream
-from toolspeak.run.summary import Summarizer
+from toolspeak.values.outcome import CallRecord, Outcome
+from toolspeak.values.package import export_lazily
 
 if TYPE_CHECKING:
-    from toolspeak.run.chain import Chain
-    from toolspeak.run.chain_steps import ChainOutcome, StepResult, previous
+    from toolspeak.run.chain import Chain, ChainOutcome, StepResult, previous
 else:
-    __getattr__ = export_lazily(__name__, chain=("Chain",), chain_steps=("ChainOutcome", "StepResult", "previous"))
+    __getattr__ = export_lazily(__name__, chain=("Chain", "ChainOutcome", "StepResult", "previous"))
 
 __all__ = [
     "Agent",

@@ -4,24 +4,22 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from toolspeak.dialects import Dialect
-from toolspeak.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
 from toolspeak.execution import Executor
 from toolspeak.execution.sandbox import SandboxLimits
-from toolspeak.limits import Limits
-from toolspeak.messages import Message
 from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
 from toolspeak.models.request_size import TokenRates
-from toolspeak.outcome import Outcome
-from toolspeak.run.agent_models import AgentModels
 from toolspeak.run.agent_tools import Tools, ToolUser, collect_tools
 from toolspeak.run.approvals import Approver
 from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
 from toolspeak.run.code_mode import offer_tools
+from toolspeak.run.compaction import Summarizer
 from toolspeak.run.deadline import find_limits, refuse_late_start, wait_within
+from toolspeak.run.fallback import gains_by_streaming
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs
 from toolspeak.run.inputs import (
+    AgentModels,
     AgentOptions,
     Choice,
     System,
@@ -49,16 +47,16 @@ from toolspeak.run.inputs import (
 )
 from toolspeak.run.model_lookup import Models, find_models
 from toolspeak.run.output import Output, add_answer, build_first_choice
-from toolspeak.run.receiving import gains_by_streaming
-from toolspeak.run.resumable import Resumable, ResumeOptions
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T, T_co
+from toolspeak.run.runnable import Prompt, Resumable, ResumeOptions, Runnable, RunOptions, T, T_co
 from toolspeak.run.search_tools import name_search_tools
-from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, build_agent_tool
-from toolspeak.run.summary import Summarizer
-from toolspeak.run.tracing import begin_trace
-from toolspeak.spec import Effect
+from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, begin_trace, build_agent_tool
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.values.events import AUTO, Compacted, Fact, HandedOver, RunResumed, RunStarted, ToolChoice
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Message
+from toolspeak.values.outcome import Outcome
+from toolspeak.values.spec import Effect
 
 if TYPE_CHECKING:
     from toolspeak.run.driver import Driver
@@ -430,7 +428,7 @@ class Agent(ToolUser, Runnable[T_co], Resumable[T_co]):
     ) -> "Driver":
         from toolspeak.run.compaction import Compactor  # imported with the first run, as all that reads its answers
         from toolspeak.run.driver import Driver
-        from toolspeak.run.recall_tool import OWN_TOOLS
+        from toolspeak.run.search_tools import OWN_TOOLS
 
         models, trace = self._dialects.pair(dialect, self.sampling), begin_trace(self.tracing, outer, facts)
         return Driver(

@@ -7,11 +7,15 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
+from toolspeak.mcp.config import is_server_target, read_target
+from toolspeak.mcp.server_tools import ServerTools
+from toolspeak.mcp.user_servers import build_server_tools
 from toolspeak.models import Model
-from toolspeak.tools import Tool, Toolbox
+from toolspeak.tools import Tool, Toolbox, as_tool, discover
+from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolspeak.mcp_client import ServerTools
+    from toolspeak.mcp.server_tools import ServerTools
 
 ToolSource: TypeAlias = Union["ServerTools", ModuleType, Path, str]
 """Where tools are: a module, package, file or folder, or MCP servers (`"mcp:npx some-server"`, `"mcp.json"`)."""
@@ -42,7 +46,7 @@ class AgentTools:
         """Return all tools. Servers that have not started are started, which blocks until all have started."""
         with self._lock:
             if self._joined is None:
-                from toolspeak.mcp_client import join_tools
+                from toolspeak.mcp.server_tools import join_tools
 
                 self._joined = join_tools(self.own, self._servers)
             return self._joined
@@ -96,7 +100,38 @@ def collect_tools(tools: Tools) -> AgentTools:
         return AgentTools(tools)
     if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):
         return AgentTools(Toolbox(cast("Sequence[Tool[..., Any]]", tools)))
-    from toolspeak.run.tool_sources import search_sources  # imported with the first place where tools are
+    # imported with the first place where tools are
 
     own, servers = search_sources(tools)
     return AgentTools(own, servers)
+
+
+# The places where tools are: modules, files and folders that are searched, and MCP servers.
+
+
+def search_sources(tools: Tools) -> tuple[Toolbox, Sequence[ServerTools]]:
+    """Return the tools that are not those of MCP servers, and the servers, none of which is started."""
+    if isinstance(tools, ModuleType | Path | str | ServerTools):
+        tools = [tools]
+    if callable(tools):
+        raise UsageError("tools is a list of functions; write tools=[…] around the one function")
+    if not isinstance(cast("object", tools), Iterable):
+        text = repr(tools)
+        shown = text if len(text) <= 40 else f"a {type(tools).__name__}"
+        raise UsageError(f"tools is a list of functions, or a module, file or folder, not {shown}")
+    found: list[Tool[..., Any]] = []
+    servers: list[ServerTools] = []
+    boxes: list[Toolbox] = []
+    for each in tools:
+        if isinstance(each, ServerTools):
+            servers.append(each)
+        elif isinstance(each, Path | str) and is_server_target(each):
+            servers.append(build_server_tools(read_target(each)))
+        elif isinstance(each, ModuleType | Path | str):
+            boxes.append(discover(each))
+            found += boxes[-1]
+        else:
+            found.append(as_tool(each))
+    if len(boxes) == 1 and not servers and len(found) == len(boxes[0]):
+        return boxes[0], ()
+    return Toolbox(found, skipped=[each for box in boxes for each in box.skipped]), servers

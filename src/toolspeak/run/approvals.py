@@ -1,17 +1,53 @@
 """Asking somebody whether calls may run."""
 
+import asyncio
+import inspect
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from contextlib import suppress
+from typing import Any, TypeAlias
 
-from toolspeak.codec import encode_argument
-from toolspeak.errors import RunPaused
-from toolspeak.events import ApprovalGiven, ApprovalNeeded, Fact
-from toolspeak.log import LOG
+from toolspeak.execution import THREAD_POOL
+from toolspeak.execution.outcome import CallOutcome, Raised
 from toolspeak.loop.state import State, Turn
-from toolspeak.messages import ToolCall
-from toolspeak.run.callbacks import call_function
 from toolspeak.tools import Toolbox
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.errors import RunPaused
+from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.package import LOG
+
+# Calling the functions that users give to an agent, such as the one that approves calls.
+
+
+Recorder: TypeAlias = Callable[[Fact], None]
+"""A function that keeps the facts of a run. It is called with each fact before the run acts on it."""
+
+
+async def call_function(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of the user's and return its value. A plain function may block, so it runs in a thread."""
+    if inspect.iscoroutinefunction(function):
+        return await function(*arguments)
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[CallOutcome] = loop.create_future()
+
+    def finish(outcome: CallOutcome) -> None:
+        def settle() -> None:
+            if not answer.done():
+                answer.set_result(outcome)
+
+        with suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(settle)
+
+    job = THREAD_POOL.start(lambda: function(*arguments), finish)
+    try:
+        outcome = await answer
+    finally:
+        job.abandon()
+    if isinstance(outcome, Raised):
+        raise outcome.error
+    return await outcome.value if inspect.isawaitable(outcome.value) else outcome.value
+
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 """A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""

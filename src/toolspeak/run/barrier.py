@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from toolspeak._frozen import frozen
-from toolspeak.events import Event, Fact, Interrupted
+from toolspeak.values.events import Event, Fact, Interrupted
+from toolspeak.values.frozen import frozen
 
 Committer: TypeAlias = Callable[[Sequence[Event]], Awaitable[None]]
 """A function that stores the next events of a run: facts for good, deltas for display. It returns when the facts are

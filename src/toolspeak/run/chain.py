@@ -6,25 +6,281 @@ A chain does not change: every method returns a new one, so that chains can shar
 the `previous` of the next.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from toolspeak.dialects import Dialect
-from toolspeak.errors import UsageError
 from toolspeak.execution import Executor
-from toolspeak.limits import Limits
+from toolspeak.execution.coroutines import is_pending, resolve_pending
+from toolspeak.loop import BrokenReference, resolve_references
 from toolspeak.models import Sampling
 from toolspeak.run.agent import TOOL_TIMEOUT_SECONDS, Agent
 from toolspeak.run.agent_tools import Tools, collect_tools
 from toolspeak.run.approvals import Approver
-from toolspeak.run.chain_run import ChainRun, PlannedStep
-from toolspeak.run.chain_steps import ChainOutcome, LlmStep, PromptStep, Step, ToolStep, TransformStep
 from toolspeak.run.graph import GraphStep, draw_flowchart
+from toolspeak.run.inbox import Inbox
 from toolspeak.run.inputs import Choice, build_choice, check_deps, check_limits
 from toolspeak.run.model_lookup import Models
+from toolspeak.run.run import AgentRun, Run
 from toolspeak.run.streams import AsyncStream, Stream
-from toolspeak.tools import Toolbox
+from toolspeak.tools import Toolbox, output_text, output_value
+from toolspeak.values.errors import ToolError, UsageError
+from toolspeak.values.events import CallReady, Event, StopReason, ToolFinished, ToolStarted, Usage
+from toolspeak.values.frozen import frozen
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Message, Ref, ToolCall, ToolResult
+from toolspeak.values.outcome import CallRecord, Outcome
+
+# The steps of a chain, their results, and the outcome of a chain.
+
+
+class Previous:
+    """The result of the step before, or a part of it: `previous`, `previous["temp"]`, `previous["days"][0]`."""
+
+    def __init__(self, *path: str | int) -> None:
+        self.path = path
+
+    def __getitem__(self, step: str | int) -> "Previous":
+        return Previous(*self.path, step)
+
+    def __iter__(self) -> Iterator[Any]:  # else Python would try previous[0], previous[1], … for ever
+        raise TypeError("previous cannot be iterated over: its value is known when the chain runs")
+
+    def __repr__(self) -> str:
+        return "previous" + "".join(f"[{step!r}]" for step in self.path)
+
+
+previous = Previous()
+
+
+@frozen
+class PromptStep:
+    """A text, filled in from a template."""
+
+    kind: ClassVar[Literal["prompt"]] = "prompt"
+    template: str
+
+
+@frozen
+class LlmStep:
+    """A model answers, and may call tools before it does."""
+
+    kind: ClassVar[Literal["llm"]] = "llm"
+    model: Models = None
+    tool_choice: Choice = "auto"
+    dialect: str | Dialect = "auto"
+    parallel_tool_calls: bool = True
+    output: Any = None
+    approve: Approver | None = None
+    sampling: Sampling = Sampling()
+    react: bool = False
+
+
+@frozen
+class ToolStep:
+    """The chain itself calls a tool."""
+
+    kind: ClassVar[Literal["tool"]] = "tool"
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@frozen
+class TransformStep:
+    """A function of the user's is called with the result of the step before."""
+
+    kind: ClassVar[Literal["transform"]] = "transform"
+    function: Callable[[Any], Any]
+
+
+Step: TypeAlias = PromptStep | LlmStep | ToolStep | TransformStep
+
+
+@frozen
+class StepResult:
+    """The result of one step. The step of a model also has the outcome of its run."""
+
+    step: Step
+    value: Any
+    outcome: Outcome[Any] | None = None
+
+
+@frozen
+class ChainOutcome:
+    """The result of a chain.
+
+    Attributes:
+        output: The result of the last step.
+        text: The output as text.
+        steps: The result of each step.
+        stop_reason: `answered`, or why a model stopped early; the steps after that model were not taken.
+        detail: The stop reason in words, where there is more to say.
+    """
+
+    output: Any
+    text: str
+    steps: tuple[StepResult, ...]
+    stop_reason: StopReason = "answered"
+    detail: str = ""
+
+    @property
+    def calls(self) -> tuple[CallRecord, ...]:
+        """The calls that models made."""
+        return tuple(call for outcome in self._outcomes for call in outcome.calls)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation of the last step of a model."""
+        return self._outcomes[-1].messages if self._outcomes else ()
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all steps."""
+        return sum((outcome.usage for outcome in self._outcomes), Usage())
+
+    @property
+    def cost(self) -> float | None:
+        """What all steps cost, in US dollars; None if the price of one of them is unknown."""
+        costs = [outcome.cost for outcome in self._outcomes]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    @property
+    def _outcomes(self) -> tuple[Outcome[Any], ...]:
+        return tuple(result.outcome for result in self.steps if result.outcome is not None)
+
+
+# `ChainRun`: one run of a chain, step by step.
+
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+PREVIOUS_ID = "previous"
+"""The call id under which a reference finds the result of the step before."""
+
+PlannedStep: TypeAlias = tuple[Step, Agent | None]
+"""A step, with the agent that takes it if it is the step of a model."""
+
+
+class ChainRun(Run[ChainOutcome]):
+    """A run of a chain."""
+
+    def __init__(self, plan: Sequence[PlannedStep], executor: Executor, values: Mapping[str, Any]) -> None:
+        """Prepare a run.
+
+        Args:
+            plan: The steps.
+            executor: Runs the calls that the chain itself makes.
+            values: What stands for `{name}` in templates.
+        """
+        super().__init__()
+        self._plan = plan
+        self._executor = executor
+        self._values = values
+        self._results: list[StepResult] = []
+        self._agent_run: AgentRun[Any] | None = None
+        self._stopped = False
+
+    async def batches(self) -> AsyncGenerator[list[Event]]:
+        """Take the steps one after the other, and yield the events of all of them."""
+        self._begin()
+        value: Any = ""
+        for number, (step, agent) in enumerate(self._plan, 1):
+            if self._stopped:
+                break
+            outcome: Outcome[Any] | None = None
+            if isinstance(step, PromptStep):
+                value = self._fill(step.template, value)
+            elif isinstance(step, TransformStep):
+                value = await _transform(step.function, value)
+            elif isinstance(step, ToolStep):
+                call = self._build_call(step, number, value)
+                yield [CallReady(call=call), ToolStarted(call_id=call.id)]
+                result = await self._run_call(call)
+                yield [ToolFinished(result=result)]
+                value = _read_output(result, step, number)
+            elif agent is not None:
+                # Without an output the chain ends with the stop reason of the model, so nothing is raised here.
+                run = agent.prepare(output_text(value), {}, output=step.output, output_optional=True)
+                self._agent_run = run
+                async for batch in run.batches():
+                    yield batch
+                outcome = run.outcome
+                value = outcome.output if step.output is not None else outcome.text
+            self._results.append(StepResult(step=step, value=value, outcome=outcome))
+            if outcome is not None and outcome.stop_reason != "answered":
+                break
+        self._conclude(value)
+
+    def stop(self) -> None:
+        """End the run early: the step that is being taken, and all after it."""
+        self._stopped = True
+        if self._agent_run is not None:
+            self._agent_run.stop()
+
+    def _conclude(self, value: Any) -> None:
+        last = self._results[-1].outcome if self._results else None
+        text = value if isinstance(value, str) else output_text(output_value(value))
+        reason: StopReason = last.stop_reason if last else "cancelled" if self._stopped else "answered"
+        self._result = ChainOutcome(
+            output=value,
+            text=text,
+            steps=tuple(self._results),
+            stop_reason=reason,
+            detail=last.detail if last else "",
+        )
+
+    def _fill(self, template: str, value: Any) -> str:
+        """Replace each `{name}` in a template whose value is known; braces around anything else stay as they are."""
+        known = {**self._values, "previous": value}
+
+        def replace(match: re.Match[str]) -> str:
+            return output_text(output_value(known[match[1]])) if match[1] in known else match[0]
+
+        return PLACEHOLDER.sub(replace, template)
+
+    def _build_call(self, step: ToolStep, number: int, value: Any) -> ToolCall:
+        arguments = {name: self._fill_argument(argument, value) for name, argument in step.arguments.items()}
+        return ToolCall(id=f"step_{number}", name=step.name, arguments=arguments)
+
+    def _fill_argument(self, argument: Any, value: Any) -> Any:
+        if isinstance(argument, Previous):
+            results = {PREVIOUS_ID: ToolResult(call_id=PREVIOUS_ID, output=output_value(value))}
+            try:
+                return resolve_references(Ref(call=PREVIOUS_ID, path=argument.path), results)
+            except BrokenReference as error:
+                raise ToolError(f"{argument!r}: {error}") from None
+        if argument == "{previous}":  # alone, it is the value and not its text
+            return output_value(value)
+        if isinstance(argument, str):
+            return self._fill(argument, value)
+        if isinstance(argument, dict):
+            return {key: self._fill_argument(each, value) for key, each in cast("dict[str, Any]", argument).items()}
+        if isinstance(argument, list):
+            return [self._fill_argument(each, value) for each in cast("list[Any]", argument)]
+        return argument
+
+    async def _run_call(self, call: ToolCall) -> ToolResult:
+        inbox: Inbox[ToolResult] = Inbox()
+        running = self._executor.start(call, {}, 0, inbox.put)
+        try:
+            return (await inbox.take())[0]
+        finally:
+            running.cancel()
+
+
+def _read_output(result: ToolResult, step: ToolStep, number: int) -> Any:
+    if result.error is not None:
+        raise ToolError(f"step {number} of the chain, {step.name}: {result.error}")
+    return result.output
+
+
+async def _transform(function: Callable[[Any], Any], value: Any) -> Any:
+    result = function(value)
+    return await resolve_pending(result) if is_pending(result) else result
+
 
 REACT = (
     "Work step by step. Say in a sentence what you need to find out next, call what finds it out, and look at the "

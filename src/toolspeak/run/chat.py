@@ -5,14 +5,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from toolspeak.errors import UsageError
-from toolspeak.events import Compacted, Fact, RunStarted
-from toolspeak.loop.rounds import drop_system
-from toolspeak.messages import Message, Thinking
-from toolspeak.outcome import Outcome
-from toolspeak.run.resumable import Resumable, ResumeOptions
+from toolspeak.loop.compaction import drop_system
 from toolspeak.run.run import AgentRun
-from toolspeak.run.runnable import Prompt, Runnable, RunOptions, T_co
+from toolspeak.run.runnable import Prompt, Resumable, ResumeOptions, Runnable, RunOptions, T_co
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Compacted, Fact, RunStarted
+from toolspeak.values.messages import Message, Thinking
+from toolspeak.values.outcome import Outcome
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent

@@ -20,17 +20,17 @@ from toolspeak.dialects.notation import identifier
 from toolspeak.dialects.python_notation import format_tools
 from toolspeak.dialects.slim_tools import find_free_name
 from toolspeak.dialects.tool_selection import select_tools
-from toolspeak.errors import ToolError
-from toolspeak.events import Fact, HandedOver, NestedFact, RunStarted, ToolStarted
 from toolspeak.execution.sandbox import SandboxLimits
-from toolspeak.limits import Limits
-from toolspeak.messages import Message
-from toolspeak.outcome import Outcome
 from toolspeak.run.handoffs import Handoff
 from toolspeak.run.search_tools import add_program_search_tools, add_search_tools, rename_tools
 from toolspeak.run.sub_agents import SUB_AGENT_TIMEOUT_SECONDS, OuterCall, find_outer_call, finish_inner_run
-from toolspeak.spec import ToolSpec
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.values.errors import ToolError
+from toolspeak.values.events import Fact, HandedOver, NestedFact, RunStarted, ToolStarted
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Message
+from toolspeak.values.outcome import Outcome
+from toolspeak.values.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent

@@ -1,6 +1,6 @@
 """The system prompt of a conversation, which a run sets."""
 
-from toolspeak.messages import Message, system
+from toolspeak.values.messages import Message, system
 
 
 def replace_system(messages: tuple[Message, ...], text: str | None) -> tuple[Message, ...]:

@@ -6,10 +6,10 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from toolspeak.errors import UsageError
-from toolspeak.events import Fact, Interrupted, RunResumed, RunStarted, TurnStarted
-from toolspeak.limits import Limits
 from toolspeak.run.barrier import Durability
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Fact, Interrupted, RunResumed, RunStarted, TurnStarted
+from toolspeak.values.limits import Limits
 
 T = TypeVar("T")
 

@@ -10,13 +10,54 @@ for.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolspeak.dialects import Dialect
-from toolspeak.events import (
+from toolspeak.execution import CANCEL_GRACE_SECONDS, Executor
+from toolspeak.execution.outcome import format_error
+from toolspeak.loop import (
+    Action,
+    AskApproval,
+    AskModel,
+    CancelTools,
+    Finish,
+    RunTools,
+    State,
+    StopStream,
+    decide,
+    fold,
+    initial_state,
+)
+from toolspeak.models import find_model_cost
+from toolspeak.run.approvals import (
+    Approver,
+    Recorder,
+    UnansweredCalls,
+    build_questions,
+    collect_approvals,
+    withdraw_approvals,
+)
+from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
+from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
+from toolspeak.run.deadline import schedule_deadline
+from toolspeak.run.fallback import (
+    AnsweringModel,
+    ModelRotation,
+    find_call_ids,
+    prepare_fallback,
+    receive_message,
+    report_reuse,
+)
+from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
+from toolspeak.run.running_calls import RunningCalls
+from toolspeak.run.turn_request import build_reader, render_request
+from toolspeak.tools import Toolbox
+from toolspeak.turns import QuotationFinder, TurnReader
+from toolspeak.values.errors import ToolsChanged
+from toolspeak.values.events import (
     CallQuoted,
     CallReady,
     Compacted,
@@ -32,41 +73,36 @@ from toolspeak.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.execution import Executor
-from toolspeak.execution.outcome import format_error
-from toolspeak.log import LOG, log_end
-from toolspeak.loop import (
-    Action,
-    AskApproval,
-    AskModel,
-    CancelTools,
-    Finish,
-    RunTools,
-    State,
-    StopStream,
-    decide,
-    fold,
-    initial_state,
-)
-from toolspeak.messages import ToolCall
-from toolspeak.models import find_model_cost
-from toolspeak.run.approvals import Approver, UnansweredCalls, build_questions, collect_approvals, withdraw_approvals
-from toolspeak.run.barrier import CommitBarrier, Durability, RunParked
-from toolspeak.run.callbacks import Recorder
-from toolspeak.run.compaction import Compactor, Overflow, count_recalled_chars, find_context, needs_summary
-from toolspeak.run.deadline import schedule_deadline
-from toolspeak.run.fallback import AnsweringModel, ModelRotation, find_call_ids, report_reuse
-from toolspeak.run.inbox import CALL_FACTS, DELTAS, FallbackReady, Inbox, ModelFailed, PiecesArrived
-from toolspeak.run.receiving import prepare_fallback, receive_message
-from toolspeak.run.running_calls import RunningCalls
-from toolspeak.run.tasks import RunTasks
-from toolspeak.run.turn_request import build_reader, render_request
-from toolspeak.spec import ToolSpec
-from toolspeak.tools import Toolbox
-from toolspeak.turns import QuotationFinder, TurnReader
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.package import LOG, log_end
+from toolspeak.values.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolspeak.telemetry.tracing import AnyTrace
+
+# The tasks that a run has started in its event loop.
+
+
+class RunTasks:
+    """Keeps the tasks of a run until they are done, so that all of them can be stopped when the run ends."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task in the running event loop."""
+        task = asyncio.get_running_loop().create_task(work)
+        # Tasks that are done are dropped here, and not by a callback of each, which is another round of the event loop.
+        self._tasks = [each for each in self._tasks if not each.done()]
+        self._tasks.append(task)
+        return task
+
+    async def stop(self, others: Iterable[asyncio.Task[Any]]) -> None:
+        """Cancel all tasks, and wait a while until they and the others, which are cancelled already, have ended."""
+        for task in self._tasks:
+            task.cancel()
+        if left := [task for task in (*self._tasks, *others) if not task.done()]:
+            await asyncio.wait(left, timeout=2 * CANCEL_GRACE_SECONDS)
 
 
 class Driver:
@@ -141,7 +177,7 @@ class Driver:
         self.barrier = CommitBarrier(durability.commit if durability is not None else None)
         listeners = (watched and self._events.append, durability is not None and self.barrier.add, publish)
         self._listeners = [listener for listener in listeners if listener]
-        self._calls = RunningCalls(executor, self.barrier, self._inbox.put)
+        self._calls = RunningCalls(executor, self.barrier, self._inbox.put, self._end_with_changed_tools)
 
     async def batches(self, first: Sequence[Fact], began: float) -> AsyncGenerator[list[Event]]:
         """Drive the run from its first new facts to its end; yield its events, in order, if somebody watches it.
@@ -377,6 +413,10 @@ class Driver:
         if self.state.ended is None:
             self.error, self.error_is_fault = error, True
             self._inbox.put(interrupted)
+
+    def _end_with_changed_tools(self, error: ToolsChanged) -> None:
+        reason = f"the MCP server {error.server} has changed its tools"
+        self.end_with_fault(error, Interrupted(cause="endpoint", detail=reason))
 
     # Handing over
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from toolspeak._frozen import frozen
+from toolspeak.values.frozen import frozen
 
 MAX_LABEL_CHARS = 40
 

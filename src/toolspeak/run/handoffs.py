@@ -8,14 +8,14 @@ the run began with. The messages of the outcome keep the system prompt of the ag
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolspeak.errors import ToolError, UsageError
-from toolspeak.events import Fact, HandedOver, ToolChoice
-from toolspeak.run.callbacks import call_function
+from toolspeak.run.approvals import call_function
 from toolspeak.run.inputs import AGENT_ATTRIBUTE, build_choice, check_system_text
 from toolspeak.run.running_calls import CALLING_RUN
 from toolspeak.run.search_tools import name_search_tools
 from toolspeak.run.sub_agents import is_call_of
 from toolspeak.tools import Context, Tool, Toolbox
+from toolspeak.values.errors import ToolError, UsageError
+from toolspeak.values.events import Fact, HandedOver, ToolChoice
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from toolspeak._frozen import frozen
-from toolspeak.events import (
+from toolspeak.values.events import (
     ArgsDelta,
     CallQuoted,
     CallReady,
@@ -15,7 +14,8 @@ from toolspeak.events import (
     ToolProgress,
     TurnRestarted,
 )
-from toolspeak.pieces import Piece
+from toolspeak.values.frozen import frozen
+from toolspeak.values.pieces import Piece
 
 T = TypeVar("T")
 

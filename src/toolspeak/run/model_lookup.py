@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from toolspeak import settings
-from toolspeak.errors import ToolspeakError, UsageError
 from toolspeak.models import SERVERS, Endpoint, HttpModel, Model, resolve_model
-from toolspeak.models.dialect_choice import DialectChoice
+from toolspeak.models.model import DialectChoice
 from toolspeak.models.profiles import UNKNOWN_SERVER, choose_dialect
-from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
 from toolspeak.run.inputs import check_model, check_settings
+from toolspeak.settings.plugins import Plugin, find_plugin, list_plugin_names
+from toolspeak.values.errors import ToolspeakError, UsageError
 
 if TYPE_CHECKING:
     from toolspeak.models import EmbeddedModel
@@ -25,7 +25,7 @@ def find_model(name: str | None = None, *, configured: "Settings | None" = None,
     """Return the model of that name; without a name, the one in the settings.
 
     An endpoint in the settings wins over a known one of the same name. An endpoint that an installed package offers
-    (`plugins.py`) is used only if no other has its name.
+    (`settings/plugins.py`) is used only if no other has its name.
 
     Args:
         name: The name, in one of the forms of `Agent`.
@@ -82,7 +82,8 @@ def _embedded_model(path: str, configured: "Settings", *, keep_warm: bool) -> "E
     from toolspeak.models.adapters import find_adapter
     from toolspeak.models.embedded import EmbeddedModel, name_for_calibration
     from toolspeak.models.warm import WarmOptions, is_supported
-    from toolspeak.models.weights import QWEN_CODER, find_weights
+    from toolspeak.models.weights import QWEN_CODER
+    from toolspeak.models.weights_download import find_weights
 
     local = configured.local
     if path:

@@ -11,14 +11,36 @@ from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
-from toolspeak.errors import InvalidArguments, UsageError
-from toolspeak.events import ToolChoice
 from toolspeak.run.inputs import Choice, build_choice
 from toolspeak.tools import Tool, Toolbox
-from toolspeak.validation import format_key, format_value
+from toolspeak.values.errors import InvalidArguments, UsageError
+from toolspeak.values.events import ToolChoice
+from toolspeak.values.frozen import frozen
+from toolspeak.values.validation import format_key, format_value
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
+
+# `Partial`: what is known of a typed answer while it arrives. `partial_answer.py` follows the answer.
+
+
+@frozen
+class Partial:
+    """What is known of a typed answer that is still arriving.
+
+    Attributes:
+        value: The values that are known. For a model or a dataclass it is a dict of the fields that are complete; a
+            field that was left out has its default when the answer is complete. A list, a dict or a typed dict has the
+            items that are complete. Any other answer is here when it is complete. All values are validated.
+        attempt: The number of the attempt, from 1. Within an attempt, values are added and never changed. An answer
+            that was refused is followed by the next attempt.
+        is_complete: Whether the answer was accepted, so that `value` is all of it.
+    """
+
+    value: Any
+    attempt: int = 1
+    is_complete: bool = False
+
 
 NAME = "final_answer"
 ANSWER = "answer"

@@ -1,19 +1,85 @@
 """`RunningCalls`: the calls of a run that are under way."""
 
+import asyncio
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING
 
-from toolspeak.events import ToolFinished
 from toolspeak.execution import Executor, RunningCall
 from toolspeak.loop import words
-from toolspeak.messages import ToolCall, ToolResult
 from toolspeak.run.barrier import CommitBarrier
-from toolspeak.run.call_progress import CallProgress
+from toolspeak.values.errors import ToolsChanged
+from toolspeak.values.events import ToolFinished, ToolProgress
+from toolspeak.values.messages import ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from toolspeak.run.driver import Driver
+
+# `CallProgress`: makes events of what the function of a call reports.
+
+
+MIN_INTERVAL_SECONDS = 0.1
+"""The time between two reports of a call that are passed on."""
+
+MAX_TEXT_CHARS = 1_000
+"""Characters of the text of a report."""
+
+
+class CallProgress:
+    """Passes on the reports of one call: the first one at once, then the latest one every so often, and the last one.
+
+    A function may report as often as it likes: nothing is kept but its latest report.
+    """
+
+    def __init__(self, call_id: str, put: Callable[[ToolProgress], None]) -> None:
+        """Prepare to pass on reports in the running event loop, where `put` is called."""
+        self._call_id = call_id
+        self._put = put
+        self._loop = asyncio.get_running_loop()
+        self._latest: tuple[float, float | None, str] | None = None
+        self._is_announced = False
+        self._next_time = -math.inf
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    def report(self, done: float, total: float | None, text: str) -> None:
+        """Take a report, in any thread."""
+        self._latest = (done, total, text)
+        if not self._is_announced:
+            self._is_announced = True
+            with suppress(RuntimeError):  # the event loop is closed: the call was given up long ago
+                self._loop.call_soon_threadsafe(self._pass_on)
+
+    def finish(self) -> None:
+        """Pass on the last report: the call has ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self._is_closed:
+            self._put_latest()
+            self._is_closed = True
+
+    def _pass_on(self) -> None:
+        if self._is_closed:
+            return
+        now = self._loop.time()
+        if now < self._next_time:
+            self._timer = self._loop.call_at(self._next_time, self._pass_on)
+            return
+        self._next_time = now + MIN_INTERVAL_SECONDS
+        self._is_announced = False  # before the look: a report that comes from now on is announced again
+        self._put_latest()
+
+    def _put_latest(self) -> None:
+        latest, self._latest = self._latest, None
+        if latest is None:
+            return
+        done, total, text = latest
+        if math.isfinite(done) and (total is None or math.isfinite(total)):  # JSON has no other numbers
+            self._put(ToolProgress(call_id=self._call_id, done=done, total=total, text=text[:MAX_TEXT_CHARS]))
+
 
 CALLING_RUN: ContextVar["Driver | None"] = ContextVar("toolspeak_calling_run", default=None)
 """The driver of the run whose call runs here, so that an agent that is a tool finds the run that asks it."""
@@ -26,10 +92,17 @@ class RunningCalls:
         executor: Runs the calls.
     """
 
-    def __init__(self, executor: Executor, barrier: CommitBarrier, put: Callable[[ToolFinished], None]) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        barrier: CommitBarrier,
+        put: Callable[[ToolFinished], None],
+        end_run: Callable[[ToolsChanged], None],
+    ) -> None:
         self.executor = executor
         self._barrier = barrier
         self._put = put
+        self._end_run = end_run
         self._running: dict[str, RunningCall] = {}
 
     def start(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult], turn: int, driver: "Driver") -> None:
@@ -60,6 +133,9 @@ class RunningCalls:
 
     def _finish(self, result: ToolResult) -> None:
         self._running.pop(result.call_id, None)
+        error = self.executor.exceptions.get(result.call_id) if result.error is not None else None
+        if isinstance(error, ToolsChanged) and error.server is not None:  # started again, with other tools
+            self._end_run(error)
         self._put(ToolFinished(result=result))
 
     def cancel(self, call_id: str) -> None:

@@ -7,14 +7,34 @@ from typing import TYPE_CHECKING, TypeAlias
 from toolspeak.dialects import PYTHON, Dialect
 from toolspeak.dialects.slim_tools import HELP, HELP_DESCRIPTION, find_free_name
 from toolspeak.dialects.tool_selection import FIND, describe_find_tool, explain_tool, find_names, say_found
-from toolspeak.errors import ToolError
+from toolspeak.loop.recall import RECALL, read_earlier
 from toolspeak.run.running_calls import CALLING_RUN
-from toolspeak.run.shown_tools import list_searched
-from toolspeak.spec import ToolSpec
+from toolspeak.run.turn_request import list_searched
 from toolspeak.tools import Tool, Toolbox
+from toolspeak.values.errors import ToolError
+from toolspeak.values.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolspeak.run.driver import Driver
+
+# The function behind `recall`, the tool that returns what a model is no longer shown of its conversation.
+
+
+async def recall(handle: str, start: int = 0) -> str:
+    """Return an earlier part of the conversation of the run that makes this call."""
+    driver = CALLING_RUN.get()
+    if driver is None or driver.state.compacted is None:
+        raise ToolError("there is nothing to recall: the whole conversation is shown")
+    state = driver.state
+    before = state.history[: state.turn.history_start]
+    return read_earlier(before, driver.state.compacted.through, handle, start, driver.recalled_chars)
+
+
+RECALL_TOOL = Tool(recall, name=RECALL.name, description=RECALL.description, effect=RECALL.effect)
+
+OWN_TOOLS = Toolbox([RECALL_TOOL])
+"""Tools that a run may offer its model beside those of the agent."""
+
 
 SearchFunction: TypeAlias = Callable[[str], Awaitable[str]]
 

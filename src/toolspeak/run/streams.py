@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from toolspeak.events import Event
 from toolspeak.run import portal
-from toolspeak.run.partial import Partial
+from toolspeak.run.output import Partial
 from toolspeak.run.run import Run
+from toolspeak.values.events import Event
 
 O_co = TypeVar("O_co", covariant=True)
 

@@ -21,26 +21,27 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
-from toolspeak.errors import RunPaused, ToolError, UsageError
-from toolspeak.events import CallReady, Event, Fact, Interrupted, NestedDelta, NestedFact, join_ids
 from toolspeak.execution.outcome import format_error
-from toolspeak.limits import Limits
-from toolspeak.messages import Message, ToolCall
-from toolspeak.outcome import Outcome
-from toolspeak.run.approvals import Approver
+from toolspeak.run.approvals import Approver, call_function
 from toolspeak.run.barrier import Durability
-from toolspeak.run.callbacks import call_function
 from toolspeak.run.inbox import DELTAS
 from toolspeak.run.inputs import AGENT_ATTRIBUTE
 from toolspeak.run.running_calls import CALLING_RUN
-from toolspeak.spec import Effect
 from toolspeak.tools import Context, Tool
 from toolspeak.tools.signature import read_signature
+from toolspeak.values.errors import RunPaused, ToolError, UsageError
+from toolspeak.values.events import CallReady, Event, Fact, Interrupted, NestedDelta, NestedFact, join_ids
+from toolspeak.values.limits import Limits
+from toolspeak.values.messages import Message, ToolCall
+from toolspeak.values.outcome import Outcome
+from toolspeak.values.spec import Effect
 
 if TYPE_CHECKING:
     from toolspeak.run.agent import Agent
     from toolspeak.run.driver import Driver
     from toolspeak.run.run import AgentRun
+    from toolspeak.telemetry import Tracing
+    from toolspeak.telemetry.tracing import AnyTrace
 
 Number = TypeVar("Number", int, float)
 
@@ -256,3 +257,19 @@ def _read_answer(name: str, outcome: Outcome[Any]) -> Any:
         reason = f"{outcome.stop_reason}: {outcome.detail}" if outcome.detail else outcome.stop_reason
         raise ToolError(f"{name} gave no answer ({reason})")
     return outcome.text if outcome.output is None else outcome.output
+
+
+# How a run of an agent is traced: as its `tracer` says, or as a part of the run that it is an inner run of.
+
+
+def begin_trace(tracing: "Tracing | None", outer: OuterCall | None, facts: Sequence[Fact]) -> "AnyTrace | None":
+    """Return what traces a run; None if nothing does.
+
+    Args:
+        tracing: How the agent traces its runs.
+        outer: The call of another run that this run is a part of. If that is traced, so is this run, below the call.
+        facts: The facts of the run so far, if it is resumed.
+    """
+    if outer is not None and outer.driver.trace is not None:
+        return outer.driver.trace.inner(outer.call_id)
+    return None if tracing is None else tracing.begin_run(facts)

@@ -10,16 +10,16 @@ trusts (`trust.py`).
 
 from typing import TYPE_CHECKING
 
-from toolspeak._lazy import export_lazily
+from toolspeak.values.package import export_lazily
 
 if TYPE_CHECKING:
-    from toolspeak.settings.calibrations import (
+    from toolspeak.settings.files import cache_folder, config_folder, data_folder
+    from toolspeak.settings.loader import load, user_file
+    from toolspeak.settings.user_files import (
         forget_calibrated_dialect,
         load_calibrated_dialect,
         save_calibrated_dialect,
     )
-    from toolspeak.settings.folders import cache_folder, config_folder, data_folder
-    from toolspeak.settings.loader import load, user_file
     from toolspeak.settings.values import (
         ApprovalPolicy,
         EndpointSettings,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 else:  # an agent that is given a model object needs no settings
     __getattr__ = export_lazily(
         __name__,
-        calibrations=("forget_calibrated_dialect", "load_calibrated_dialect", "save_calibrated_dialect"),
-        folders=("cache_folder", "config_folder", "data_folder"),
+        user_files=("forget_calibrated_dialect", "load_calibrated_dialect", "save_calibrated_dialect"),
+        files=("cache_folder", "config_folder", "data_folder"),
         loader=("load", "user_file"),
         values=("ApprovalPolicy", "EndpointSettings", "IgnoredSettings", "LocalSettings", "SettingRow", "Settings"),
     )

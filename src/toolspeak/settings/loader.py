@@ -9,10 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from toolspeak._frozen import frozen
-from toolspeak.errors import UsageError
-from toolspeak.limits import Limits
-from toolspeak.settings.folders import (
+from toolspeak.settings.files import (
     CACHE_FOLDER_VARIABLE,
     CONFIG_FOLDER_VARIABLE,
     DATA_FOLDER_VARIABLE,
@@ -32,6 +29,9 @@ from toolspeak.settings.project_file import (
 from toolspeak.settings.schema import SETTINGS, check_value
 from toolspeak.settings.trust import TRUST_VARIABLE
 from toolspeak.settings.values import UNTRUSTED, EndpointSettings, IgnoredSettings, LocalSettings, Settings
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.limits import Limits
 
 USER_FILE = "config.toml"
 VARIABLE_PREFIX = "TOOLSPEAK_"

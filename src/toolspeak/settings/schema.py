@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from toolspeak._frozen import frozen
-from toolspeak.errors import UsageError
-from toolspeak.validation import format_key, format_value, nearest
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.validation import format_key, format_value, nearest
 
 ValueCheck: TypeAlias = Callable[[Any], Any]
 """Takes a value as it was written and returns the value of the setting; raises `ValueError` or `TypeError`."""

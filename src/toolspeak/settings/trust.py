@@ -9,11 +9,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from toolspeak._frozen import frozen
-from toolspeak.errors import UsageError
-from toolspeak.settings.files import read_object, write_atomically
-from toolspeak.settings.folders import config_folder
+from toolspeak.settings.files import config_folder, read_object, write_atomically
 from toolspeak.settings.project_file import PROJECT_FILES, ProjectFile
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
 
 TRUST_VARIABLE = "TOOLSPEAK_TRUST_PROJECT"
 """The environment variable that names the folder of a project to trust, for machines without a user to ask."""

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, field
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from toolspeak._frozen import frozen
-from toolspeak.limits import Limits
+from toolspeak.values.frozen import frozen
+from toolspeak.values.limits import Limits
 
 ApprovalPolicy: TypeAlias = Literal["never", "ask", "always"]
 """Whether calls that need approval are refused, shown to the user, or approved."""

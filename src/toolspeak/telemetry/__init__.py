@@ -7,7 +7,7 @@ Nothing here needs OpenTelemetry but `tracing.py`, which imports it when the fir
 """
 
 from toolspeak.telemetry.exporter import SpanExporter, SpanSender
-from toolspeak.telemetry.fold import SpanFold, build_spans
+from toolspeak.telemetry.run_spans import SpanFold, build_spans
 from toolspeak.telemetry.spans import SpanEvent, TraceSpan
 from toolspeak.telemetry.tracing import Tracer, Tracing
 

@@ -10,11 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, cast
 
-from toolspeak import codec
-from toolspeak.events import Usage
-from toolspeak.messages import Message
 from toolspeak.telemetry import names
-from toolspeak.telemetry.content import encode_message, format_json
+from toolspeak.telemetry.names import encode_message, format_json
 from toolspeak.telemetry.run_spans import describe_usage
 from toolspeak.telemetry.spans import (
     AttributeValue,
@@ -25,6 +22,9 @@ from toolspeak.telemetry.spans import (
     make_span_id,
     make_trace_id,
 )
+from toolspeak.values import codec
+from toolspeak.values.events import Usage
+from toolspeak.values.messages import Message
 
 CLIENT_LEFT = 499
 """The status of an exchange whose client disconnected."""

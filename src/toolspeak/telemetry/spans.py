@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal, TypeAlias
 
-from toolspeak._frozen import frozen
+from toolspeak.values.frozen import frozen
 
 AttributeValue: TypeAlias = str | bool | int | float | Sequence[str]
 

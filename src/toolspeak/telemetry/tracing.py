@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from toolspeak._version import __version__
-from toolspeak.errors import UsageError
-from toolspeak.events import Fact
-from toolspeak.log import LOG
-from toolspeak.telemetry.fold import CallPath, SpanFold
+from toolspeak.telemetry.run_spans import CallPath, SpanFold
 from toolspeak.telemetry.spans import TraceSpan
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import Fact
+from toolspeak.values.package import LOG, __version__
 
 if TYPE_CHECKING:
     from opentelemetry import trace

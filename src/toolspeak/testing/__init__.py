@@ -10,11 +10,9 @@ stores of your own. None of it needs pytest.
 
 from toolspeak.testing.cassettes import CassetteMode, cassette
 from toolspeak.testing.clock import FakeClock
-from toolspeak.testing.dialect_contract import DialectContract
-from toolspeak.testing.model_contract import ModelContract
+from toolspeak.testing.contracts import DialectContract, FactStore, ModelContract, StoreContract
 from toolspeak.testing.recorded_run import Replay, ReplayedModel, replay
 from toolspeak.testing.scripted import ScriptedModel, ScriptedReply, breaks, calls, gives, says
-from toolspeak.testing.store_contract import FactStore, StoreContract
 
 __all__ = [
     "CassetteMode",

@@ -5,17 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args, overload
 
-from toolspeak.errors import UsageError
 from toolspeak.models import Model
-from toolspeak.models.cassettes import (
-    TapePlayer,
-    TapeWriter,
-    load_tape,
-    record_model,
-    replay_model,
-    replay_named_model,
-)
+from toolspeak.models.cassettes import TapePlayer, TapeWriter, load_tape, record_model, replay_model, replay_named_model
 from toolspeak.run.model_lookup import find_model
+from toolspeak.values.errors import UsageError
 
 CassetteMode: TypeAlias = Literal["once", "replay", "record"]
 """When a cassette records: `"once"` if there is no file yet, `"replay"` never, `"record"` always, in a new file."""

@@ -22,7 +22,7 @@ class FakeClock:
         seconds: How much time has passed, by this clock.
 
     Examples:
-        >>> from toolspeak import Agent
+        >>> from toolspeak.run import Agent
         >>> from toolspeak.testing import ScriptedModel, ScriptedReply
         >>> clock = FakeClock()
         >>> model = ScriptedModel([ScriptedReply(text="Good morning.", after=3600)])

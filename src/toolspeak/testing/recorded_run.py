@@ -13,11 +13,27 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolspeak._frozen import frozen
-from toolspeak.codec import encode, encode_argument, load_facts
 from toolspeak.dialects import dialect
-from toolspeak.errors import InvalidArguments, ProviderError, ReplayMiss, StreamInterrupted, ToolError, UsageError
-from toolspeak.events import (
+from toolspeak.loop import BrokenReference, initial_state, reduce, resolve_references
+from toolspeak.loop.compaction import drop_system, list_rounds
+from toolspeak.loop.words import read_dropped_rounds
+from toolspeak.models import Request
+from toolspeak.models.cassettes.exchange import describe_difference, find_nearest
+from toolspeak.run.compaction import INSTRUCTIONS
+from toolspeak.testing.scripted import RenderedReply, ScriptedReply, find_dialect
+from toolspeak.tools import Tool
+from toolspeak.tools.context import Context
+from toolspeak.tools.function_tool import Bound
+from toolspeak.values.codec import encode, encode_argument, load_facts
+from toolspeak.values.errors import (
+    InvalidArguments,
+    ProviderError,
+    ReplayMiss,
+    StreamInterrupted,
+    ToolError,
+    UsageError,
+)
+from toolspeak.values.events import (
     CallMalformed,
     CallReady,
     Compacted,
@@ -34,20 +50,11 @@ from toolspeak.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.loop import BrokenReference, initial_state, reduce, resolve_references
-from toolspeak.loop.rounds import drop_system, list_rounds
-from toolspeak.loop.words import read_dropped_rounds
-from toolspeak.messages import Call, Message, Part, Text, Thinking, ToolCall, ToolResult
-from toolspeak.models import Request
-from toolspeak.models.cassettes.canonical import describe_difference, find_nearest
-from toolspeak.outcome import Outcome
-from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
-from toolspeak.run.summary import INSTRUCTIONS
-from toolspeak.spec import ToolSpec
-from toolspeak.testing.scripted import RenderedReply, ScriptedReply, find_dialect
-from toolspeak.tools import Tool
-from toolspeak.tools.context import Context
-from toolspeak.tools.function_tool import Bound
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Call, Message, Part, Text, Thinking, ToolCall, ToolResult
+from toolspeak.values.outcome import Outcome
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.values.spec import ToolSpec
 
 
 @frozen
@@ -119,7 +126,7 @@ def replay(facts: "Iterable[Fact] | Outcome[Any] | str | os.PathLike[str]") -> R
             more. The error shows the difference to the nearest call or conversation.
 
     Examples:
-        >>> from toolspeak import Agent
+        >>> from toolspeak.run import Agent
         >>> from toolspeak.testing import ScriptedModel, calls
         >>> def add(first: int, second: int) -> int:
         ...     "Add two numbers."

@@ -12,17 +12,17 @@ from typing import Any, TypeAlias, cast
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from toolspeak._frozen import frozen
-from toolspeak.codec import encode_argument
 from toolspeak.dialects import DIALECTS, Dialect, dialect
 from toolspeak.dialects.text import TextDialect
-from toolspeak.errors import UsageError
-from toolspeak.events import FinishReason, TextDelta, ThinkingDelta, Usage
-from toolspeak.messages import Part, Text, Thinking, ToolCall
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
-from toolspeak.plugins import find_plugin
 from toolspeak.run.output import ANSWER, NAME, list_fields
+from toolspeak.settings.plugins import find_plugin
+from toolspeak.values.codec import encode_argument
+from toolspeak.values.errors import UsageError
+from toolspeak.values.events import FinishReason, TextDelta, ThinkingDelta, Usage
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Part, Text, Thinking, ToolCall
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece
 
 
 @frozen

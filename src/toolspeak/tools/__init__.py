@@ -7,11 +7,11 @@ JSON arguments ── arguments.py ──► the function ──► results.py �
 
 from typing import TYPE_CHECKING
 
-from toolspeak._lazy import export_lazily
 from toolspeak.tools.context import Context
 from toolspeak.tools.function_tool import Tool, as_tool, tool
 from toolspeak.tools.results import output_text, output_value
 from toolspeak.tools.toolbox import Skipped, Toolbox
+from toolspeak.values.package import export_lazily
 
 if TYPE_CHECKING:
     from toolspeak.tools.discovery import discover

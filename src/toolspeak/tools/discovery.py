@@ -17,10 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TypeGuard, cast
 
-from toolspeak.errors import UsageError
-from toolspeak.plugins import Plugin, find_plugin, list_plugin_names
+from toolspeak.settings.plugins import Plugin, find_plugin, list_plugin_names
 from toolspeak.tools.function_tool import Tool
 from toolspeak.tools.toolbox import Skipped, Toolbox
+from toolspeak.values.errors import UsageError
 
 
 def discover(target: ModuleType | Path | str) -> Toolbox:
@@ -29,7 +29,7 @@ def discover(target: ModuleType | Path | str) -> Toolbox:
     Args:
         target: A module, or a text or path that names one: `"package.module"`, `"package"` (with all its modules),
             `"file.py"`, `"folder/"`, `"package.module:function"`, the name of an entry-point group, or of a toolbox
-            that an installed package offers (`plugins.py`).
+            that an installed package offers (`settings/plugins.py`).
 
     Returns:
         The tools, in the order in which they are written; `.skipped` lists the functions that were left out, and why.

@@ -7,22 +7,15 @@ from enum import Enum
 from functools import update_wrapper
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 
-from toolspeak.errors import UsageError
-from toolspeak.spec import Effect, Schema, ToolSpec
-from toolspeak.tools.arguments import Checker
-from toolspeak.tools.attempts import is_recursive
+from toolspeak.tools.arguments import Checker, is_recursive
 from toolspeak.tools.context import Context
 from toolspeak.tools.docstring import read_docstring
-from toolspeak.tools.schema import (
-    TypeInfo,
-    UnusableType,
-    build_parameter_schema,
-    drop_enum_names,
-    merge_definitions,
-)
+from toolspeak.tools.schema import TypeInfo, UnusableType, build_parameter_schema, drop_enum_names, merge_definitions
 from toolspeak.tools.schema_function import SchemaChecker, build_signature, find_spec
 from toolspeak.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature
 from toolspeak.tools.types import read_return_schema, read_type
+from toolspeak.values.errors import UsageError
+from toolspeak.values.spec import Effect, Schema, ToolSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")

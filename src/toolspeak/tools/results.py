@@ -15,7 +15,7 @@ from dataclasses import fields, is_dataclass
 from types import MappingProxyType, NoneType, SimpleNamespace
 from typing import Any, NamedTuple, cast
 
-from toolspeak.messages import Json
+from toolspeak.values.messages import Json
 
 MAX_GENERATOR_ITEMS = 10_000
 """Items taken from the generators in a result, which may have no end."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from toolspeak.coercion import ENUM_NAMES
-from toolspeak.errors import UsageError
-from toolspeak.spec import Schema, map_subschemas
+from toolspeak.values.coercion import ENUM_NAMES
+from toolspeak.values.errors import UsageError
+from toolspeak.values.spec import Schema, map_subschemas
 
 MAX_INLINE_SCHEMAS = 2_000
 """Schemas that inlining may produce from one definition; a larger definition stays behind its `$ref`."""

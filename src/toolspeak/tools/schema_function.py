@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar, cast
 
-from toolspeak.coercion import coerce_arguments
-from toolspeak.errors import InvalidArguments, UsageError
-from toolspeak.spec import Schema, ToolSpec
 from toolspeak.tools.arguments import MAX_ERROR_LINES, refuse_odd_keys
 from toolspeak.tools.signature import NO_DEFAULT, TOOL_NAME, Signature
-from toolspeak.validation import describe, find_problems, format_value
+from toolspeak.values.coercion import coerce_arguments
+from toolspeak.values.errors import InvalidArguments, UsageError
+from toolspeak.values.spec import Schema, ToolSpec
+from toolspeak.values.validation import describe, find_problems, format_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from toolspeak.errors import UsageError
 from toolspeak.tools.context import Context
+from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from toolspeak._frozen import frozen
-from toolspeak.errors import UsageError
-from toolspeak.spec import ToolSpec
 from toolspeak.tools.function_tool import Tool, as_tool
-from toolspeak.validation import MAX_VALUE_CHARS, nearest
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import MAX_VALUE_CHARS, nearest
 
 MAX_LISTED_NAMES = 40
 """Names of tools that are listed in an error."""

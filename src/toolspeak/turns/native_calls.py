@@ -6,15 +6,15 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, NoReturn, cast
 
-from toolspeak.coercion import coerce_arguments
-from toolspeak.events import ENDED_WELL, ArgsDelta, CallMalformed, CallReady, CallStarted, Event, FinishReason
-from toolspeak.messages import ToolCall
-from toolspeak.pieces import ApiCall, CallPiece
 from toolspeak.reading.names import index_names
 from toolspeak.reading.reader import Reader
 from toolspeak.reading.values import MAX_VALUE_NESTING
-from toolspeak.spec import ToolSpec
-from toolspeak.validation import nearest
+from toolspeak.values.coercion import coerce_arguments
+from toolspeak.values.events import ENDED_WELL, ArgsDelta, CallMalformed, CallReady, CallStarted, Event, FinishReason
+from toolspeak.values.messages import ToolCall
+from toolspeak.values.pieces import ApiCall, CallPiece
+from toolspeak.values.spec import ToolSpec
+from toolspeak.values.validation import nearest
 
 MAX_ID_CHARS = 200
 """Characters of an id beyond which an API would not accept it in a later request."""

@@ -13,7 +13,12 @@ import re
 from collections.abc import Container, Iterator, Sequence
 
 from toolspeak.dialects.dialect import Dialect, Parser
-from toolspeak.events import (
+from toolspeak.reading.emitter import ContentBuilder
+from toolspeak.reading.names import find_raw_parameters
+from toolspeak.turns.native_calls import NativeCalls
+from toolspeak.turns.near_miss import find_near_miss, read_program_call
+from toolspeak.turns.quotation import Quotation, QuotationFinder
+from toolspeak.values.events import (
     ArgsDelta,
     CallMalformed,
     CallQuoted,
@@ -27,16 +32,10 @@ from toolspeak.events import (
     TurnEnded,
     Usage,
 )
-from toolspeak.messages import Call, Extra, Message, Part, Raw, Text, Thinking, ToolCall
-from toolspeak.pieces import Answer, ApiCall, CallPiece, Piece
-from toolspeak.reading.content import ContentBuilder
-from toolspeak.reading.raw_tools import find_raw_parameters
-from toolspeak.spec import ToolSpec
-from toolspeak.turns.native_calls import NativeCalls
-from toolspeak.turns.near_miss import find_near_miss
-from toolspeak.turns.program import read_program_call
-from toolspeak.turns.quotation import Quotation, QuotationFinder
-from toolspeak.usage import estimate_tokens
+from toolspeak.values.limits import estimate_tokens
+from toolspeak.values.messages import Call, Extra, Message, Part, Raw, Text, Thinking, ToolCall
+from toolspeak.values.pieces import Answer, ApiCall, CallPiece, Piece
+from toolspeak.values.spec import ToolSpec
 
 NOT_IN_NAMES = re.compile(r"[^\w-]+", re.ASCII)
 """Characters that an API does not accept in the name of a call."""

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
-from toolspeak.events import Event, FinishReason, Usage
-from toolspeak.messages import Media, Message
-from toolspeak.pieces import Answer, Piece
-from toolspeak.spec import ToolSpec
-from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.failures import ErrorReport
+from toolspeak.values.events import Event, FinishReason, Usage
+from toolspeak.values.messages import Media, Message
+from toolspeak.values.pieces import Answer, Piece
+from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.chat_request import ChatRequest, Quirks
+from toolspeak.wire.errors import ErrorReport
 from toolspeak.wire.framing import Framing
-from toolspeak.wire.quirks import Quirks
 from toolspeak.wire.schemas import SchemaRules
 
 if TYPE_CHECKING:

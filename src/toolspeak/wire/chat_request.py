@@ -7,11 +7,96 @@ As a client, an API's package writes it into a request body (`request_body`); as
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from toolspeak._frozen import frozen
-from toolspeak.events import AUTO, ToolChoice
-from toolspeak.messages import Message
-from toolspeak.spec import Schema, ToolSpec
-from toolspeak.wire.answer_format import AnswerFormat
+from toolspeak.values.events import AUTO, ToolChoice
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Message
+from toolspeak.values.spec import Schema, ToolSpec
+from toolspeak.wire.fields import Fields
+
+# `Quirks`: what an endpoint supports of its API. A feature that is False is left out of requests or replaced.
+
+
+@frozen
+class Quirks:
+    """The differences between servers of the same API. The defaults describe the servers of the API's own vendor.
+
+    Attributes:
+        tools: The `tools` field. Without it no tools are sent at all.
+        tool_choice: The `tool_choice` field. Without it, the choice `none` is made by sending no tools.
+        named_choice: A choice that names one tool; otherwise a call of any tool is required.
+        allowed_tools: A choice among several named tools (OpenAI); otherwise a call of any tool is required.
+        parallel_tool_calls: A request for at most one call in an answer.
+        parallel_always_sent: Parallel calls are off unless a request turns them on, so that it always says (OpenAI).
+        custom_tools: Tools that take one raw text; otherwise they are sent as functions (OpenAI's responses).
+        response_format: An answer constrained by a JSON schema.
+        grammar: An answer constrained by a GBNF grammar, as in llama.cpp (OpenAI).
+        stream_options: Token counts at the end of a stream, on request (OpenAI).
+        developer_role: System messages have the role `developer` (OpenAI).
+        max_completion_tokens: The limit of an answer has this newer name (OpenAI).
+        seed: A seed, where the API has one (OpenAI).
+        echo_reasoning: Reasoning is sent back with the message that it belongs to.
+    """
+
+    tools: bool = True
+    tool_choice: bool = True
+    named_choice: bool = True
+    allowed_tools: bool = True
+    parallel_tool_calls: bool = True
+    parallel_always_sent: bool = False
+    custom_tools: bool = True
+    response_format: bool = True
+    grammar: bool = False
+    stream_options: bool = True
+    developer_role: bool = False
+    max_completion_tokens: bool = False
+    seed: bool = True
+    echo_reasoning: bool = True
+
+
+NO_QUIRKS = Quirks()
+"""An endpoint that supports what its API specifies."""
+
+
+# `AnswerFormat`: the form that a client asks of an answer, and how the APIs write it.
+
+
+@frozen
+class AnswerFormat:
+    """The form that a client asks of an answer: JSON, by itself and without other words.
+
+    Attributes:
+        schema: The schema of the answer. None stands for any JSON object.
+        is_strict: Whether the answer must match the schema. Otherwise it should, and any JSON object is accepted.
+        path: The field of the request with the schema, for errors.
+    """
+
+    schema: Schema | None = None
+    is_strict: bool = True
+    path: str = ""
+
+
+def read_answer_format(given: Fields | None, *, nested: str = "") -> AnswerFormat | None:
+    """Read the object that describes the form of an answer; None if any text will do.
+
+    Args:
+        given: The object: `type` is `text`, `json_object` or `json_schema`.
+        nested: The field of the object that holds schema and strictness; empty if the object itself holds them.
+    """
+    if given is None:
+        return None
+    match given.text("type"):
+        case "text":
+            return None
+        case "json_object":
+            return AnswerFormat()
+        case "json_schema":
+            holder = given.object(nested) if nested else given
+            schema = holder.optional_object("schema")
+            if schema is None:
+                return AnswerFormat()
+            return AnswerFormat(schema=schema.data, is_strict=holder.flag("strict", True), path=schema.path)
+        case other:
+            raise given.error("type", f"{other!r} is none of text, json_object, json_schema")
 
 
 @frozen

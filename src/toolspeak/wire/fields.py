@@ -6,9 +6,9 @@ A field that is null counts as left out: clients write both.
 from collections.abc import Collection, Iterator
 from typing import Any, cast
 
-from toolspeak.errors import UsageError
-from toolspeak.spec import ToolSpec
-from toolspeak.wire.failures import FailureName
+from toolspeak.values.errors import UsageError
+from toolspeak.values.spec import ToolSpec
+from toolspeak.wire.errors import FailureName
 
 MAX_TOOLS = 1_000
 """The most tools of one request."""

@@ -4,7 +4,7 @@ import base64
 import binascii
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from toolspeak.messages import Media
+from toolspeak.values.messages import Media
 
 _IMAGE_TYPES = {
     "png": "image/png",

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolspeak._frozen import frozen
-from toolspeak.spec import Schema, can_be_strict, map_subschemas, strict_schema
+from toolspeak.values.frozen import frozen
+from toolspeak.values.spec import Schema, can_be_strict, map_subschemas, strict_schema
 
 MAX_RECURSIONS = 2
 """How often a recursive definition is expanded inside itself before it is cut to a plain object."""

@@ -8,7 +8,7 @@ names only the type, since models of the vendor know the schema. The servers of 
 from collections.abc import Mapping
 from typing import Any
 
-from toolspeak.spec import ToolSpec
+from toolspeak.values.spec import ToolSpec
 from toolspeak.wire.json_data import as_text
 
 _PATH = {"type": "string", "description": "The absolute path of the file or folder."}

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.execution.sandbox.processes import has_ended
-from toolspeak.errors import UsageError
 from toolspeak.execution.sandbox import (
     CodeResult,
     Confinement,
@@ -23,8 +22,9 @@ from toolspeak.execution.sandbox import (
     run_full,
 )
 from toolspeak.execution.sandbox.confinement import NO_CONFINEMENT, bubblewrap_command
-from toolspeak.execution.sandbox.display import format_value
 from toolspeak.execution.sandbox.full import CHILD_PACKAGE
+from toolspeak.execution.sandbox.monty import format_value
+from toolspeak.values.errors import UsageError
 
 SNIPPETS: dict[str, dict[str, Any]] = {
     snippet["id"]: snippet

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from toolspeak.execution.sandbox.removal import remove_folder
+from toolspeak.execution.sandbox.full import remove_folder
 
 
 def test_files_folders_and_links_are_removed_but_not_what_links_lead_to(tmp_path: Path):

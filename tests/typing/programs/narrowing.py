@@ -3,7 +3,8 @@
 from typing import assert_never, assert_type
 
 from toolspeak import Agent, Event, ToolCall, ToolResult
-from toolspeak.events import (
+from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.events import (
     ArgsDelta,
     Delta,
     NestedDelta,
@@ -13,8 +14,7 @@ from toolspeak.events import (
     ToolFinished,
     ToolProgress,
 )
-from toolspeak.messages import Part
-from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.messages import Part
 
 
 def show(event: Event) -> str:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from toolspeak import Agent, Message, ToolChoice, ToolSpec
 from toolspeak.dialects import JSON, Dialect, Parser, Shown
-from toolspeak.messages import system
 from toolspeak.testing import ScriptedModel, calls, says
+from toolspeak.values.messages import system
 
 
 class Polite:

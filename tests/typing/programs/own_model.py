@@ -3,10 +3,10 @@
 from collections.abc import AsyncGenerator, Sequence
 
 from toolspeak import Agent, Model
-from toolspeak.events import TextDelta
-from toolspeak.messages import Text
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, Piece
+from toolspeak.values.events import TextDelta
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer, Piece
 
 
 class Echo:

@@ -8,8 +8,8 @@ from typing import Any, assert_type
 from pydantic import BaseModel
 
 from toolspeak import Agent, ModelError, Outcome, ProviderError, RunPaused, Stream, ToolCall, codec, tool
-from toolspeak.events import Fact
 from toolspeak.testing import ScriptedModel, breaks, calls, says
+from toolspeak.values.events import Fact
 
 
 class Receipt(BaseModel):

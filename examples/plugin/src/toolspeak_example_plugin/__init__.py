@@ -9,10 +9,10 @@ from collections.abc import AsyncGenerator, Sequence
 
 from toolspeak import Message, Toolbox, ToolSpec, system
 from toolspeak.dialects import PYTHON, Parser, Shown
-from toolspeak.events import AUTO, TextDelta, ToolChoice
-from toolspeak.messages import Text
 from toolspeak.models import Request
-from toolspeak.pieces import Answer, Piece
+from toolspeak.values.events import AUTO, TextDelta, ToolChoice
+from toolspeak.values.messages import Text
+from toolspeak.values.pieces import Answer, Piece
 
 
 class OneLine:

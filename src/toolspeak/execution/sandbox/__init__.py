@@ -6,11 +6,10 @@ code ──┬── monty.py ── pydantic-monty: a part of Python, with no a
 
 from typing import TYPE_CHECKING
 
-from toolspeak._lazy import export_lazily
-from toolspeak.errors import UsageError
 from toolspeak.execution.sandbox.monty import has_monty, run_monty
-from toolspeak.execution.sandbox.options import SandboxLimits, SandboxMode
-from toolspeak.execution.sandbox.result import CodeResult
+from toolspeak.execution.sandbox.options import CodeResult, SandboxLimits, SandboxMode
+from toolspeak.values.errors import UsageError
+from toolspeak.values.package import export_lazily
 
 if TYPE_CHECKING:
     from toolspeak.execution.sandbox.confinement import Confinement, detect_confinement

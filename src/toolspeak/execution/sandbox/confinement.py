@@ -5,9 +5,9 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from toolspeak._frozen import frozen
 from toolspeak.execution.sandbox.child import landlock, seccomp
 from toolspeak.execution.sandbox.child.library import PACKAGE_FOLDERS
+from toolspeak.values.frozen import frozen
 
 
 @frozen

@@ -6,12 +6,91 @@ is kept from one run to the next.
 
 import importlib
 import importlib.util
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from toolspeak.errors import UsageError
-from toolspeak.execution.sandbox.display import format_value
-from toolspeak.execution.sandbox.options import SandboxLimits
-from toolspeak.execution.sandbox.result import CodeResult
+from toolspeak.execution.sandbox.options import CodeResult, SandboxLimits
+from toolspeak.values.errors import UsageError
+
+# Shows a value that came out of monty as a Python shell does, with work in proportion to the shown text.
+#
+# `repr` would do a billion times more work for a list that holds one list a thousand times, which holds another list a
+# thousand times, and so on: such a value is small in memory, and its `repr` endless.
+
+
+MAX_DEPTH = 40
+"""How many levels of a nested value are shown."""
+
+_BRACKETS: dict[type[Any], str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
+_WITHOUT_NAME: tuple[type[Any], ...] = (list, tuple, set, dict)
+
+_Piece: TypeAlias = "str | Iterator[str]"
+"""Some characters, or an iterator over characters."""
+
+
+def format_value(value: Any, max_chars: int) -> str:
+    """Return the text of a value, cut after `max_chars` characters."""
+    text = "".join(islice(_characters(value, max_chars, 0), max_chars + 1))
+    return text if len(text) <= max_chars else f"{text[:max_chars]}…"
+
+
+def _characters(value: Any, max_chars: int, depth: int) -> Iterator[str]:
+    for piece in _value_pieces(value, max_chars, depth):
+        yield from piece
+
+
+def _value_pieces(value: Any, max_chars: int, depth: int) -> Iterator[_Piece]:
+    if isinstance(value, str | bytes):
+        yield repr(value[: max_chars + 1])
+    elif isinstance(attributes := getattr(value, "attributes", None), Mapping):  # an instance of the code's own class
+        yield from _named_pieces(value.name, cast("Mapping[Any, Any]", attributes).items(), max_chars, depth)
+    elif isinstance(fields := getattr(value, "_fields", None), tuple):  # a named tuple
+        names = cast("tuple[str, ...]", fields)
+        yield from _named_pieces(type(value).__name__, zip(names, value, strict=False), max_chars, depth)
+    elif isinstance(value, Collection):
+        yield from _collection_pieces(cast("Collection[Any]", value), max_chars, depth)
+    else:
+        yield repr(value)
+
+
+def _named_pieces(name: str, items: Iterable[tuple[Any, Any]], max_chars: int, depth: int) -> Iterator[_Piece]:
+    yield f"{name}("
+    yield from _item_pieces(items, "=", max_chars, depth)
+    yield ")"
+
+
+def _collection_pieces(value: Collection[Any], max_chars: int, depth: int) -> Iterator[_Piece]:
+    kind: type[Any] = type(value)
+    name = "" if kind in _WITHOUT_NAME else kind.__name__
+    is_mapping = isinstance(value, Mapping)
+    brackets = "{}" if is_mapping else _BRACKETS.get(kind, "[]")
+    if not value and kind not in (list, tuple, dict):
+        yield f"{kind.__name__}()"
+        return
+    yield f"{name}({brackets[0]}" if name else brackets[0]
+    items = cast("Mapping[Any, Any]", value).items() if is_mapping else ((None, item) for item in value)
+    yield from _item_pieces(items, ": " if is_mapping else None, max_chars, depth)
+    is_single = kind is tuple and len(value) == 1
+    yield f"{',' if is_single else ''}{brackets[1]}{')' if name else ''}"
+
+
+def _item_pieces(
+    items: Iterable[tuple[Any, Any]], separator: str | None, max_chars: int, depth: int
+) -> Iterator[_Piece]:
+    """Yield the items; `separator` stands between a key or name and its value, and is None where there are no keys."""
+    if depth >= MAX_DEPTH:
+        yield "…"
+        return
+    for place, (key, item) in enumerate(items):
+        if place:
+            yield ", "
+        if separator is not None:
+            yield str(key) if separator == "=" else _characters(key, max_chars, depth + 1)
+            yield separator
+        yield _characters(item, max_chars, depth + 1)
+
 
 KILL_GRACE_SECONDS = 0.25
 """How long after its time limit a worker that does not notice the limit is killed."""
@@ -117,3 +196,117 @@ class PrintBuffer:
     def text(self) -> str:
         """What was printed, up to the limit."""
         return "".join(self._pieces)
+
+
+# `MontyProgram`: code that runs in monty step by step, and stops at each call of a function of the host.
+#
+# Time is counted only while the code computes, not while it waits for the result of a call. The random numbers of a
+# program are the same each time, so that a program that is run again, with the same results, makes the same calls.
+
+
+MAX_PROGRAM_CALLS = 1000
+"""Calls that one program may make, the lookups of names included."""
+
+
+class ProgramCall(NamedTuple):
+    """A call of a function of the host, at which a program waits."""
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class MontyProgram:
+    """A program that calls functions of the host."""
+
+    def __init__(self, code: str, names: Collection[str], limits: SandboxLimits) -> None:
+        """Prepare a program.
+
+        Args:
+            code: The code.
+            names: The names of the functions that it may call.
+            limits: What it may use; the seconds are those in which it computes.
+
+        Raises:
+            UsageError: Monty is not installed.
+        """
+        self._monty = import_monty()
+        self._code = code.encode("utf-8", errors="replace").decode()  # a lone surrogate cannot be encoded
+        self._names = frozenset(names)
+        self._limits = limits
+        self._printed = PrintBuffer(limits.output)
+        self._stack = ExitStack()
+        self._snapshot: Any = None
+
+    def start(self) -> ProgramCall | CodeResult:
+        """Run the code to its first call, or to its end."""
+        monty, limits = self._monty, self._limits
+        session_limits = {
+            "max_feed_duration_secs": limits.seconds,
+            "max_total_sleep_secs": limits.seconds,
+            "max_memory": limits.memory,
+            "max_recursion_depth": limits.recursion,
+            "max_suspensions": MAX_PROGRAM_CALLS,
+        }
+        try:
+            pool = self._stack.enter_context(
+                monty.Monty(
+                    min_processes=1,
+                    max_processes=1,
+                    request_timeout=limits.seconds + KILL_GRACE_SECONDS,
+                    feed_duration_limit_grace=KILL_GRACE_SECONDS,
+                )
+            )
+            session = self._stack.enter_context(
+                pool.checkout(limits=session_limits, os_policy={"random_start": {"seed": 0}})
+            )
+        except OSError as error:
+            raise UsageError(f"monty could not start: {error}; pip install toolspeak[sandbox] brings it") from error
+        lookup = dict.fromkeys(self._names, _mark_function)
+        return self._step(lambda: session.feed_start(self._code, external_lookup=lookup, print_callback=self._printed))
+
+    def resume(self, value: Any) -> ProgramCall | CodeResult:
+        """Give the result of the call at which the program waits, and run it to its next call or its end."""
+        return self._step(lambda: self._snapshot.resume({"return_value": value}))
+
+    def fail(self, error: Exception) -> ProgramCall | CodeResult:
+        """Raise an error in the call at which the program waits, and run it to its next call or its end."""
+        return self._step(lambda: self._snapshot.resume({"exception": error}))
+
+    def close(self) -> None:
+        """End the interpreter."""
+        self._stack.close()
+
+    def _step(self, go_on: Any) -> ProgramCall | CodeResult:
+        """Run to the next call or the end. Whatever else the code asks of its host is refused."""
+        monty = self._monty
+        try:
+            self._snapshot = go_on()
+            while not isinstance(self._snapshot, monty.MontyComplete):
+                if isinstance(self._snapshot, monty.NameLookupSnapshot):
+                    self._snapshot = self._snapshot.resume_auto()
+                elif isinstance(self._snapshot, monty.FutureSnapshot):
+                    return self._finish(error="stopped: functions are called without await")
+                elif self._snapshot.is_os_function:
+                    self._snapshot = self._snapshot.resume_not_handled()
+                elif self._snapshot.function_name not in self._names:
+                    missing = NameError(f"name {self._snapshot.function_name!r} is not defined")
+                    self._snapshot = self._snapshot.resume({"exception": missing})
+                else:
+                    snapshot = self._snapshot
+                    return ProgramCall(snapshot.function_name, tuple(snapshot.args), dict(snapshot.kwargs))
+            value = self._snapshot.output
+            return self._finish(value=None if value is None else format_value(value, self._limits.output))
+        except monty.MontyCrashedError as error:
+            return describe_crash(error, self._printed, self._limits)
+        except monty.MontyError as error:
+            return describe_error(error, self._printed, self._limits)
+        except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
+            return self._finish(error=f"{type(error).__name__}: {error}")
+
+    def _finish(self, value: str | None = None, error: str | None = None) -> CodeResult:
+        return CodeResult(mode="monty", value=value, stdout=self._printed.text, error=error)
+
+
+def _mark_function(*args: Any, **kwargs: Any) -> None:
+    """Stand for a function of the host, which is called elsewhere."""

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
-from toolspeak._frozen import frozen
-from toolspeak.errors import UsageError
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
 
 POLL_SECONDS = 0.05
 """The longest time between two calls of `stop_reason`, when nothing is printed."""

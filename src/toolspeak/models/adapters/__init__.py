@@ -8,9 +8,9 @@ before where there are none.
 import hashlib
 from pathlib import Path
 
-from toolspeak._frozen import frozen
-from toolspeak.errors import UsageError
 from toolspeak.models.weights import QWEN_CODER
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
 
 BUILT_IN = "built-in"
 """The value of the setting `local.adapter` that stands for the adapter in this folder."""

@@ -10,9 +10,15 @@
 """
 
 from toolspeak.models.cassettes.exchange import Exchange
-from toolspeak.models.cassettes.folder import FolderWriter, load_folder
-from toolspeak.models.cassettes.models import record_model, replay_model, replay_named_model
-from toolspeak.models.cassettes.tape import CassetteNotWritten, TapePlayer, TapeWriter, load_tape
+from toolspeak.models.cassettes.senders import record_model, replay_model, replay_named_model
+from toolspeak.models.cassettes.tape import (
+    CassetteNotWritten,
+    FolderWriter,
+    TapePlayer,
+    TapeWriter,
+    load_folder,
+    load_tape,
+)
 
 __all__ = [
     "CassetteNotWritten",

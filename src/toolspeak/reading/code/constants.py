@@ -6,15 +6,115 @@ Only what cannot be mistaken is computed. Everything else is `Unknown`, and a ca
 import json
 import math
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeGuard
 
-from toolspeak._frozen import frozen
-from toolspeak.messages import Concat, Ref
-from toolspeak.reading.code.budget import TOO_LARGE, TOO_LARGE_TOGETHER, Budget
-from toolspeak.reading.code.syntax import Closure
-from toolspeak.reading.values import MAX_VALUE_NESTING, is_writable_integer
+from toolspeak.reading.code.syntax import Closure, Constant, Expression, Member, Name
+from toolspeak.reading.cursor import ReadError
+from toolspeak.reading.values import MAX_DIGITS, MAX_VALUE_NESTING, is_writable_integer
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Concat, Ref
+
+# The bound on everything that is computed while code is read.
+#
+# A few lines of code can mean a value of any size (`x = x + x`), and loops can mean any number of steps. So each
+# message has one `Budget`. What it allows grows with the length of the code that was read, and with nothing else:
+# values, steps and the arguments of all calls stay linear in the text. A value that would be larger is never built: it
+# is `Unknown`.
+
+
+MIN_UNITS = 200_000
+"""What is allowed whatever the length of the code."""
+
+UNITS_PER_CHAR = 20
+"""What each character of code allows in addition."""
+
+ITEMS_PER_STEP = 16
+"""Characters or items that are copied in one step."""
+
+CALL_UNITS = 40
+"""What a call counts besides its arguments. A call that is written out has brought more: `f()` and its line end."""
+
+MAX_STATEMENTS = 2_000
+"""Statements that are followed in one message."""
+
+TOO_LARGE = "the value that it computes is too large"
+TOO_LARGE_TOGETHER = "the arguments of all calls together are too large"
+
+
+class Budget:
+    """Counts what code computes, against a limit that grows with the code.
+
+    Attributes:
+        limit: The units that are allowed: of steps, of characters given to calls, and of the size of one value.
+        steps: Expressions that were evaluated, nodes that were visited, and values that were copied.
+        emitted: Characters that were given to calls, or that calls were refused with.
+    """
+
+    __slots__ = ("_statements", "emitted", "limit", "steps")
+
+    def __init__(self) -> None:
+        self.limit = MIN_UNITS
+        self.steps = 0
+        self.emitted = 0
+        self._statements = 0
+
+    def extend(self, chars: int) -> None:
+        """Allow more, since this many characters of code were read."""
+        self.limit += UNITS_PER_CHAR * chars
+
+    def count_statement(self) -> None:
+        """Count a statement that is followed.
+
+        Raises:
+            ReadError: The code does too much.
+        """
+        self._statements += 1
+        if self._statements > MAX_STATEMENTS:
+            raise self._refuse()
+
+    def count_steps(self, count: int = 1) -> None:
+        """Count steps.
+
+        Raises:
+            ReadError: The code does too much.
+        """
+        self.steps += count
+        if self.steps > self.limit:
+            raise self._refuse()
+
+    def can_build(self, size: int) -> bool:
+        """Whether a value of `size` characters or items may be built; counts the steps for it if so."""
+        steps = size // ITEMS_PER_STEP
+        if size > self.limit or self.steps + steps > self.limit:
+            return False
+        self.steps += steps
+        return True
+
+    def can_emit(self, chars: int) -> bool:
+        """Whether a call may be given this many more characters; counts them if so."""
+        if self.emitted + chars + CALL_UNITS > self.limit:
+            return False
+        self.emitted += chars + CALL_UNITS
+        return True
+
+    def count_refusal(self, chars: int) -> None:
+        """Count a call that is refused with this many characters of code and of reason.
+
+        Raises:
+            ReadError: The code does too much.
+        """
+        if not self.can_emit(chars):
+            raise self._refuse()
+
+    def _refuse(self) -> ReadError:
+        """Return the error for code that does too much. Whatever code follows is refused with it too."""
+        self._statements = MAX_STATEMENTS
+        return ReadError("the code does too much", "Write the calls out, one per line.")
+
 
 CONSTANTS = {
     **dict.fromkeys(("math.pi", "np.pi", "numpy.pi", "Math.PI"), math.pi),
@@ -268,3 +368,209 @@ def _apply_operator(operator: str, left: Any, right: Any) -> Any:
             return left**right
         case _:
             return Unknown(reason="the computation is too large")
+
+
+# The names that code has bound, and what they stand for.
+
+
+CHANGING_METHODS = frozenset(
+    "append push extend insert update pop remove clear setdefault sort reverse splice unshift".split()
+)
+"""Methods that change the object that they are called on."""
+
+
+class Scope:
+    """The values of names.
+
+    Args:
+        budget: Bounds the objects that are copied to be changed.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._values: dict[str, Value] = {}
+        self._budget = budget
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def get(self, name: str) -> Value:
+        """Return the value of a name; None if it is not bound."""
+        return self._values.get(name)
+
+    def is_module(self, name: str) -> bool:
+        return isinstance(self._values.get(name), Module)
+
+    def bind(self, name: str, value: Value) -> None:
+        self._values[name] = value
+
+    def bind_all(self, values: Mapping[str, Value]) -> None:
+        self._values.update(values)
+
+    @contextmanager
+    def enter(self) -> Generator[None]:
+        """Enter a scope inside this one: names that are bound there are forgotten when it is left."""
+        self._budget.count_steps(1 + len(self._values) // ITEMS_PER_STEP)
+        outer = dict(self._values)
+        try:
+            yield
+        finally:
+            self._values = outer
+
+    def set_member(self, name: str, key: Value, value: Value) -> None:
+        """Follow `name[key] = value`: the name stands for a new object."""
+        base = self._values.get(name)
+        if isinstance(base, dict) and not self._budget.can_build(len(base)):
+            self._values[name] = Unknown(reason=TOO_LARGE)
+        elif isinstance(base, dict) and isinstance(key, str):
+            self._values[name] = {**base, key: value}
+        elif name in self._values:
+            self._values[name] = Unknown(reason=f"a part of {name} is changed")
+
+    def change(self, name: str, method: str, args: list[Value]) -> None:
+        """Follow `name.method(*args)`, where the method changes its object: the name stands for a new one."""
+        base = self._values.get(name)
+        size = sum(len(each) for each in (base, *args) if isinstance(each, dict | list))
+        if name in self._values and not self._budget.can_build(size):
+            self._values[name] = Unknown(reason=TOO_LARGE)
+        elif method in ("append", "push") and isinstance(base, list) and len(args) == 1:
+            self._values[name] = [*base, args[0]]
+        elif method == "update" and isinstance(base, dict) and len(args) == 1 and isinstance(args[0], dict):
+            self._values[name] = {**base, **args[0]}
+        elif name in self._values:
+            self._values[name] = Unknown(reason=f"{name} is changed by .{method}()")
+
+    def get_dotted_name(self, node: Expression) -> str | None:
+        """Return `a.b.c` as text, unless `a` is a name that the code has bound to a value."""
+        keys: list[str] = []
+        while isinstance(node, Member) and isinstance(node.key, Constant) and isinstance(node.key.value, str):
+            keys.append(node.key.value)
+            node = node.base
+        if not isinstance(node, Name) or (node.name in self._values and not self.is_module(node.name)):
+            return None
+        return ".".join((node.name, *reversed(keys)))
+
+
+# Functions and methods that every program has, applied to values that are written out.
+
+
+MAX_ROUNDS = 100
+"""Rounds of a loop that are unrolled. A model hardly means a longer loop as calls."""
+
+MAX_RANGE_BOUND = 2**62
+"""The largest number that a range begins or ends with: the length of a longer one is none that Python can tell."""
+
+PASSING_ON = frozenset(
+    "asyncio.run asyncio.create_task asyncio.ensure_future asyncio.wait_for loop.run_until_complete Promise.resolve "
+    "json.loads JSON.parse list tuple".split()
+)
+"""Functions whose result is their first argument."""
+
+GATHERING = frozenset("asyncio.gather gather Promise.all Promise.allSettled Promise.any Promise.race".split())
+"""Functions whose result is the list of their arguments."""
+
+PRINTING = frozenset("print console.log console.info console.error console.debug console.warn display".split())
+
+TEXT_METHODS: dict[str, Callable[[str], str]] = {
+    "strip": str.strip,
+    "trim": str.strip,
+    "upper": str.upper,
+    "toUpperCase": str.upper,
+    "lower": str.lower,
+    "toLowerCase": str.lower,
+}
+
+
+def unroll(value: Value) -> list[Value] | None:
+    """Return the items that a loop over `value` goes through; None if they are not written out or too many."""
+    if not isinstance(value, dict | list) or len(value) > MAX_ROUNDS:
+        return None
+    return list(value)
+
+
+def gather(args: list[Value], budget: Budget) -> Value:
+    """Return the arguments as one list, with the items of those that are lists."""
+    gathered: list[Value] = []
+    for arg in args:
+        if isinstance(arg, list) and not budget.can_build(len(gathered) + len(arg)):
+            return Unknown(reason=TOO_LARGE)
+        gathered += arg if isinstance(arg, list) else [arg]
+    return gathered
+
+
+def call_builtin(dotted: str, args: list[Value], keywords: Value, budget: Budget) -> Value:
+    """Return the result of a built-in function; None if the function is another."""
+    first = args[0] if args else None
+    match dotted:
+        case "str" | "String" | "json.dumps" | "JSON.stringify" if isinstance(first, Ref | Unknown):
+            return first
+        case "str" | "String" if len(args) == 1:
+            return join_text([first], budget, python=dotted == "str")
+        case "json.dumps" | "JSON.stringify" if args and not find_unknown(first) and not has_results(first):
+            size = measure(first, budget)
+            if isinstance(size, Unknown):
+                return size
+            return json.dumps(first, ensure_ascii=False) if budget.can_build(size) else Unknown(reason=TOO_LARGE)
+        case "int" | "float" | "Number" | "parseInt" | "parseFloat" if isinstance(first, str | int | float):
+            return _convert(dotted, first)
+        case "range":
+            return _unroll_range(args)
+        case "enumerate" if isinstance(first, list):
+            named = keywords.get("start", 0) if isinstance(keywords, dict) else 0
+            start = args[1] if len(args) > 1 else named
+            if type(start) is not int or abs(start) > sys.maxsize:
+                return None
+            if not budget.can_build(3 * len(first)):
+                return Unknown(reason=TOO_LARGE)
+            return [[index, item] for index, item in enumerate(first, start)]
+        case "zip":
+            lists = [arg for arg in args if isinstance(arg, list)]
+            if not args or len(lists) < len(args):
+                return None
+            if not budget.can_build((len(lists) + 1) * min(map(len, lists))):
+                return Unknown(reason=TOO_LARGE)
+            return [list(items) for items in zip(*lists, strict=False)]
+        case "reversed" if isinstance(first, list):
+            return first[::-1] if budget.can_build(len(first)) else Unknown(reason=TOO_LARGE)
+        case _:
+            return None
+
+
+def _unroll_range(args: list[Value]) -> Value:
+    bounds = [arg for arg in args if type(arg) is int and abs(arg) <= MAX_RANGE_BOUND]
+    if len(bounds) < len(args) or not 1 <= len(bounds) <= 3 or bounds[2:] == [0]:
+        return None
+    rounds = range(*bounds)
+    return list(rounds) if len(rounds) <= MAX_ROUNDS else Unknown(reason="the range is too long")
+
+
+def _convert(kind: str, value: str | float) -> Value:
+    try:
+        if not isinstance(value, str) or len(value) <= MAX_DIGITS:
+            number = int(value) if kind in ("int", "parseInt") else float(value)
+            if isinstance(number, int) or math.isfinite(number):
+                return number
+    except (ValueError, OverflowError):
+        pass
+    return Unknown(reason=f"{quote(value)} is not a number")
+
+
+def call_method(base: Value, name: str, args: list[Value], budget: Budget) -> Value:
+    """Return the result of `base.name(*args)`."""
+    if name == "get" and args:
+        return get_member(base, args[0], budget)
+    if isinstance(base, str | list | dict) and not budget.can_build(3 * len(base)):
+        return Unknown(reason=TOO_LARGE)
+    if isinstance(base, dict) and name in ("items", "keys", "values"):
+        if name == "items":
+            return [[key, value] for key, value in base.items()]
+        return list(base) if name == "keys" else list(base.values())
+    if isinstance(base, str) and name == "join" and args and isinstance(args[0], list):
+        if not budget.can_build(2 * len(args[0])):
+            return Unknown(reason=TOO_LARGE)
+        pieces: list[Value] = []
+        for item in args[0]:
+            pieces += [base, item]
+        return join_text(pieces[1:], budget)
+    if isinstance(base, str) and name in TEXT_METHODS and not args:
+        return TEXT_METHODS[name](base)
+    return base if isinstance(base, Unknown) else Unknown(reason=f".{name}() is not supported")

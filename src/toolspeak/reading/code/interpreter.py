@@ -10,22 +10,29 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, assert_never
 
-from toolspeak.messages import Ref
-from toolspeak.reading.code.budget import TOO_LARGE, Budget
 from toolspeak.reading.code.constants import (
+    CHANGING_METHODS,
     CONSTANTS,
+    GATHERING,
     MAX_QUOTED_CHARS,
+    PASSING_ON,
+    PRINTING,
+    TOO_LARGE,
+    Budget,
     Module,
+    Scope,
     Unknown,
     Value,
+    call_builtin,
+    call_method,
     check_arguments,
     compute,
     format_value,
+    gather,
     get_member,
     join_text,
+    unroll,
 )
-from toolspeak.reading.code.library import GATHERING, PASSING_ON, PRINTING, call_builtin, call_method, gather, unroll
-from toolspeak.reading.code.scope import CHANGING_METHODS, Scope
 from toolspeak.reading.code.syntax import (
     Bind,
     Block,
@@ -60,7 +67,8 @@ from toolspeak.reading.code.syntax import (
 )
 from toolspeak.reading.cursor import ReadError
 from toolspeak.reading.names import LIBRARIES, NAMESPACES, Names
-from toolspeak.spec import ToolSpec
+from toolspeak.values.messages import Ref
+from toolspeak.values.spec import ToolSpec
 
 MAX_CALL_DEPTH = 8
 """How deeply functions that the code defines may call each other."""

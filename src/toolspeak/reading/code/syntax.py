@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any, TypeAlias, cast
 
-from toolspeak._frozen import frozen
+from toolspeak.values.frozen import frozen
 
 # Expressions
 

@@ -1,19 +1,19 @@
 """Anthropic's messages API."""
 
-from toolspeak.wire.anthropic_messages.client_answer import Decoder, read_response
-from toolspeak.wire.anthropic_messages.client_request import (
+from toolspeak.wire.anthropic_messages.client import (
     PATH,
     PATHS,
+    Decoder,
     encode_message,
     explain_unsupported,
+    read_response,
     request_body,
     request_headers,
     request_path,
     tool_definitions,
 )
 from toolspeak.wire.anthropic_messages.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
-from toolspeak.wire.anthropic_messages.server_answer import Encoder, error_body
-from toolspeak.wire.anthropic_messages.server_request import read_request
+from toolspeak.wire.anthropic_messages.server import Encoder, error_body, read_request
 from toolspeak.wire.framing import SSE as FRAMING
 
 __all__ = [

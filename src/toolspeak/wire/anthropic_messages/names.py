@@ -1,6 +1,6 @@
 """Names and values of the API that its client side and its server side share."""
 
-from toolspeak.events import FinishReason
+from toolspeak.values.events import FinishReason
 
 BASE_PATH: str = "/v1"
 """The path with which the base address of requests ends."""

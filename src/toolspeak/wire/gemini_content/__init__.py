@@ -1,19 +1,19 @@
 """Google's Gemini API: `generateContent` and `streamGenerateContent`."""
 
 from toolspeak.wire.framing import SSE as FRAMING
-from toolspeak.wire.gemini_content.client_answer import Decoder, read_response
-from toolspeak.wire.gemini_content.client_request import (
+from toolspeak.wire.gemini_content.client import (
     PATHS,
+    Decoder,
     encode_message,
     explain_unsupported,
+    read_response,
     request_body,
     request_headers,
     request_path,
     tool_definitions,
 )
 from toolspeak.wire.gemini_content.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
-from toolspeak.wire.gemini_content.server_answer import Encoder, error_body
-from toolspeak.wire.gemini_content.server_request import read_request
+from toolspeak.wire.gemini_content.server import Encoder, error_body, read_request
 
 __all__ = [
     "BASE_PATH",

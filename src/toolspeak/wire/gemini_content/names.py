@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolspeak.events import FinishReason
+from toolspeak.values.events import FinishReason
 
 BASE_PATH: str = "/v1beta"
 """The path with which the base address of requests ends."""

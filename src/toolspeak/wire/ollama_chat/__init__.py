@@ -5,17 +5,20 @@ Beside OpenAI's API, which Ollama has as well, it is needed for what only this A
 """
 
 from toolspeak.wire.framing import NDJSON as FRAMING
-from toolspeak.wire.ollama_chat.client_answer import Decoder, read_response
-from toolspeak.wire.ollama_chat.client_request import (
+from toolspeak.wire.ollama_chat.client import (
+    IS_UNDER_V1,
     PATH,
+    SAMPLING_FIELDS,
+    VENDOR,
+    Decoder,
     encode_message,
     explain_unsupported,
+    read_response,
     request_body,
     request_headers,
     request_path,
     tool_definitions,
 )
-from toolspeak.wire.ollama_chat.names import IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
 
 __all__ = [
     "FRAMING",

@@ -1,20 +1,20 @@
 """OpenAI's chat completions API, also that of the many servers that are compatible with it."""
 
 from toolspeak.wire.framing import SSE as FRAMING
-from toolspeak.wire.openai_chat.client_answer import Decoder, read_response
-from toolspeak.wire.openai_chat.client_request import (
+from toolspeak.wire.openai_chat.client import (
     PATH,
     PATHS,
+    Decoder,
+    encode_message,
     explain_unsupported,
+    read_response,
     request_body,
     request_headers,
     request_path,
     tool_definitions,
 )
-from toolspeak.wire.openai_chat.message_text import encode_message
 from toolspeak.wire.openai_chat.names import BASE_PATH, ID_PREFIX, IS_UNDER_V1, SAMPLING_FIELDS, VENDOR
-from toolspeak.wire.openai_chat.server_answer import Encoder, error_body
-from toolspeak.wire.openai_chat.server_request import read_request
+from toolspeak.wire.openai_chat.server import Encoder, error_body, read_request
 
 __all__ = [
     "BASE_PATH",

@@ -1,12 +1,13 @@
 """OpenAI's responses API, also that of servers that are compatible with it."""
 
 from toolspeak.wire.framing import SSE as FRAMING
-from toolspeak.wire.openai_responses.client_answer import Decoder, read_response
-from toolspeak.wire.openai_responses.client_request import (
+from toolspeak.wire.openai_responses.client import (
     PATH,
     PATHS,
+    Decoder,
     encode_message,
     explain_unsupported,
+    read_response,
     request_body,
     request_headers,
     request_path,

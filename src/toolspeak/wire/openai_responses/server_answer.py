@@ -5,10 +5,10 @@ for one. Data that a vendor puts on reasoning is known only at the end of a mess
 answer, which ends the stream.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
-from toolspeak.events import (
+from toolspeak.values.events import (
     ArgsDelta,
     CallReady,
     CallStarted,
@@ -19,15 +19,349 @@ from toolspeak.events import (
     TurnEnded,
     Usage,
 )
-from toolspeak.messages import Message, Thinking
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Call, Extra, Message, Opaque, Part, Text, Thinking, ToolCall
+from toolspeak.values.spec import CUSTOM_PARAMETER
 from toolspeak.wire.chat_request import ChatRequest
-from toolspeak.wire.failures import ErrorReport
-from toolspeak.wire.json_data import as_object
-from toolspeak.wire.openai_chat.server_answer import error_body
-from toolspeak.wire.openai_responses.client_request import encode_choice, group_definitions
-from toolspeak.wire.openai_responses.item_stream import ItemStream
-from toolspeak.wire.openai_responses.names import ID_PREFIX
-from toolspeak.wire.openai_responses.output_items import ItemBuilder, find_call_forms, vendor_data
+from toolspeak.wire.errors import ErrorReport
+from toolspeak.wire.framing import encode_event
+from toolspeak.wire.json_data import as_list, as_object, as_text, dump_compact, encode_arguments
+from toolspeak.wire.openai_chat.server import error_body
+from toolspeak.wire.openai_responses.client import encode_choice, group_definitions
+from toolspeak.wire.openai_responses.names import (
+    CUSTOM_CALL,
+    FUNCTION_CALL,
+    ID_PREFIX,
+    VENDOR,
+    RawInputReader,
+    is_custom,
+    split_namespace,
+)
+
+# The items of an answer, as a server writes them.
+
+
+ID_PREFIXES = {"message": "msg", "reasoning": "rs", FUNCTION_CALL: "fc", CUSTOM_CALL: "ctc"}
+"""The beginning of the ids of items, by their types."""
+
+
+@frozen
+class CallForm:
+    """How a client has offered a tool, and so how a call of that tool is written.
+
+    Attributes:
+        name: The name of the tool within its namespace.
+        namespace: The namespace; empty if there is none.
+        is_custom: Whether the tool takes one raw text instead of JSON.
+    """
+
+    name: str
+    namespace: str = ""
+    is_custom: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The type of the item of a call."""
+        return CUSTOM_CALL if self.is_custom else FUNCTION_CALL
+
+    @property
+    def text_field(self) -> str:
+        """The field of the item with the raw text or the JSON of the arguments."""
+        return "input" if self.is_custom else "arguments"
+
+    def encode_arguments(self, call: ToolCall) -> str:
+        """Return the arguments of a call as the text that the client expects."""
+        return as_text(call.arguments.get(CUSTOM_PARAMETER)) if self.is_custom else encode_arguments(call.arguments)
+
+    def build_item(self, item_id: str, call_id: str, text: str, status: str) -> dict[str, Any]:
+        """Return the item of a call."""
+        item: dict[str, Any] = {"type": self.kind, "id": item_id, "call_id": call_id, "name": self.name}
+        item |= {"namespace": self.namespace} if self.namespace else {}
+        return {**item, self.text_field: text, "status": status}
+
+
+def find_call_forms(request: ChatRequest | None) -> dict[str, CallForm]:
+    """Return how each tool of a request was offered, by the name that models are shown."""
+    if request is None:
+        return {}
+    namespaces = {name: each.name for each in request.namespaces for name in each.tools}
+    forms: dict[str, CallForm] = {}
+    for spec in request.tools:
+        namespace = namespaces.get(spec.name, "")
+        name = split_namespace(namespace, spec.name)
+        forms[spec.name] = CallForm(name=name, namespace=namespace, is_custom=is_custom(spec))
+    return forms
+
+
+def text_content(text: str) -> dict[str, Any]:
+    """Return the content of a message."""
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def message_item(item_id: str, content: list[dict[str, Any]], status: str) -> dict[str, Any]:
+    """Return the item of a message."""
+    return {"type": "message", "id": item_id, "role": "assistant", "status": status, "content": content}
+
+
+def reasoning_item(item_id: str, texts: list[str], *, summarizes: bool) -> dict[str, Any]:
+    """Return the item of reasoning, as a summary if the client has asked for one."""
+    parts = [{"type": "summary_text" if summarizes else "reasoning_text", "text": text} for text in texts]
+    item: dict[str, Any] = {"type": "reasoning", "id": item_id}
+    return {**item, "summary": parts} if summarizes else {**item, "summary": [], "content": parts}
+
+
+class ItemBuilder:
+    """Builds the items of a whole answer out of its message.
+
+    Args:
+        answer_id: What the ids of items have in common.
+        forms: How the tools were offered.
+        summarizes: Whether reasoning is written as a summary.
+    """
+
+    def __init__(self, answer_id: str, forms: Mapping[str, CallForm], *, summarizes: bool) -> None:
+        self._answer_id = answer_id
+        self._forms = forms
+        self._summarizes = summarizes
+
+    def build(self, message: Message, status: str) -> list[dict[str, Any]]:
+        """Return the items of a message. `status` is that of its last item."""
+        items: list[dict[str, Any]] = []
+        for part in message.parts:
+            self._add(items, part)
+        if items and "status" in items[-1]:
+            items[-1]["status"] = status
+        return items
+
+    def build_id(self, kind: str, index: int) -> str:
+        """Return the id of an item."""
+        return f"{ID_PREFIXES[kind]}_{self._answer_id}_{index}"
+
+    def find_form(self, name: str) -> CallForm:
+        """Return how a tool was offered."""
+        return self._forms.get(name) or CallForm(name=name)
+
+    def _add(self, items: list[dict[str, Any]], part: Part) -> None:
+        index = len(items)
+        match part:
+            case Text(text=text) if text:
+                self._add_text(items, part)
+            case Thinking(text=text, extra=extra):
+                item = reasoning_item(
+                    self.build_id("reasoning", index), [text] if text else [], summarizes=self._summarizes
+                )
+                items.append(item | vendor_data(extra))
+            case Call(call=call, extra=extra):
+                form = self.find_form(call.name)
+                item_id = as_text(vendor_data(extra).get("id")) or self.build_id(form.kind, index)
+                items.append(form.build_item(item_id, call.id, form.encode_arguments(call), "completed"))
+            case Opaque(data=data) if part.vendor == VENDOR:
+                items.append(as_object(data))
+            case _:
+                pass
+
+    def _add_text(self, items: list[dict[str, Any]], part: Text) -> None:
+        data = vendor_data(part.extra)
+        if data.get("refusal") is True:
+            content: dict[str, Any] = {"type": "refusal", "refusal": part.text}
+        else:
+            content = {**text_content(part.text), "annotations": as_list(data.get("annotations"))}
+        item_id = as_text(data.get("id"))
+        if items and item_id and items[-1].get("id") == item_id:
+            items[-1]["content"].append(content)
+            return
+        own = {key: value for key, value in data.items() if key not in ("refusal", "annotations")}
+        items.append(message_item(self.build_id("message", len(items)), [content], "completed") | own)
+
+
+def vendor_data(extra: Extra | None) -> dict[str, Any]:
+    """Return the data of this API on a part."""
+    return as_object(extra.data) if extra is not None and extra.vendor == VENDOR else {}
+
+
+# `ItemStream`: the items of an answer as server-sent events, while the answer is generated.
+#
+# An item begins with `output_item.added` and ends with `output_item.done`. Between the two its parts do the same: a
+# part of a message or of reasoning is added, grows by deltas, and is done. A message or reasoning ends where another
+# item begins; a call ends when it is ready, so that several calls may be open at the same time. What a client has been
+# sent of an item is what the item in the whole answer says, its ids included.
+
+
+class _OpenCall:
+    """A call that is being sent: the index and id of its item, and the text of its arguments so far."""
+
+    __slots__ = ("call_id", "form", "index", "item_id", "raw", "texts")
+
+    def __init__(self, call_id: str, form: CallForm, index: int, item_id: str) -> None:
+        self.call_id = call_id
+        self.form = form
+        self.index = index
+        self.item_id = item_id
+        self.texts: list[str] = []
+        self.raw = RawInputReader() if form.is_custom else None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+
+class ItemStream:
+    """Writes the items of one answer.
+
+    Attributes:
+        items: The items as they are in the whole answer, as far as they are complete, by their indexes.
+    """
+
+    def __init__(self, builder: ItemBuilder, *, summarizes: bool) -> None:
+        self.items: dict[int, dict[str, Any]] = {}
+        self._builder = builder
+        self._summarizes = summarizes
+        self._sequence = -1
+        self._count = 0
+        self._open: Literal["message", "reasoning", ""] = ""
+        self._texts: list[str] = []  # of the open item
+        self._head: dict[str, Any] = {}  # the fields of all events of the open item
+        self._calls: dict[str, _OpenCall] = {}
+        self._closed_calls: set[str] = set()
+
+    def event(self, kind: str, **fields: Any) -> bytes:
+        """Return an event of the stream, with its number."""
+        self._sequence += 1
+        name = f"response.{kind}"
+        data = {"type": name, "sequence_number": self._sequence, **fields}
+        return encode_event(dump_compact(data), name)
+
+    @property
+    def output(self) -> list[dict[str, Any]]:
+        """The complete items, in order."""
+        return [item for _, item in sorted(self.items.items())]
+
+    # Messages and reasoning
+
+    def add_text(self, text: str) -> bytes:
+        """Return the events of more text of the answer."""
+        start = b"" if self._open == "message" else self._open_message()
+        self._texts.append(text)
+        return start + self.event("output_text.delta", **self._head, content_index=0, delta=text, logprobs=[])
+
+    def add_thinking(self, text: str) -> bytes:
+        """Return the events of more reasoning."""
+        start = b"" if self._open == "reasoning" else self._open_reasoning()
+        self._texts.append(text)
+        if self._summarizes:
+            return start + self.event("reasoning_summary_text.delta", **self._head, summary_index=0, delta=text)
+        return start + self.event("reasoning_text.delta", **self._head, content_index=0, delta=text)
+
+    def close_open_item(self, status: str = "completed") -> bytes:
+        """Return the events that end the message or the reasoning that is open."""
+        kind, text = self._open, "".join(self._texts)
+        if not kind:
+            return b""
+        self._open, self._texts = "", []
+        events = self._close_message_part(text) if kind == "message" else self._close_reasoning_part(text)
+        item_id = self._head["item_id"]
+        if kind == "message":
+            item = message_item(item_id, [text_content(text)], status)
+        else:
+            item = reasoning_item(item_id, [text], summarizes=self._summarizes)
+        return events + self._end_item(self._head["output_index"], item)
+
+    def _open_message(self) -> bytes:
+        events = self._begin("message")
+        events += self._add_item(message_item(self._head["item_id"], [], "in_progress"), self._head["output_index"])
+        return events + self.event("content_part.added", **self._head, content_index=0, part=text_content(""))
+
+    def _open_reasoning(self) -> bytes:
+        events = self._begin("reasoning")
+        item = reasoning_item(self._head["item_id"], [], summarizes=self._summarizes)
+        return events + self._add_item(item, self._head["output_index"]) + self._reasoning_part("added", "")
+
+    def _begin(self, kind: Literal["message", "reasoning"]) -> bytes:
+        events = self.close_open_item()
+        self._open = kind
+        self._head = {"item_id": self._builder.build_id(kind, self._count), "output_index": self._count}
+        return events
+
+    def _close_message_part(self, text: str) -> bytes:
+        done = self.event("output_text.done", **self._head, content_index=0, text=text, logprobs=[])
+        return done + self.event("content_part.done", **self._head, content_index=0, part=text_content(text))
+
+    def _close_reasoning_part(self, text: str) -> bytes:
+        if self._summarizes:
+            done = self.event("reasoning_summary_text.done", **self._head, summary_index=0, text=text)
+        else:
+            done = self.event("reasoning_text.done", **self._head, content_index=0, text=text)
+        return done + self._reasoning_part("done", text)
+
+    def _reasoning_part(self, what: str, text: str) -> bytes:
+        if self._summarizes:
+            part = {"type": "summary_text", "text": text}
+            return self.event(f"reasoning_summary_part.{what}", **self._head, summary_index=0, part=part)
+        part = {"type": "reasoning_text", "text": text}
+        return self.event(f"content_part.{what}", **self._head, content_index=0, part=part)
+
+    # Calls
+
+    def start_call(self, call_id: str, name: str) -> bytes:
+        """Return the events that begin a call."""
+        events = self.close_open_item()
+        form = self._builder.find_form(name)
+        call = _OpenCall(call_id, form, self._count, self._builder.build_id(form.kind, self._count))
+        self._calls[call_id] = call
+        return events + self._add_item(form.build_item(call.item_id, call_id, "", "in_progress"), call.index)
+
+    def add_arguments(self, call_id: str, text: str) -> bytes:
+        """Return the events of more JSON of a call's arguments. A custom tool's client is sent the text within it."""
+        call = self._calls.get(call_id)
+        if call is None:
+            return b""
+        return self._add_call_text(call, text if call.raw is None else call.raw.feed(text))
+
+    def complete_call(self, ready: ToolCall) -> bytes:
+        """Return the events that end a call, and those that begin it if it was not begun."""
+        if ready.id in self._closed_calls:
+            return b""
+        events = b"" if ready.id in self._calls else self.start_call(ready.id, ready.name)
+        call = self._calls[ready.id]
+        if call.raw is not None or not call.texts:
+            whole = call.form.encode_arguments(ready)
+            if whole.startswith(call.text):
+                events += self._add_call_text(call, whole[len(call.text) :])
+            call.texts = [whole]
+        return events + self._close_call(call, "completed")
+
+    def close_calls(self) -> bytes:
+        """Return the events that end calls which were begun and did not become ready."""
+        return b"".join(self._close_call(call, "incomplete") for call in [*self._calls.values()])
+
+    def _add_call_text(self, call: _OpenCall, text: str) -> bytes:
+        if not text:
+            return b""
+        call.texts.append(text)
+        return self.event(f"{_text_event(call)}.delta", item_id=call.item_id, output_index=call.index, delta=text)
+
+    def _close_call(self, call: _OpenCall, status: str) -> bytes:
+        del self._calls[call.call_id]
+        self._closed_calls.add(call.call_id)
+        whole: dict[str, Any] = {call.form.text_field: call.text}
+        head = {"item_id": call.item_id, "output_index": call.index}
+        item = call.form.build_item(call.item_id, call.call_id, call.text, status)
+        return self.event(f"{_text_event(call)}.done", **head, **whole) + self._end_item(call.index, item)
+
+    # Items
+
+    def _add_item(self, item: dict[str, Any], index: int) -> bytes:
+        self._count += 1
+        return self.event("output_item.added", output_index=index, item=item)
+
+    def _end_item(self, index: int, item: dict[str, Any]) -> bytes:
+        self.items[index] = item
+        return self.event("output_item.done", output_index=index, item=item)
+
+
+def _text_event(call: _OpenCall) -> str:
+    return "custom_tool_call_input" if call.form.is_custom else "function_call_arguments"
+
 
 __all__ = ["Encoder", "error_body"]
 

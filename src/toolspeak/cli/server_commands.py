@@ -1,0 +1,541 @@
+"""The commands `worker` and `runs …`, with their options. Their work is imported when they are called."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toolspeak.cli.options import (
+    AllowOriginOption,
+    ApproveChoice,
+    DebugOption,
+    JsonOption,
+    PortOption,
+    ToolsOption,
+    complete_model,
+    explain_missing,
+)
+from toolspeak.values.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolspeak.settings.user_files import ServerPin
+
+# The commands `mcp …`, with their options. Their work is imported when they are called.
+
+
+mcp_app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Use the tools of MCP servers, and serve your functions to MCP clients.",
+)
+
+
+ID_CHARS = 8
+"""Characters of the code by which servers of the same name are told apart."""
+
+NameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="The name of the server, or its code, as mcp list shows them.", show_default=False
+    ),
+]
+
+
+ServerArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="The name of a server that asked for a login, or its address.", show_default=False
+    ),
+]
+
+ServersFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--servers", metavar="FILE", help="The mcp.json that names the server, if it was not used yet.", dir_okay=False
+    ),
+]
+
+
+@mcp_app.command("list")
+def list_command() -> None:
+    """List the MCP servers whose tools were used.
+
+    A server that describes its tools in another way than when they were accepted is marked, with the difference.
+    """
+    from toolspeak.cli.safe_text import escape_line, write_output
+    from toolspeak.mcp.tool_specs import format_changes
+    from toolspeak.settings.user_files import find_login, list_pins
+
+    pins = list_pins()
+    if not pins:
+        write_output("no MCP server has been used\n")
+    names = [pin.name for pin in pins]
+    for pin in pins:
+        notes = ", hints trusted" if pin.trust_hints else ""
+        notes += ", logged in" if (find_login(pin.identity) or {}).get("tokens") else ""
+        state = f", changed in {len(pin.changed)}: see below" if pin.changed else ""
+        name = pin.name if names.count(pin.name) == 1 else f"{pin.name} ({pin.identity[:ID_CHARS]})"
+        line = f"{name}  {pin.place}  {len(pin.tools)} tools{notes}{state}"
+        write_output(f"{escape_line(line)}\n")
+        for each in format_changes(pin.tools, pin.changed):
+            write_output(f"    {escape_line(each)}\n")
+
+
+@mcp_app.command("trust")
+def trust_server_command(
+    name: NameArgument,
+    hints: Annotated[
+        bool | None,
+        typer.Option(
+            "--hints/--no-hints",
+            help="Believe the server when it says that a tool only reads, or may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Accept the tools of an MCP server as it describes them now."""
+    from toolspeak.cli.safe_text import escape_line, write_output
+    from toolspeak.mcp.tool_specs import format_changes
+    from toolspeak.settings.user_files import accept_change, save_pin
+
+    pin = _find_pin(name)
+    for each in format_changes(pin.tools, pin.changed):
+        write_output(f"{escape_line(each)}\n")
+    save_pin(accept_change(pin, trust_hints=hints))
+    write_output(f"the tools of {escape_line(pin.name)} ({escape_line(pin.place)}) are accepted\n")
+
+
+@mcp_app.command("remove")
+def remove_command(name: NameArgument) -> None:
+    """Forget an MCP server. Its tools are accepted as they are when it is used the next time."""
+    from toolspeak.cli.safe_text import escape_line, write_output
+    from toolspeak.settings.user_files import remove_pin
+
+    pin = _find_pin(name)
+    remove_pin(pin)
+    write_output(f"{escape_line(pin.name)} ({escape_line(pin.place)}) is forgotten\n")
+
+
+@mcp_app.command("login")
+def login_command(
+    name: ServerArgument,
+    servers: ServersFileOption = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the address in a browser, or only print it.")
+    ] = True,
+) -> None:
+    """Log in to an MCP server over HTTP, so that its tools can be used.
+
+    The address at which you log in is printed. The tokens are kept in your config folder, and used by every run.
+    """
+    with explain_missing("MCP", "mcp"):
+        from toolspeak.cli.mcp import log_in_to
+    log_in_to(name, servers, browser=browser)
+
+
+@mcp_app.command("logout")
+def logout_command(name: ServerArgument, servers: ServersFileOption = None) -> None:
+    """Forget the login at an MCP server. The server is not told."""
+    from toolspeak.cli.mcp import forget_login
+
+    forget_login(name, servers)
+
+
+@mcp_app.command("serve")
+def mcp_serve_command(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TARGET",
+            help="Where the functions are: module, package.module, file.py, folder/ or module:function.",
+            show_default=False,
+        ),
+    ],
+    http: Annotated[
+        str | None,
+        typer.Option(
+            "--http", metavar="HOST:PORT", help="Serve over HTTP, at http://HOST:PORT/mcp; port 0 for any free one."
+        ),
+    ] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option(
+            "--key-env", metavar="NAME", help="The environment variable that holds the key HTTP clients must send."
+        ),
+    ] = None,
+    allow_origin: AllowOriginOption = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The name of the server; without it, that of the first target."),
+    ] = None,
+    approve: Annotated[
+        ApproveChoice,
+        typer.Option(
+            "--approve",
+            help="Calls of tools that need approval: ask the client's user where the client can, approve or refuse.",
+        ),
+    ] = ApproveChoice.ask,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0.001, help="Give up a call of a tool without a timeout of its own."
+        ),
+    ] = None,
+) -> None:
+    """Serve functions to an MCP client, such as Claude Code or Claude Desktop.
+
+    Over standard input and output, for a client that starts this command; with --http, over HTTP. What the functions
+    print goes to standard error.
+    """
+    with explain_missing("MCP", "mcp"):
+        from toolspeak.cli.mcp import McpServeOptions, serve
+    serve(
+        McpServeOptions(
+            targets=tuple(targets),
+            http=http,
+            key_env=key_env,
+            origins=tuple(allow_origin or ()),
+            name=name,
+            approve=approve,
+            timeout=timeout,
+        )
+    )
+
+
+def _find_pin(name: str) -> "ServerPin":
+    """Return the server with a name, or with the code that tells servers of the same name apart."""
+    from toolspeak.settings.user_files import list_pins
+
+    pins = list_pins()
+    found = [pin for pin in pins if pin.name == name]
+    if len(name) >= ID_CHARS and not found:
+        found = [pin for pin in pins if pin.identity.startswith(name)]
+    if not found:
+        known = ", ".join(dict.fromkeys(pin.name for pin in pins)) or "none"
+        raise UsageError(f"no MCP server named {name!r} has been used; known are: {known}")
+    if len(found) > 1:
+        places = "; ".join(f"{pin.identity[:ID_CHARS]} is {pin.place}" for pin in found)
+        raise UsageError(f"several MCP servers are named {name!r}; give the code instead: {places}")
+    return found[0]
+
+
+STORE_VARIABLE = "TOOLSPEAK_STORE"
+
+runs_app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Durable runs: start, follow, approve them.")
+
+StoreOption = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        envvar=STORE_VARIABLE,
+        show_default=False,
+        help="Where the runs are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+
+AgentsArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="APP.py:NAME",
+        show_default=False,
+        help="The agents: a file or module, and the variable with a dict of agents by name, or with one agent.",
+    ),
+]
+
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", show_default=False, help="The id of the run, or its beginning.")
+]
+
+OptionalRunArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RUN]", show_default=False, help="The id of the run, or its beginning; the last run if left out."
+    ),
+]
+
+
+class StatusChoice(StrEnum):
+    """The values of `--status`: where a run is."""
+
+    queued = "queued"
+    running = "running"
+    paused = "paused"
+    done = "done"
+
+
+def worker_command(
+    agents: AgentsArgument,
+    store: StoreOption,
+    slots: Annotated[int, typer.Option("--slots", metavar="N", min=1, help="Drive N runs at once.")] = 8,
+    lease: Annotated[
+        float,
+        typer.Option(
+            "--lease", metavar="SECONDS", min=0.1, help="Without a sign of life for so long, others take the runs over."
+        ),
+    ] = 30.0,
+    grace: Annotated[
+        float,
+        typer.Option("--grace", metavar="SECONDS", min=0, help="Time for runs to come to a quiet point at the end."),
+    ] = 30.0,
+    debug: DebugOption = False,
+) -> None:
+    """Drive durable runs until SIGTERM or Ctrl-C.
+
+    Runs that are under way are then parked, and another worker goes on with them. Any number of workers, on any number
+    of machines, share a store.
+    """
+    from toolspeak.cli.runs import run_worker
+
+    run_worker(agents, store, slots=slots, lease=lease, grace=grace, debug=debug)
+
+
+@runs_app.callback()
+def runs_command() -> None:
+    """Start, list, follow, approve and end durable runs.
+
+    A worker drives them: toolspeak worker.
+    """
+
+
+@runs_app.command("list")
+def runs_list_command(
+    store: StoreOption,
+    status: Annotated[
+        list[StatusChoice] | None, typer.Option("--status", help="Only runs with this status. Repeatable.")
+    ] = None,
+    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="Only runs of this agent.")] = "",
+    chat: Annotated[str, typer.Option("--chat", metavar="NAME", help="Only runs of this conversation.")] = "",
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="Show at most N runs.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List runs, the newest first: id, time, agent, status and the first words."""
+    from toolspeak.cli.runs import list_runs
+
+    list_runs(
+        store, statuses=[each.value for each in status or ()], agent=agent, chat=chat, count=count, as_json=as_json
+    )
+
+
+@runs_app.command("start")
+def runs_start_command(
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The name under which workers know the agent.")],
+    store: StoreOption,
+    prompt: Annotated[
+        str | None, typer.Argument(metavar="[PROMPT]", help="What is asked; - for standard input.")
+    ] = None,
+    key: Annotated[
+        str, typer.Option("--key", metavar="KEY", help="A name for this request: a second start gives the same run.")
+    ] = "",
+    priority: Annotated[int, typer.Option("--priority", metavar="N", help="Higher ones are driven first.")] = 0,
+    lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="The lane whose limits hold for the run.")] = "",
+    deadline: Annotated[
+        float | None,
+        typer.Option("--deadline", metavar="SECONDS", min=0, help="End the run after so many seconds from now."),
+    ] = None,
+    chat: Annotated[
+        str, typer.Option("--chat", metavar="NAME", help="The conversation that the run goes on with.")
+    ] = "",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show the run live.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Start a run, and print its id."""
+    from toolspeak.cli.prompt import read_prompt
+    from toolspeak.cli.runs import StartOptions, start_run
+
+    options = StartOptions(key=key, priority=priority, lane=lane, deadline=deadline, chat=chat)
+    code = start_run(store, agent, read_prompt(prompt), options, follow=follow, as_json=as_json)
+    raise typer.Exit(code)
+
+
+@runs_app.command("show")
+def runs_show_command(
+    store: StoreOption,
+    run: OptionalRunArgument = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON, one a line.")] = False,
+) -> None:
+    """Show what has happened in a run, and the calls that wait for an approval."""
+    from toolspeak.cli.runs import show_run
+
+    show_run(store, run, as_json=as_json)
+
+
+@runs_app.command("follow")
+def runs_follow_command(
+    store: StoreOption,
+    run: OptionalRunArgument = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="ID", help="Begin behind this event, as --json names it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one a line.")] = False,
+) -> None:
+    """Show a run live until it has ended. Ctrl-C ends the command, not the run.
+
+    The exit code is that of toolspeak run.
+    """
+    from toolspeak.cli.runs import follow_run
+
+    raise typer.Exit(follow_run(store, run, after=after, as_json=as_json))
+
+
+@runs_app.command("approve")
+def runs_approve_command(
+    run: RunArgument,
+    store: StoreOption,
+    call: Annotated[
+        str | None, typer.Argument(metavar="[CALL]", help="The id of the call; not needed if only one waits.")
+    ] = None,
+    no: Annotated[bool, typer.Option("--no", help="Refuse the call.")] = False,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="With --no: why, for the model.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; your user name if left out.")] = "",
+    digest: Annotated[
+        str | None,
+        typer.Option("--digest", metavar="DIGEST", help="Count only if the call is still the one with this digest."),
+    ] = None,
+) -> None:
+    """Allow a call that waits for an approval. The first answer counts."""
+    from toolspeak.cli.runs import approve_call
+
+    if reason and not no:
+        raise UsageError("--reason says why a call is refused; add --no")
+    raise typer.Exit(approve_call(store, run, call, (reason or False) if no else True, by=by, digest=digest))
+
+
+@runs_app.command("cancel")
+def runs_cancel_command(run: RunArgument, store: StoreOption) -> None:
+    """End a run early."""
+    from toolspeak.cli.runs import cancel_run
+
+    raise typer.Exit(cancel_run(store, run))
+
+
+@runs_app.command("prune")
+def runs_prune_command(
+    store: StoreOption,
+    days: Annotated[
+        float, typer.Option("--days", metavar="N", min=0, help="Delete runs that ended more than N days ago.")
+    ],
+) -> None:
+    """Delete runs that ended long ago. The runs of a conversation are deleted together."""
+    from toolspeak.cli.runs import prune_runs
+
+    prune_runs(store, days)
+
+
+# The command `page`, with its options. Its work is imported when it is called.
+
+
+def page_command(
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE_OR_FOLDER]",
+            help="A file that toolspeak run --record wrote, or a folder of such files.",
+            show_default=False,
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="URL",
+            envvar=STORE_VARIABLE,
+            show_default=False,
+            help="Show the durable runs of this store, live, with buttons for approvals.",
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="GATEWAY",
+            show_default=False,
+            help="Show the exchanges of a gateway that runs with --watch; its key is read from --key-env.",
+        ),
+    ] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option("--key-env", metavar="NAME", help="The environment variable that holds the key of the gateway."),
+    ] = None,
+    tools: ToolsOption = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            show_default=False,
+            help="Ask this model in the playground: local, openai:NAME, http://…/v1#NAME and so on. Repeatable.",
+            autocompletion=complete_model,
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="FOLDER",
+            show_default=False,
+            help="Keep the runs of the playground in this folder instead of the folder for your data.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            show_default=False,
+            help="Write the run as one HTML file that needs nothing else, and serve nothing. Keys are left out.",
+        ),
+    ] = None,
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--redact",
+            metavar="FIELD",
+            show_default=False,
+            help="Leave this field of arguments and results out of the file. Repeatable.",
+        ),
+    ] = None,
+    port: PortOption = 0,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser, or only print its address.")
+    ] = True,
+) -> None:
+    """Look at runs in the browser: what the model was shown, what it wrote, and how that was read.
+
+    Without a file, a store or a gateway, shows the conversations of your log (toolspeak log). The page is served on
+    this machine only. The address that is printed opens it once; the browser then has a cookie for it. With --tools or
+    --model there is a playground: ask a model with these tools, and go on from any point of a run.
+    """
+    if redact and export is None:
+        raise UsageError("--redact is for --export; in the page, name the fields when you save a run")
+    if export is not None and (url or key_env or tools or model or keep):
+        raise UsageError(
+            "--export writes the run of a file; --url, --key-env, --tools, --model and --keep are for the page"
+        )
+    if key_env and url is None:
+        raise UsageError("--key-env names the key of a gateway; give its address with --url")
+    if keep is not None and not (tools or model):
+        raise UsageError("--keep is for the runs of the playground; open it with --tools or --model")
+    from toolspeak.cli.page import PageOptions, show_page
+
+    with explain_missing("the page", "page"):
+        if export is not None:
+            from toolspeak.cli.page import write_export
+
+            write_export(target, export, redact or ())
+            return
+        show_page(
+            PageOptions(
+                target=target,
+                store=store,
+                url=url,
+                key_env=key_env,
+                tools=tuple(tools or ()),
+                models=tuple(model or ()),
+                keep=keep,
+                port=port,
+                opens_browser=open_browser,
+            )
+        )

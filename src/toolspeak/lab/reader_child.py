@@ -1,0 +1,78 @@
+"""The process of a reader: loads it, and answers each line of standard input with a line of JSON.
+
+The reader runs apart from whoever asks it, so that it may print, hang, raise or end the process.
+"""
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from toolspeak.dialects import read
+from toolspeak.reading.emitter import encode_calls
+from toolspeak.values.spec import read_definition
+
+# Our reader, as the function that `toolspeak conformance` asks.
+
+
+def read_calls(text: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the calls in a text, as JSON data."""
+    return encode_calls(read(text, [read_definition(tool) for tool in tools]))["calls"]
+
+
+ReadFunction = Callable[[str, list[dict[str, Any]]], Any]
+
+
+def load_reader(target: str) -> ReadFunction:
+    """Return the function of `module:function` or `file.py:function`."""
+    module_name, _, function_name = target.rpartition(":")
+    if module_name.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(Path(module_name).stem, module_name)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"cannot load {module_name}")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(module_name)
+    return getattr(module, function_name)
+
+
+def main(target: str) -> None:
+    """Load a reader and answer until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="surrogatepass")
+    os.dup2(2, 1)  # what the reader prints is no answer
+    sys.path.append(str(Path.cwd()))
+    try:
+        reader = load_reader(target)
+    except BaseException as error:  # the module may do anything
+        _answer(answers, {"failed": _describe(error)})
+        return
+    _answer(answers, {"ready": True})
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            answer = json.dumps({"calls": reader(asked["text"], asked["tools"])})
+        except BaseException as error:  # SystemExit as well: one text must not end the reading of the others
+            answer = json.dumps({"error": _describe(error)})
+        answers.write(answer + "\n")
+        answers.flush()
+
+
+def _answer(answers: TextIO, data: dict[str, Any]) -> None:
+    answers.write(json.dumps(data) + "\n")
+    answers.flush()
+
+
+def _describe(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"[:500]
+    except Exception:  # an error whose text cannot be made
+        return type(error).__name__
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,354 @@
+"""`ServerConfig`: how an MCP server is reached, read from a target such as `mcp:npx some-server` or from an `mcp.json`.
+
+`${NAME}` in a value stands for the environment variable `NAME`, so that keys need not stand in files. A variable is
+read when the server starts; the configuration, and what is derived from it, hold the name only.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, cast
+from urllib.parse import urlsplit
+
+from toolspeak.settings.server_targets import (
+    LONG_CODE,
+    PREFIX,
+    VARIABLE,
+    anchor_command,
+    find_command_files,
+    find_servers_file,
+    find_start_folder,
+    is_address,
+    split_command,
+)
+from toolspeak.values.errors import UsageError
+from toolspeak.values.frozen import frozen
+from toolspeak.values.validation import format_value
+
+START_TIMEOUT_SECONDS = 30.0
+"""How long a server may take to start and to list its tools; `npx` may have to download it first."""
+
+Transport: TypeAlias = Literal["stdio", "http", "sse"]
+
+ProgressCallback: TypeAlias = Callable[[str, float, float | None, str | None], None]
+"""Called with the name of a tool, how far its call is, how far it will get if that is known, and a text."""
+
+LoginCallback: TypeAlias = Callable[[str], None]
+"""Called with the address at which the user logs in."""
+
+_TRANSPORTS: Mapping[str, Transport] = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamableHttp": "http",
+    "streamable_http": "http",
+    "sse": "sse",
+}
+
+_RUNNERS = frozenset("npx bunx pnpm yarn bun node deno uvx uv pipx python python3 py docker podman".split())
+"""Programs that run another program, which their first plain argument names."""
+
+_RUNNER_COMMANDS = frozenset({"run", "dlx", "exec", "x", "tool"})
+
+
+class LoginStore(Protocol):
+    """Where the login at one server is kept."""
+
+    def load(self) -> Mapping[str, Any] | None:
+        """Return what was saved, as JSON data; None if nothing was."""
+        ...
+
+    def save(self, login: Mapping[str, Any], /) -> None:
+        """Save a login instead of the one that was saved before."""
+        ...
+
+
+@frozen
+class OAuthClient:
+    """How this program is known at an authorization server that does not let programs register themselves.
+
+    Attributes:
+        client_id: The id; empty if the program registers itself.
+        client_secret: The secret, if the server gave one.
+        callback_port: The port to which the browser comes back after a login; 0 for any free one.
+    """
+
+    client_id: str = ""
+    client_secret: str = ""
+    callback_port: int = 0
+
+
+@frozen
+class ServerConfig:
+    """How an MCP server is reached, and how its tools are used.
+
+    Attributes:
+        name: The name of the server, for messages and for the names of its tools.
+        transport: How messages are sent: to a child process, or over HTTP (`sse` is the form before 2025).
+        command: The program and its arguments, for a child process.
+        url: The address, for HTTP.
+        env: Further environment variables of the child process.
+        cwd: The folder in which the child process starts; None for the working directory.
+        headers: Headers of all requests, for HTTP.
+        approve: Whether each call needs an approval.
+        trust_hints: Whether the server is believed when it says that a tool only reads, or may be repeated.
+        start_timeout: Seconds that the server has to start and to list its tools.
+        call_timeout: Seconds after which a call is given up; None for the timeout of the agent.
+        on_progress: Called when a call reports how far it is.
+        oauth: How this program is known where users log in, for HTTP.
+        logins: Where the user's login is kept, for HTTP; None if nobody can log in.
+        on_login: Called when the user has to log in; None if that is refused, as in a run.
+    """
+
+    name: str
+    transport: Transport = "stdio"
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    approve: bool = False
+    trust_hints: bool = False
+    start_timeout: float = START_TIMEOUT_SECONDS
+    call_timeout: float | None = None
+    on_progress: ProgressCallback | None = None
+    oauth: OAuthClient = OAuthClient()
+    logins: LoginStore | None = None
+    on_login: LoginCallback | None = None
+
+    @property
+    def identity(self) -> str:
+        """A hash that is the same for the same program and arguments or the same address, and tells nothing of them.
+
+        A file that the command line names, and a module that is run with `-m`, counts with its folder: a script of the
+        same name in another folder is another server.
+        """
+        words = [self.transport, list(self._anchored_command), self.url]
+        if self._runs_local_module:
+            words.append(str(self._start_folder))
+        return sha256(json.dumps(words).encode()).hexdigest()[:32]
+
+    @property
+    def place(self) -> str:
+        """Where the server is: its program and the files that it is given, or its address.
+
+        Other arguments and queries are left out: they may hold keys.
+        """
+        if self.transport == "stdio":
+            program, *arguments = self._anchored_command
+            files = [str(file) for file in find_command_files(arguments)]
+            folder = [f"in {self._start_folder}"] if self._runs_local_module else []
+            return " ".join([program, *files, *folder])
+        return strip_address(self.url)
+
+    @property
+    def _start_folder(self) -> Path:
+        return Path(self.cwd).absolute() if self.cwd else Path.cwd()
+
+    @property
+    def _anchored_command(self) -> tuple[str, ...]:
+        return anchor_command(self.command, self._start_folder)
+
+    @property
+    def _runs_local_module(self) -> bool:
+        if "-m" not in self.command[:-1]:
+            return False
+        module = self.command[self.command.index("-m") + 1].partition(".")[0]
+        return any((self._start_folder / name).exists() for name in (module, f"{module}.py"))
+
+    def expand(self, environ: Mapping[str, str] | None = None) -> "ServerConfig":
+        """Return the configuration with the values of the variables that it names.
+
+        Raises:
+            UsageError: A variable is not set.
+        """
+        variables = os.environ if environ is None else environ
+
+        def expand(text: str) -> str:
+            return VARIABLE.sub(lambda found: self._read_variable(found[1], found[2], variables), text)
+
+        return replace(
+            self,
+            command=tuple(map(expand, self.command)),
+            url=expand(self.url),
+            env={name: expand(value) for name, value in self.env.items()},
+            cwd=expand(self.cwd) if self.cwd else None,
+            headers={name: expand(value) for name, value in self.headers.items()},
+            oauth=replace(
+                self.oauth, client_id=expand(self.oauth.client_id), client_secret=expand(self.oauth.client_secret)
+            ),
+        )
+
+    def _read_variable(self, name: str, default: str | None, variables: Mapping[str, str]) -> str:
+        if value := variables.get(name):
+            return value
+        if default is None:
+            raise UsageError(f"the MCP server {self.name} needs the environment variable {name}, which is not set")
+        return default
+
+
+def strip_address(url: str) -> str:
+    """Return an address without what may be a key: user, query, and long codes in the path."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{LONG_CODE.sub('…', parts.path)}"
+
+
+def is_server_target(target: object) -> bool:
+    """Whether a target names MCP servers: `mcp:…`, or a JSON file."""
+    if isinstance(target, Path):
+        return target.suffix == ".json"
+    return isinstance(target, str) and (target.startswith(PREFIX) or target.endswith(".json"))
+
+
+def read_target(target: str | Path) -> list[ServerConfig]:
+    """Return the servers that a target names.
+
+    Raises:
+        UsageError: The target names no server, or a file cannot be read.
+
+    Examples:
+        >>> [server.name for server in read_target("mcp:npx -y @modelcontextprotocol/server-filesystem /tmp")]
+        ['filesystem']
+    """
+    text = str(target)
+    if isinstance(target, Path) or not text.startswith(PREFIX):
+        return read_servers_file(Path(text))
+    if (file := find_servers_file(text, Path.cwd())) is not None:
+        return read_servers_file(file)
+    rest = text.removeprefix(PREFIX).strip()
+    if is_address(rest):
+        return [_check_url(ServerConfig(name=_name_address(rest), transport="http", url=rest))]
+    command = split_command(text)
+    if not command:
+        raise UsageError(f"{text!r} names no server; write mcp: and a command line or an address")
+    return [ServerConfig(name=_name_command(command), command=command)]
+
+
+def read_servers_file(path: Path) -> list[ServerConfig]:
+    """Return the servers in a file of the form `{"mcpServers": {"name": {…}}}`, as desktop clients write it.
+
+    Programs start in the folder of the file, and relative paths in it are relative to that folder.
+
+    Raises:
+        UsageError: The file is missing, or is not of that form.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}") from None
+    table: Any = cast("dict[str, Any]", content).get("mcpServers") if isinstance(content, dict) else None
+    if not isinstance(table, dict):
+        raise UsageError(f'{path} has no servers; the form is {{"mcpServers": {{"name": {{"command": …}}}}}}')
+    servers = cast("dict[str, Any]", table)
+    read = [read_server(name, value, path) for name, value in servers.items()]
+    return [server for server in read if server is not None]
+
+
+def read_server(name: str, value: Any, path: Path) -> ServerConfig | None:
+    """Read one server of a file; None if the file says that it is switched off.
+
+    Raises:
+        UsageError: It cannot be understood.
+    """
+    where = f"{path}: the server {name}"
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} is an object with a command or a url, not {format_value(value)}")
+    table = cast("dict[str, Any]", value)
+    if table.get("disabled") is True or table.get("enabled") is False:
+        return None
+    url = table.get("url") or table.get("httpUrl") or table.get("serverUrl")
+    kind = table.get("type") or table.get("transport") or ("http" if url else "stdio")
+    if kind not in _TRANSPORTS:
+        raise UsageError(f"{where}: type is one of {', '.join(_TRANSPORTS)}, not {format_value(kind)}")
+    transport = _TRANSPORTS[kind]
+    if transport != "stdio":
+        if not isinstance(url, str):
+            raise UsageError(f"{where} has no url")
+        headers = _read_texts(table, "headers", where)
+        oauth = _read_oauth(table.get("oauth", {}), where)
+        config = ServerConfig(name=name, transport=transport, url=url, headers=headers, oauth=oauth)
+        return _check_url(_read_options(config, table, where))
+    command, args = table.get("command"), table.get("args", [])
+    if not isinstance(command, str) or not command:
+        raise UsageError(f"{where} has neither a command nor a url")
+    if not isinstance(args, list) or not all(isinstance(each, str) for each in cast("list[Any]", args)):
+        raise UsageError(f"{where}: args is a list of texts")
+    cwd = table.get("cwd")
+    if cwd is not None and not isinstance(cwd, str):
+        raise UsageError(f"{where}: cwd is the path of a folder")
+    words = (command, *cast("list[str]", args))
+    env = _read_texts(table, "env", where)
+    folder = find_start_folder(cwd, path)
+    return _read_options(ServerConfig(name=name, command=words, env=env, cwd=folder), table, where)
+
+
+def _read_options(config: ServerConfig, table: Mapping[str, Any], where: str) -> ServerConfig:
+    switches: dict[str, bool] = {}
+    for key, name in (("approve", "approve"), ("trustHints", "trust_hints")):
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            raise UsageError(f"{where}: {key} is true or false, not {format_value(value)}")
+        switches[name] = value
+    return replace(config, approve=switches["approve"], trust_hints=switches["trust_hints"])
+
+
+def _read_oauth(value: Any, where: str) -> OAuthClient:
+    table = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": value}
+    texts = [table.get(key, "") for key in ("clientId", "clientSecret")]
+    port = table.get("callbackPort", 0)
+    if "" in table or not all(isinstance(each, str) for each in texts) or type(port) is not int or port < 0:
+        raise UsageError(f"{where}: oauth is an object with the texts clientId and clientSecret and a callbackPort")
+    return OAuthClient(client_id=texts[0], client_secret=texts[1], callback_port=port)
+
+
+def _read_texts(table: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    value: Any = table.get(key, {})
+    if not isinstance(value, dict) or not all(isinstance(each, str) for each in cast("dict[str, Any]", value).values()):
+        raise UsageError(f"{where}: {key} is an object of texts")
+    return cast("dict[str, str]", value)
+
+
+def _check_url(config: ServerConfig) -> ServerConfig:
+    parts = urlsplit(config.url)
+    if not config.url.startswith("${") and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise UsageError(f"the MCP server {config.name}: {config.place!r} is no address that begins with http or https")
+    return config
+
+
+def _name_command(command: tuple[str, ...]) -> str:
+    """Return a name for the server that a command line starts."""
+    program = Path(command[0]).name.removesuffix(".exe").removesuffix(".cmd")
+    named = program
+    if re.sub(r"[\d.]+$", "", program) in _RUNNERS:
+        plain = [word for word in command[1:] if not word.startswith("-") and word not in _RUNNER_COMMANDS]
+        named = plain[0] if plain else program
+    elif program == "toolspeak" and command[1:3] == ("mcp", "serve"):
+        named = _find_served_target(command[3:]) or program
+    name = re.sub(r"(?<=.)@[^/]*$", "", named).rstrip("/").rpartition("/")[2]
+    name = re.sub(r"\.(?:py|js|mjs|cjs|ts)$", "", name)
+    short = re.sub(r"^(?:mcp[-_])?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?$", "", name)
+    return short or name or "server"
+
+
+def _find_served_target(words: Sequence[str]) -> str:
+    """Return what the server of `toolspeak mcp serve` is named after: its `--name`, or else its first target."""
+    target, word_iterator = "", iter(words)
+    for word in word_iterator:
+        option, equals, value = word.partition("=")
+        if option.startswith("-"):
+            value = value if equals else next(word_iterator, "")  # all of its options have values
+            if option == "--name":
+                return value
+        elif not target:
+            target = word.partition(":")[0]
+    return target
+
+
+def _name_address(url: str) -> str:
+    return re.sub(r"^(?:mcp|www|api)\.", "", urlsplit(url).hostname or "server")

@@ -1,0 +1,339 @@
+"""`Connection`: one life of an MCP server, from its start to its end.
+
+One task, the owner, opens the connection, keeps it open and closes it: the SDK refuses to close a connection in another
+task than the one that opened it. Calls run in tasks of their own, in the same event loop (`loop_thread.py`).
+"""
+
+import asyncio
+import atexit
+import json
+import logging
+import math
+import os
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from toolspeak.mcp.config import ServerConfig
+from toolspeak.mcp.failure import ServerFailure, find_reason
+from toolspeak.tools.context import ProgressCallback
+from toolspeak.values.errors import ServerFailed, ToolspeakError
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult
+
+# `LoopThread`: the event loop in which all MCP servers of a program live, in a thread of its own.
+#
+# Runs use other event loops: that of the caller, or that of a portal. A server outlives them, and everything that its
+# connection does must happen in one task of one loop, so servers have a loop to themselves. The thread starts with the
+# first server and ends with the last one.
+
+
+T = TypeVar("T")
+
+JOIN_TIMEOUT_SECONDS = 10.0
+
+
+class LoopThread:
+    """An event loop in a daemon thread.
+
+    Attributes:
+        users: How many connections live in it.
+        pid: The process that the thread belongs to; a fork of it has no such thread.
+    """
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.pid = os.getpid()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="toolspeak MCP", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            self._loop.run_until_complete(self._shut_down())
+        finally:
+            self._loop.close()
+
+    async def _shut_down(self) -> None:
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=1.0)
+        await self._loop.shutdown_asyncgens()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine in the loop. Cancelling the future cancels the coroutine."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def call_soon(self, function: Callable[[], None]) -> None:
+        """Call a function in the loop. Raises `RuntimeError` if the loop is closed."""
+        self._loop.call_soon_threadsafe(function)
+
+    def is_current_thread(self) -> bool:
+        """Whether the caller is in this thread."""
+        return threading.current_thread() is self._thread
+
+    def stop(self) -> None:
+        """Let the thread end, without waiting for it."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def join(self) -> None:
+        """Wait until the thread has ended."""
+        if not self.is_current_thread() and self.pid == os.getpid():
+            self._thread.join(JOIN_TIMEOUT_SECONDS)
+
+
+_lock = threading.RLock()  # a server may be collected, and so released, while this very thread holds the lock
+_current: LoopThread | None = None
+
+
+def acquire_loop() -> LoopThread:
+    """Return the thread that all servers share, with one user more."""
+    global _current
+    with _lock:
+        if _current is None or _current.pid != os.getpid():
+            _current = LoopThread()
+        _current.users += 1
+        return _current
+
+
+def release_loop(thread: LoopThread) -> bool:
+    """Take one user away, and stop the thread if there is none left. Return whether the thread was stopped."""
+    global _current
+    with _lock:
+        thread.users -= 1
+        if thread.users:
+            return False
+        if _current is thread:
+            _current = None
+        thread.stop()
+        return True
+
+
+Definition: TypeAlias = dict[str, Any]
+"""The definition of a tool, as the server sent it."""
+
+MAX_LIST_PAGES = 100
+MAX_TOOLS = 2_000
+"""Tools of one server; more are refused, since nobody could look at them."""
+
+MAX_DEFINITIONS_CHARS = 4_000_000
+"""Characters of the definitions of all tools of one server; more are refused."""
+
+FORGOTTEN_SESSION = "Session terminated"
+"""What the SDK says when an HTTP server does not know the session any more, since it was started anew."""
+
+END_TIMEOUT_SECONDS = 5.0
+"""How long a connection has to end; the transports take less."""
+
+CLOSE_TIMEOUT_SECONDS = 10.0
+"""How long `close` waits for a server to end."""
+
+_live: set["Connection"] = set()
+_live_lock = threading.RLock()
+
+
+class Connection:
+    """A server that was started. It ends once, by itself or by `close`.
+
+    Attributes:
+        config: How the server is reached.
+        started: The definitions of the tools, or the error with which the start failed.
+        failure: Why the connection ended.
+        pid: The process that started the server.
+    """
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
+        self.started: Future[Sequence[Definition]] = Future()
+        self.failure = ServerFailure()
+        self.pid = os.getpid()
+        self._client: Client | None = None
+        self._is_broken = False
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+        self._ended = threading.Event()
+        with _live_lock:
+            if not _live:
+                atexit.unregister(close_all)
+                atexit.register(close_all)
+            _live.add(self)
+        self._thread = acquire_loop()
+        self._owner = self._thread.submit(self._own())
+        self._owner.add_done_callback(self._finish)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether calls can be sent, as far as is known. A fork has no connection of its parent's."""
+        is_over = self._is_broken or self.failure.is_over or self._owner.done()
+        return not is_over and self.pid == os.getpid()
+
+    async def _own(self) -> None:
+        self._task = asyncio.current_task()
+        error: BaseException | None = None
+        now = asyncio.get_running_loop().time
+        try:
+            built = _build_client(self.config.expand(), self.failure)  # imports the SDK, in no time of the server's
+        except BaseException as raised:
+            self.started.set_exception(self._explain_failed_start(raised))
+            return
+        # A server may refuse to end. Whoever waits for it has an answer all the same.
+        ending = asyncio.timeout(self.config.start_timeout + END_TIMEOUT_SECONDS)
+        try:
+            async with ending, AsyncExitStack() as stack:
+                try:
+                    async with asyncio.timeout(self.config.start_timeout):
+                        client = await stack.enter_async_context(built)
+                        definitions = await _list_tools(client, self.config.name)
+                    ending.reschedule(None)
+                    self._client = client
+                    self.started.set_result(definitions)
+                    await self._stopping.wait()
+                except BaseException as raised:
+                    error = raised
+                    raise
+                finally:
+                    ending.reschedule(now() + END_TIMEOUT_SECONDS)
+        except BaseException as raised:  # whatever ended the connection is the answer to whoever waits for it
+            if error is None or (isinstance(error, asyncio.CancelledError) and not ending.expired()):
+                error = raised  # why the SDK cancelled the start
+        self._client = None
+        if not self.started.done():
+            self.started.set_exception(self._explain_failed_start(error))
+
+    def _explain_failed_start(self, error: BaseException | None) -> BaseException:
+        if isinstance(error, ToolspeakError):
+            return error
+        if isinstance(error, TimeoutError):
+            self.failure.reason = f"it was not ready within {self.config.start_timeout:g} seconds"
+        return ServerFailed(f"the MCP server {self.config.name} did not start: {self.failure.describe(error)}")
+
+    def _finish(self, owner: Future[None]) -> None:
+        with _live_lock:
+            _live.discard(self)
+        release_loop(self._thread)
+        self._ended.set()
+
+    def call(
+        self, tool: str, arguments: dict[str, Any], report: ProgressCallback | None = None
+    ) -> "Future[CallToolResult]":
+        """Send a call. Cancelling the future cancels the call, and tells the server so.
+
+        Args:
+            tool: The name that the server gives the tool.
+            arguments: The arguments.
+            report: Gets what the server reports of the call, in the thread of the connection.
+        """
+        return self._thread.submit(self._call(tool, arguments, report))
+
+    async def _call(self, tool: str, arguments: dict[str, Any], report: ProgressCallback | None) -> "CallToolResult":
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+        from pydantic import ValidationError
+
+        client, listener = self._client, self.config.on_progress
+        if client is None:
+            raise ServerFailed(self._explain_end())
+
+        furthest = -math.inf
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            nonlocal furthest
+            if listener is not None:
+                listener(tool, progress, total, message)
+            if report is not None and progress > furthest:  # the SDK does not keep the order of reports
+                furthest = progress
+                report(progress, total, message or "")
+
+        wants_progress = listener is not None or report is not None
+        try:
+            return await client.call_tool(tool, arguments, progress_callback=on_progress if wants_progress else None)
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED or error.message == FORGOTTEN_SESSION:
+                self._is_broken = True
+                raise ServerFailed(self._explain_end(error)) from error
+            raise ServerFailed(f"the MCP server {self.config.name} refused the call: {find_reason(error)}") from error
+        except ValidationError as error:
+            place = f"the MCP server {self.config.name} answered with something that is no result"
+            raise ServerFailed(f"{place} ({find_reason(error)}); the call may have taken effect") from error
+        except RuntimeError as error:  # what it returned does not fit the schema that it declared
+            raise ServerFailed(f"{find_reason(error)}; the call may have taken effect") from error
+
+    def _explain_end(self, error: BaseException | None = None) -> str:
+        reason = self.failure.reason or "it has ended"
+        detail = f": {find_reason(error)}" if error is not None and self.config.transport != "stdio" else ""
+        return f"the MCP server {self.config.name} gave no answer ({reason}{detail}); the call may have taken effect"
+
+    def close(self, *, wait: bool = True) -> None:
+        """End the server, and wait until it has ended."""
+        if self.pid != os.getpid():  # in a fork: the server belongs to the parent
+            return
+        self._is_broken = True
+        with suppress(RuntimeError):  # the loop has stopped already
+            self._thread.call_soon(self._stop)
+        if wait and not self._thread.is_current_thread():
+            self._ended.wait(CLOSE_TIMEOUT_SECONDS)
+            if not self._thread.users:
+                self._thread.join()
+
+    def _stop(self) -> None:
+        self._stopping.set()
+        if self._task is not None and not self.started.done():
+            self._task.cancel()
+
+
+def close_all() -> None:
+    """End all servers of this program; called at its end."""
+    with _live_lock:
+        connections = list(_live)
+    for connection in connections:
+        connection.close(wait=False)
+    for connection in connections:
+        connection.close()
+
+
+def _build_client(config: ServerConfig, failure: ServerFailure) -> "Client":
+    try:
+        from mcp import Client
+        from mcp_types import Implementation
+    except ImportError as error:
+        raise ServerFailed(f"MCP servers need the package mcp: pip install 'toolspeak[mcp]' ({error})") from None
+    from toolspeak.values.package import __version__
+
+    if config.transport == "stdio":
+        from toolspeak.mcp.transports import open_stdio as open_transport
+    else:
+        from toolspeak.mcp.transports import open_http as open_transport
+    # What the SDK logs is in the errors here, too. Python would print it where a program has not configured logging.
+    logging.getLogger("mcp.client").addHandler(logging.NullHandler())
+    transport: Any = open_transport(config, failure)
+    return Client(transport, client_info=Implementation(name="toolspeak", version=__version__), cache=None)
+
+
+async def _list_tools(client: "Client", server: str) -> Sequence[Definition]:
+    definitions: list[Definition] = []
+    chars = 0
+    cursor: str | None = None
+    for _ in range(MAX_LIST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        added = [tool.model_dump(by_alias=True, exclude_unset=True, mode="json") for tool in page.tools]
+        definitions += added
+        chars += len(json.dumps(added, ensure_ascii=False))
+        if chars > MAX_DEFINITIONS_CHARS:
+            raise ServerFailed(
+                f"the MCP server {server} describes its tools in more than {MAX_DEFINITIONS_CHARS:,} characters"
+            )
+        cursor = page.next_cursor
+        if cursor is None or len(definitions) > MAX_TOOLS:
+            break
+    if cursor is not None or len(definitions) > MAX_TOOLS:
+        raise ServerFailed(f"the MCP server {server} lists more than {MAX_TOOLS} tools")
+    return definitions

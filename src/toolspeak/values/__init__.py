@@ -1,0 +1,22 @@
+"""Values: what flows through the package, and what can be said about it without running anything.
+
+This is the lowest room: it imports nothing of toolspeak, and outside of it only the standard library. All classes are
+frozen, slotted, keyword-only dataclasses, made by one decorator (`frozen.py`).
+
+    messages.py      messages and their parts, calls and their results
+    pieces.py        what an endpoint sent, before it is read
+    events.py        what the pieces mean: deltas, which are only shown, and facts, of which a run is the fold
+    spec.py          a tool without its function; tool definitions read from JSON
+    limits.py        what a run may use, and what it has used
+    outcome.py       the result of a run
+    errors.py        everything that toolspeak raises, as a tree
+    codec.py         messages and facts as JSON, and back
+    validation.py    what does not fit a schema, in words for a model
+    coercion.py      arguments brought into the form of their schema
+    attachments.py   images and files for messages of the user
+    escaping.py      escapes for characters that are obeyed or hidden instead of shown
+    package.py       the version, the log, and names that are imported at their first use
+
+A new event or part goes into `events.py` or `messages.py` and into its union; a new field has a default, since files
+that were saved without it must still load. A new error goes into `errors.py` and into the tree in its docstring.
+"""

@@ -1,0 +1,80 @@
+"""The result of a run: its answer, its calls, its messages and its facts."""
+
+from dataclasses import field
+from typing import Generic, TypeVar
+
+from toolspeak.values.events import Compacted, Fact, StopReason, Usage
+from toolspeak.values.frozen import frozen
+from toolspeak.values.messages import Arguments, Json, Message, ToolCall, ToolResult
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@frozen
+class CallRecord:
+    """A call that the model made, and its result.
+
+    Attributes:
+        call: The call.
+        result: Its result.
+        exception: What the function raised, with its traceback. It is not saved: a resumed run has only those of the
+            calls that it made itself.
+    """
+
+    call: ToolCall
+    result: ToolResult
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return self.call.name
+
+    @property
+    def arguments(self) -> Arguments:
+        """The arguments, with every reference to an earlier result replaced by its value."""
+        return self.call.arguments
+
+    @property
+    def output(self) -> Json:
+        """What the function returned, as JSON."""
+        return self.result.output
+
+    @property
+    def error(self) -> str | None:
+        """Why the call failed, as the model was told; None if it succeeded."""
+        return self.result.error
+
+
+@frozen
+class Outcome(Generic[T_co]):
+    """The result of a run. `Outcome[Answer]` has an `Answer` as its output, `Outcome[None]` none.
+
+    Attributes:
+        text: The answer: the text of the model's last message.
+        calls: The calls that the model made, in order, with their results.
+        messages: The whole conversation. It can always be sent again: `agent.run("…", messages=outcome.messages)`.
+        facts: The facts of the run, from which it can be resumed.
+        usage: Tokens of all turns.
+        cost: What all turns cost, in US dollars; None if the price of one of them is unknown.
+        stop_reason: Why the run ended: `answered`, or what stopped it before that.
+        detail: The stop reason in words, where there is more to say.
+        output: The typed answer; None if the run was started without `output`.
+        agent: The name of the agent that answered, if the conversation was handed over to it; else "".
+        run_id: The id of the run, which messages in the log and `Context.run_id` have too.
+        compacted: What the model is still shown of `messages`, if they became too long for it (`Limits.context`). Give
+            it to the next run, beside the messages: `agent.run("…", messages=…, compacted=outcome.compacted)`.
+    """
+
+    text: str
+    calls: tuple[CallRecord, ...]
+    messages: tuple[Message, ...]
+    facts: tuple[Fact, ...]
+    usage: Usage
+    stop_reason: StopReason
+    detail: str
+    output: T_co
+    cost: float | None = None
+    agent: str = ""
+    run_id: str = ""
+    compacted: Compacted | None = None

@@ -1,0 +1,302 @@
+"""`ToolSpec`, the description of a tool without its function, and what can be done with the schema of its parameters.
+
+Schemas come from anywhere: from pydantic, from clients of the gateway, from servers of other projects. A `ToolSpec`
+brings its parameters into one form when it is made (`object_schema`), so that nobody else has to look for the others.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, cast
+
+from toolspeak.values.frozen import UsageError, frozen
+
+Effect: TypeAlias = Literal["read", "idempotent", "once"]
+"""`read` changes nothing; `idempotent` may be repeated; `once` must not be repeated (the careful default)."""
+
+Schema: TypeAlias = Mapping[str, Any]
+"""A JSON schema. Schemas are shared, so they are never changed in place."""
+
+
+@frozen
+class ToolSpec:
+    """A tool, without the function behind it.
+
+    Attributes:
+        name: The name by which the model calls the tool.
+        description: The purpose of the tool, for the model.
+        parameters: JSON schema of the arguments, in the form that `object_schema` gives: `type` is `"object"`, and
+            `properties` is there.
+        returns: JSON schema of the result, if it is known.
+        effect: What a call changes; decides what may start early, be retried or be repeated.
+        approve: Whether somebody must agree before a call runs.
+        sequential: Whether a call must run alone.
+        timeout: Seconds after which a call is given up.
+        max_output: Characters of the result that a model is shown.
+        raw: The parameter that takes one raw text, such as a patch or a program. In the text dialects, a model may
+            write that text as it is, in a fenced block labelled with the name of the tool.
+
+    Raises:
+        ValueError: `raw` names no string parameter, or not the only required one.
+    """
+
+    name: str
+    description: str
+    parameters: Schema
+    returns: Schema | None = None
+    effect: Effect = "once"
+    approve: bool = False
+    sequential: bool = False
+    timeout: float | None = None
+    max_output: int | None = None
+    raw: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", object_schema(self.parameters))
+        if self.raw is not None:
+            _check_raw(self.name, self.raw, self.parameters)
+
+
+NOT_RAW_KEYWORDS = frozenset({"enum", "const", "format"})
+"""Keywords of a string that is not any text: a choice, a date, a path."""
+
+
+def _check_raw(tool: str, raw: str, parameters: Schema) -> None:
+    """Raise `ValueError` unless a tool can take its arguments as the raw text `raw`."""
+    properties = cast("Mapping[str, Schema]", parameters["properties"])
+    if raw not in properties:
+        known = ", ".join(properties) or "none"
+        raise ValueError(f"{tool}: raw={raw!r} names no parameter; the parameters are: {known}")
+    schema = resolve_reference(properties[raw], parameters)
+    if schema.get("type") != "string" or NOT_RAW_KEYWORDS & schema.keys():
+        raise ValueError(f"{tool}: raw={raw!r} names a parameter that is not a str; annotate it with str")
+    others = [name for name in parameters.get("required", ()) if name != raw]
+    if others:
+        cure = "give the others defaults, or do without raw"
+        raise ValueError(f"{tool}: raw={raw!r} must be the only required parameter, beside {', '.join(others)}; {cure}")
+    if raw not in parameters.get("required", ()):
+        raise ValueError(f"{tool}: raw={raw!r} names a parameter with a default; raw is for the required one")
+
+
+MAX_REFERENCES = 32
+"""References that are followed one after the other; definitions may refer to each other in a circle."""
+
+SUBSCHEMAS = frozenset({"items", "additionalProperties", "not", "contains", "propertyNames", "unevaluatedProperties"})
+"""Keywords that hold a schema (or a boolean)."""
+
+SUBSCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+"""Keywords that hold a list of schemas."""
+
+SUBSCHEMA_MAPS = frozenset({"properties", "$defs", "patternProperties", "dependentSchemas"})
+"""Keywords that hold schemas by name."""
+
+
+SCHEMA_KEYWORDS = SUBSCHEMAS | SUBSCHEMA_LISTS | SUBSCHEMA_MAPS
+
+NULLABLE_KEYWORDS = frozenset({"default", "const", "example"})
+"""Keywords for which null is a value. For all others null says that the keyword is not used."""
+
+
+def object_schema(schema: Schema) -> Schema:
+    """Return the schema of a tool's parameters as the schema of an object with properties.
+
+    Clients and servers leave out `type`, write null for a keyword that they do not use, or put the whole schema behind
+    a `$ref`. A schema without any of these is returned as it is.
+    """
+    if not _is_normal(schema):
+        schema = _normalize(schema)
+    if "$ref" in schema:
+        schema = resolve_reference(schema, schema)
+    kind: Any = schema.get("type")
+    properties: Any = schema.get("properties")
+    if kind == "object" and isinstance(properties, Mapping):
+        return schema
+    may_be_object = kind is None or (isinstance(kind, list) and "object" in kind)
+    form: dict[str, Any] = {
+        "type": "object" if may_be_object else kind,
+        "properties": properties if isinstance(properties, Mapping) else {},
+    }
+    return {**form, **schema, **form}
+
+
+def _is_normal(schema: Schema) -> bool:
+    """Whether no keyword in `schema` is null and every property has a dict, in the schemas inside of it as well."""
+    for keyword, value in schema.items():
+        if value is None:
+            if keyword not in NULLABLE_KEYWORDS:
+                return False
+        elif keyword in SCHEMA_KEYWORDS:
+            if keyword in SUBSCHEMA_MAPS:
+                if not isinstance(value, dict):
+                    return False
+                for sub in cast("dict[str, Any]", value).values():
+                    if not isinstance(sub, dict) or not _is_normal(cast("Schema", sub)):
+                        return False
+            else:
+                for sub in cast("list[Any]", value if isinstance(value, list) else [value]):
+                    if isinstance(sub, dict) and not _is_normal(cast("Schema", sub)):
+                        return False
+    return True
+
+
+def _normalize(schema: Schema) -> dict[str, Any]:
+    used = {key: value for key, value in schema.items() if value is not None or key in NULLABLE_KEYWORDS}
+    result = map_subschemas(used, _normalize)
+    if isinstance(properties := result.get("properties"), Mapping):
+        # `true` allows any value, as `{}` does.
+        named = cast("Mapping[str, Any]", properties).items()
+        result["properties"] = {name: {} if sub is None or sub is True else sub for name, sub in named}
+    return result
+
+
+def resolve_reference(schema: Schema, root: Schema) -> Schema:
+    """Return `schema` with a `$ref` at its top replaced by the definition in `root` that the `$ref` points to."""
+    for _ in range(MAX_REFERENCES):
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            break
+        target: Any = root
+        for step in reference.removeprefix("#").split("/")[1:]:
+            step = step.replace("~1", "/").replace("~0", "~")
+            target = cast("Schema", target).get(step) if isinstance(target, Mapping) else None
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
+        schema = {**cast("Schema", target), **siblings} if isinstance(target, Mapping) else siblings
+    return schema
+
+
+def map_subschemas(schema: Schema, change: Callable[[Schema], Any]) -> dict[str, Any]:
+    """Apply `change` to each schema directly inside `schema`, and to nothing that is data.
+
+    A property named `title` or a default that looks like a schema is data and stays as it is.
+    """
+
+    def apply(sub: Any) -> Any:
+        # `true` and `false` are schemas too. A look at the type of a dict is faster than `isinstance(sub, Mapping)`.
+        return change(cast("Schema", sub)) if type(sub) is dict or isinstance(sub, Mapping) else sub
+
+    result: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key not in SCHEMA_KEYWORDS:
+            result[key] = value
+        elif key in SUBSCHEMA_MAPS and isinstance(value, Mapping):
+            named = cast("Mapping[str, Any]", value)
+            result[key] = {name: apply(sub) for name, sub in named.items()}
+        elif key in SUBSCHEMA_LISTS and isinstance(value, list):
+            result[key] = [apply(sub) for sub in cast("list[Any]", value)]
+        elif key in SUBSCHEMAS:
+            result[key] = apply(value)
+        else:
+            result[key] = value
+    return result
+
+
+def strict_schema(schema: Schema) -> dict[str, Any]:
+    """Return the strict variant of a schema: every property is required, and optional ones may be null.
+
+    Endpoints that generate under a grammar require it. When the call is validated, a null stands for the default. An
+    object with free keys (`dict[str, int]`) has no strict variant and is left unchanged.
+    """
+    result = map_subschemas(schema, strict_schema)
+    properties: dict[str, Any] | None = result.get("properties")
+    if properties is None:
+        return result
+    required: list[str] = result.get("required", [])
+    result["properties"] = {name: sub if name in required else _nullable(sub) for name, sub in properties.items()}
+    result["required"] = list(properties)
+    result["additionalProperties"] = False
+    return result
+
+
+def can_be_strict(schema: Schema) -> bool:
+    """Whether a schema has a strict variant: no object with free keys, no tuple, no value of any type."""
+    if schema.get("additionalProperties") not in (None, False) or "prefixItems" in schema:
+        return False
+    if schema.get("type") == "object" and "properties" not in schema:
+        return False
+    held: list[bool] = []
+
+    def look(sub: Schema) -> Schema:
+        held.append(bool(sub) and can_be_strict(sub))
+        return sub
+
+    map_subschemas(schema, look)
+    return all(held)
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    # The default is not shown: under a strict schema the model writes null, which stands for the default.
+    schema = {key: value for key, value in schema.items() if key != "default"}
+    kind = schema.get("type")
+    if kind == "null" or (isinstance(kind, list) and "null" in kind) or not schema.keys() - {"description"}:
+        return schema
+    if "anyOf" in schema:
+        options: list[Any] = schema["anyOf"]
+        return schema if {"type": "null"} in options else {**schema, "anyOf": [*options, {"type": "null"}]}
+    if isinstance(kind, str) and "enum" not in schema and "const" not in schema:
+        return {**schema, "type": [kind, "null"]}
+    description = {"description": schema.pop("description")} if "description" in schema else {}
+    return {"anyOf": [schema, {"type": "null"}], **description}
+
+
+# Tools read from their JSON definitions, in one of these forms.
+#
+# OpenAI: `{"type": "function", "function": {"name": …, "description": …, "parameters": {…}}}`; Anthropic: `{"name": …,
+# "description": …, "input_schema": {…}}`; MCP: the same with `inputSchema`; plain: the same with `parameters`.
+#
+# A tool that takes one raw text names the parameter for it in `raw`, or is a custom tool of OpenAI, which has no
+# schema: `{"type": "custom", "name": …}` or `{"type": "custom", "custom": {"name": …}}`.
+
+
+SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
+"""Keys under which a definition may have the schema of its parameters."""
+
+CUSTOM_PARAMETER = "input"
+"""The parameter of a custom tool. The calls of OpenAI's API have their text under the same name."""
+
+CUSTOM_SCHEMA = {"type": "object", "properties": {CUSTOM_PARAMETER: {"type": "string"}}, "required": [CUSTOM_PARAMETER]}
+
+
+def read_definition(data: Any, where: str = "") -> ToolSpec:
+    """Read a tool from its definition. A definition without a schema is that of a tool without parameters.
+
+    Args:
+        data: The definition, as JSON data.
+        where: Where the definition was found, for the error message.
+
+    Raises:
+        UsageError: The definition is no object, has no name, has a schema that is no object, or names in `raw` what
+            cannot take a raw text.
+
+    Examples:
+        >>> read_definition({"name": "now", "description": "The time.", "input_schema": {"properties": None}}).name
+        'now'
+    """
+    place = f"{where}: " if where else ""
+    if not isinstance(data, dict):
+        raise UsageError(f"{place}a tool is a JSON object with a name and a schema")
+    given = cast("dict[str, Any]", data)
+    # Anthropic's own tools may have this type as well; they always have a schema.
+    is_custom = given.get("type") == "custom" and _find_schema(given) is None
+    function = given.get("custom" if is_custom else "function", given)
+    if not isinstance(function, dict) or not isinstance(cast("dict[str, Any]", function).get("name"), str):
+        raise UsageError(f"{place}a tool has no name")
+    definition = cast("dict[str, Any]", function)
+    name: str = definition["name"]
+    schema = CUSTOM_SCHEMA if is_custom else _find_schema(definition) or {"type": "object"}
+    if not isinstance(schema, dict):
+        raise UsageError(f"{place}the parameters of {name} are not a JSON schema")
+    raw = CUSTOM_PARAMETER if is_custom else definition.get("raw")
+    if raw is not None and not isinstance(raw, str):
+        raise UsageError(f"{place}raw of {name} is the name of a parameter, as a text")
+    description = definition.get("description")
+    try:
+        return ToolSpec(
+            name=name,
+            description="" if description is None else str(description),
+            parameters=cast("dict[str, Any]", schema),
+            raw=raw,
+        )
+    except ValueError as error:
+        raise UsageError(f"{place}{error}") from None
+
+
+def _find_schema(definition: dict[str, Any]) -> Any:
+    return next((definition[key] for key in SCHEMA_KEYS if definition.get(key)), None)
