@@ -96,9 +96,10 @@ check-code: setup
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/house.py
 	$(BIN)/basedpyright
 
-check: setup ## format, lint, types, layers, docs, tests
+check: setup ## format, lint, types, layers, size, docs, tests
 	$(MAKE) --no-print-directory -j2 check-code check-page docs
 	$(MAKE) --no-print-directory test
 

@@ -6,7 +6,7 @@
 import json
 from pathlib import Path
 
-import pytest
+from tests.cases import each_case
 
 ROOT = Path(__file__).parent.parent
 CLIENTS = ROOT / "tests" / "clients"
@@ -54,12 +54,12 @@ def test_every_client_is_on_the_page():
     assert {row[0] for row in read_rows()} == set(PACKAGES)
 
 
-@pytest.mark.parametrize("row", read_rows(), ids=lambda row: f"{row[0]}-{row[2]}")
+@each_case("row", read_rows(), ids=lambda row: f"{row[0]}-{row[2]}")
 def test_versions_are_those_that_are_installed(row: list[str]):
     assert row[1] == read_pins()[PACKAGES[row[0]]]
 
 
-@pytest.mark.parametrize("row", read_rows(), ids=lambda row: f"{row[0]}-{row[2]}")
+@each_case("row", read_rows(), ids=lambda row: f"{row[0]}-{row[2]}")
 def test_every_cell_is_ok_or_has_its_reason(row: list[str]):
     *cells, note = row[3:]
     assert set(cells) <= {"ok", "–"}

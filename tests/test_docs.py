@@ -18,6 +18,7 @@ import pytest
 import typer.main
 
 import toolspeak
+from tests.cases import each_case
 from tests.pages import (
     PAGES,
     ROOT,
@@ -55,7 +56,7 @@ def test_a_program_does_what_its_page_shows(program: Program, monkeypatch: pytes
     run_program(program)
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+@each_case("guide", GUIDES, ids=lambda guide: guide.name)
 def test_a_guide_begins_with_a_program_or_with_commands(guide: Path):
     first = read_blocks(guide)[0]
     assert first.section == ""
@@ -72,7 +73,7 @@ def subcommand(command: Command) -> tuple[str, list[str]] | None:
     return name, arguments[:end]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@each_case("command", COMMANDS, ids=lambda command: command.name)
 def test_a_command_line_is_right(command: Command):
     words = shlex.split(command.text, comments=True)
     if called := subcommand(command):
@@ -88,6 +89,7 @@ def test_a_command_line_is_right(command: Command):
 RUN_HERE = [each for each in COMMANDS if (called := subcommand(each)) and called[0] in WITHOUT_MODEL]
 
 
+@pytest.mark.slow  # each command is a process
 @pytest.mark.parametrize("command", RUN_HERE, ids=lambda command: command.name)
 def test_a_command_prints_what_its_page_shows(command: Command, tmp_path: Path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -111,13 +113,13 @@ def test_a_command_prints_what_its_page_shows(command: Command, tmp_path: Path):
         assert done.returncode == 0, printed
 
 
-@pytest.mark.parametrize(("page", "block"), SETTINGS, ids=lambda each: getattr(each, "name", None))
+@each_case("page, block", SETTINGS, ids=lambda each: each[0].name)
 def test_shown_settings_are_accepted(page: Path, block, tmp_path: Path):
     (tmp_path / "toolspeak.toml").write_text(block.text, encoding="utf-8")
     settings.load(tmp_path, environ={"HOME": str(tmp_path)})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_case("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_named_options_exist(page: Path):
     commands = [CLI, *CLI.commands.values()]
     commands += [each for group in CLI.commands.values() for each in getattr(group, "commands", {}).values()]
@@ -127,7 +129,7 @@ def test_named_options_exist(page: Path):
     assert named <= known | {"--help", "--version"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_case("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page: Path):
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
@@ -143,7 +145,7 @@ def test_the_reference_has_every_public_name():
     assert [name for name in toolspeak.__all__ if name not in names] == ["__version__"]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each_case("name", MODULES)
 def test_the_examples_in_docstrings_are_right(name: str):
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert tried
@@ -181,14 +183,14 @@ def page_of(body: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
+@each_case("body", WRONG)
 def test_a_wrong_page_is_refused(body: str, tmp_path: Path):
     (program,) = read_programs(page_of(body, tmp_path))
     with pytest.raises(WrongPage):
         run_program(program)
 
 
-@pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
+@each_case("body", RIGHT)
 def test_a_right_page_is_accepted(body: str, tmp_path: Path):
     (program,) = read_programs(page_of(body, tmp_path))
     run_program(program)

@@ -119,6 +119,7 @@ def test_the_durable_run_prints_what_it_shows(tmp_path, capsys):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are not killed so on this system")
+@pytest.mark.slow
 def test_the_durable_run_goes_on_after_its_program_was_killed(tmp_path):
     for ending in (signal.SIGKILL, signal.SIGINT):
         with start_durable(tmp_path) as process:

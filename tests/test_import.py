@@ -18,7 +18,7 @@ def run(code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run code in a fresh Python, in an empty folder that is also its home."""
     env = {"HOME": str(cwd), "TMPDIR": str(cwd), "PATH": os.environ.get("PATH", ""), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=25, check=True)
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=80, check=True)
 
 
 def report(code: str, cwd: Path) -> Any:
@@ -49,7 +49,10 @@ def test_importing_loads_nothing_heavy(tmp_path: Path):
     loaded = report(code, tmp_path)
     assert "toolspeak" in loaded
     assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)
-    assert [name for name in loaded if name.startswith("toolspeak.")] == ["toolspeak.values.package"]
+    assert [name for name in loaded if name.startswith("toolspeak.")] == [
+        "toolspeak.values",
+        "toolspeak.values.package",
+    ]
 
 
 def test_the_nouns_need_no_pydantic(tmp_path: Path):

@@ -22,7 +22,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_basedpyright_accepts_all_programs(folder: Path):
     options = {
         "include": ["."],
@@ -35,7 +36,8 @@ def test_basedpyright_accepts_all_programs(folder: Path):
     check([sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable], folder)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_mypy_accepts_all_programs(folder: Path):
     # The package itself is checked with basedpyright; here its types are only used, as if it were installed.
     options = ["--strict", "--python-version", "3.11", "--follow-imports", "silent", "--cache-dir", "/dev/null"]

@@ -10,7 +10,7 @@ from typing import Self, TextIO
 
 from toolspeak.cli.safe_text import escape_controls
 from toolspeak.values.errors import UsageError
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 # `--debug`: prints the log of toolspeak on standard error.
 

@@ -43,7 +43,7 @@ from toolspeak.values.events import (
     join_ids,
 )
 from toolspeak.values.frozen import frozen
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 # The address of a store that a command only reads.
 

@@ -27,7 +27,7 @@ from toolspeak.durable.dispatch import Driving, Entry
 from toolspeak.durable.postgres_connection import connect
 from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow
 from toolspeak.values.errors import UsageError
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 # `EntryWriter`: enters runs in the queues of DBOS with the function that DBOS has in its database for that.
 #

@@ -18,7 +18,7 @@ from toolspeak.durable.quarantine import QUARANTINE_DEATHS, is_suspect
 from toolspeak.durable.rows import RunRow, Wanted
 from toolspeak.durable.watcher import Watcher, wait_for_change
 from toolspeak.values.errors import StoreUnavailable
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 T = TypeVar("T")
 

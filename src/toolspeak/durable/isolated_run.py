@@ -15,7 +15,7 @@ from toolspeak.durable.runs import open_journal
 from toolspeak.durable.segment import COMMAND_FACTS, Segment
 from toolspeak.durable.writer import Writer
 from toolspeak.values.errors import StoreUnavailable
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 POLL_SECONDS = 0.5
 """How long a cancellation stays unnoticed."""

@@ -40,8 +40,8 @@ from toolspeak.values.events import (
     RunStarted,
 )
 from toolspeak.values.limits import Limits
+from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, user
-from toolspeak.values.package import LOG
 
 COMMAND_FACTS: dict[str, Interrupted] = {
     "cancel": Interrupted(cause="cancelled", detail="the run was cancelled"),

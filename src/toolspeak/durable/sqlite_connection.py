@@ -12,7 +12,7 @@ from toolspeak.durable.common_queries import CommonQueries
 from toolspeak.durable.rows import DeltaRow, Lane, RunRow
 from toolspeak.durable.sqlite_schema import BUSY_SECONDS, create_file, identify, open_deltas, open_runs, transaction
 from toolspeak.values.errors import StoreUnavailable
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 # Lanes in SQLite: which of them have room for a run more.
 

@@ -36,7 +36,7 @@ from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.writer import Heartbeat, Writer
 from toolspeak.run.agent import Agent
 from toolspeak.values.errors import StoreUnavailable, UsageError
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 # `RetryDelays`: how long runs wait that a worker could not drive.
 

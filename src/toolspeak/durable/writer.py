@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 from toolspeak.durable.journal import Fenced, Journal, JournalSession, OutcomeUnknown
 from toolspeak.values.errors import StoreUnavailable, UsageError
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 # `renew_after_fork`: lets objects that have threads and connections start anew in a process that was forked.
 #

@@ -22,8 +22,8 @@ from toolspeak.tools.results import PLAIN_TYPES
 from toolspeak.tools.schema_function import find_spec
 from toolspeak.tools.toolbox import explain_unknown_tool
 from toolspeak.values.errors import InvalidArguments, ReplayMiss, ToolError
+from toolspeak.values.log import LOG
 from toolspeak.values.messages import ToolCall, ToolResult
-from toolspeak.values.package import LOG
 
 # What the calls in one event loop share: the timer of their timeouts, and the way back from the threads.
 #

@@ -48,8 +48,8 @@ from toolspeak.telemetry import SpanExporter, Tracing
 from toolspeak.telemetry.exchange_spans import build_exchange_spans, read_trace_parent
 from toolspeak.values.codec import encode
 from toolspeak.values.events import Event, TextDelta, ThinkingDelta, TurnEnded
+from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, Text, Thinking
-from toolspeak.values.package import LOG
 from toolspeak.values.pieces import Answer, ApiCall, Piece
 from toolspeak.wire.api import WIRES, ServedApiName
 

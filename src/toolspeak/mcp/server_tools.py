@@ -17,8 +17,8 @@ from toolspeak.tools import Context, Skipped, Tool, Toolbox
 from toolspeak.tools.context import ProgressCallback
 from toolspeak.tools.schema_function import describe_function
 from toolspeak.values.errors import ServerFailed, ToolError, ToolsChanged, UsageError
+from toolspeak.values.log import LOG
 from toolspeak.values.messages import Media
-from toolspeak.values.package import LOG
 from toolspeak.values.spec import ToolSpec
 
 if TYPE_CHECKING:

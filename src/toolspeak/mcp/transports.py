@@ -25,7 +25,7 @@ from toolspeak.mcp.config import ServerConfig
 from toolspeak.mcp.failure import ServerFailure
 from toolspeak.mcp.login import ask_for_login, has_own_key, open_login
 from toolspeak.values.errors import UsageError
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream

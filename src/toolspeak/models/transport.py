@@ -31,7 +31,7 @@ from toolspeak.values.errors import (
     RateLimited,
     StreamInterrupted,
 )
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 from toolspeak.wire.api import CLIENT_WIRES
 from toolspeak.wire.errors import is_context_overflow, read_error_body, read_retry_delay
 

@@ -10,11 +10,10 @@ from toolspeak.models import DialectChoice, Sampling, check_attachments
 from toolspeak.models.model import make_run_id
 from toolspeak.models.request_size import TokenRates
 from toolspeak.run.agent_tools import Tools, ToolUser, collect_tools
-from toolspeak.run.approvals import Approver
+from toolspeak.run.approvals import Approver, Summarizer
 from toolspeak.run.barrier import Durability
 from toolspeak.run.chat import Chat
 from toolspeak.run.code_mode import offer_tools
-from toolspeak.run.compaction import Summarizer
 from toolspeak.run.deadline import find_limits, refuse_late_start, wait_within
 from toolspeak.run.fallback import gains_by_streaming
 from toolspeak.run.handoffs import build_handoff_tool, restore_handoffs

@@ -7,11 +7,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
-from toolspeak.mcp.config import is_server_target, read_target
-from toolspeak.mcp.server_tools import ServerTools
-from toolspeak.mcp.user_servers import build_server_tools
 from toolspeak.models import Model
-from toolspeak.tools import Tool, Toolbox, as_tool, discover
+from toolspeak.tools import Tool, Toolbox
 from toolspeak.values.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,17 +97,17 @@ def collect_tools(tools: Tools) -> AgentTools:
         return AgentTools(tools)
     if isinstance(tools, Sequence) and all(isinstance(each, Tool | FunctionType) for each in tools):
         return AgentTools(Toolbox(cast("Sequence[Tool[..., Any]]", tools)))
-    # imported with the first place where tools are
-
-    own, servers = search_sources(tools)
-    return AgentTools(own, servers)
+    return AgentTools(*_search_sources(tools))
 
 
-# The places where tools are: modules, files and folders that are searched, and MCP servers.
-
-
-def search_sources(tools: Tools) -> tuple[Toolbox, Sequence[ServerTools]]:
+def _search_sources(tools: Tools) -> "tuple[Toolbox, Sequence[ServerTools]]":
     """Return the tools that are not those of MCP servers, and the servers, none of which is started."""
+    # imported with the first place where tools are
+    from toolspeak.mcp.config import is_server_target, read_target
+    from toolspeak.mcp.server_tools import ServerTools
+    from toolspeak.mcp.user_servers import build_server_tools
+    from toolspeak.tools import as_tool, discover
+
     if isinstance(tools, ModuleType | Path | str | ServerTools):
         tools = [tools]
     if callable(tools):

@@ -14,8 +14,8 @@ from toolspeak.tools import Toolbox
 from toolspeak.values.codec import encode_argument
 from toolspeak.values.errors import RunPaused
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact
-from toolspeak.values.messages import ToolCall
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
+from toolspeak.values.messages import Message, ToolCall
 
 # Calling the functions that users give to an agent, such as the one that approves calls.
 
@@ -48,6 +48,10 @@ async def call_function(function: Callable[..., Any], *arguments: Any) -> Any:
         raise outcome.error
     return await outcome.value if inspect.isawaitable(outcome.value) else outcome.value
 
+
+Summarizer: TypeAlias = Callable[[tuple[Message, ...]], str | Awaitable[str]]
+"""A function, sync or async, that is called with the messages that are dropped and returns their summary. The summary
+of what was dropped before is the first of them."""
 
 Approver: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 """A function, sync or async, that decides whether a call may run: returns True, False, or a text that says why not."""

@@ -73,8 +73,8 @@ from toolspeak.values.events import (
     TurnEnded,
     TurnStarted,
 )
+from toolspeak.values.log import LOG, log_end
 from toolspeak.values.messages import ToolCall
-from toolspeak.values.package import LOG, log_end
 from toolspeak.values.spec import ToolSpec
 
 if TYPE_CHECKING:

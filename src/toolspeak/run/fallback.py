@@ -36,7 +36,7 @@ from toolspeak.values.events import (
     TurnRestarted,
     TurnStarted,
 )
-from toolspeak.values.package import LOG
+from toolspeak.values.log import LOG
 from toolspeak.values.pieces import Answer, Piece
 from toolspeak.values.spec import ToolSpec
 

@@ -19,8 +19,7 @@ from toolspeak.models.model import (
 )
 from toolspeak.models.prices import is_price_list_installed
 from toolspeak.run.agent_tools import Tools, collect_tools
-from toolspeak.run.approvals import Approver, call_function
-from toolspeak.run.compaction import Summarizer
+from toolspeak.run.approvals import Approver, Summarizer, call_function
 from toolspeak.run.conversation import replace_system
 from toolspeak.run.fallback import AnsweringModel
 from toolspeak.tools import Context, Tool, Toolbox
@@ -40,8 +39,8 @@ from toolspeak.values.events import (
     join_ids,
 )
 from toolspeak.values.limits import Limits
+from toolspeak.values.log import LOG
 from toolspeak.values.messages import Message, system, user
-from toolspeak.values.package import LOG
 
 if TYPE_CHECKING:
     from toolspeak.settings import Settings

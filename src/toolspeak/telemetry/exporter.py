@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from toolspeak.telemetry.spans import AttributeValue, TraceSpan
 from toolspeak.values.errors import SpansNotSent, UsageError
-from toolspeak.values.package import LOG, __version__
+from toolspeak.values.log import LOG
+from toolspeak.values.package import __version__
 
 # Spans as OTLP, in JSON: the body of a request to `/v1/traces` of any collector of OpenTelemetry.
 

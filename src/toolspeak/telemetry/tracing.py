@@ -16,7 +16,8 @@ from toolspeak.telemetry.run_spans import CallPath, SpanFold
 from toolspeak.telemetry.spans import TraceSpan
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import Fact
-from toolspeak.values.package import LOG, __version__
+from toolspeak.values.log import LOG
+from toolspeak.values.package import __version__
 
 if TYPE_CHECKING:
     from opentelemetry import trace

@@ -15,7 +15,8 @@ frozen, slotted, keyword-only dataclasses, made by one decorator (`frozen.py`).
     coercion.py      arguments brought into the form of their schema
     attachments.py   images and files for messages of the user
     escaping.py      escapes for characters that are obeyed or hidden instead of shown
-    package.py       the version, the log, and names that are imported at their first use
+    log.py           the log: `logging.getLogger("toolspeak")`
+    package.py       the version, and names that are imported at their first use
 
 A new event or part goes into `events.py` or `messages.py` and into its union; a new field has a default, since files
 that were saved without it must still load. A new error goes into `errors.py` and into the tree in its docstring.

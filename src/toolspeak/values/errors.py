@@ -25,7 +25,7 @@ anything. A call that a model wrote wrongly is not an exception but an event (`C
 not one but a stop reason.
 """
 
-from typing import Self
+from typing import Any, Self
 
 from toolspeak.values.events import Fact, StopReason
 from toolspeak.values.frozen import ToolspeakError, UsageError
@@ -56,7 +56,10 @@ class ModelError(ToolspeakError):
         status: The HTTP status that the endpoint answered with, or the one that suits the error in its answer; None if
             it gave no answer, or one that could not be read.
         retry_after: Seconds that the endpoint asks to wait before the next request; None if it does not say.
+        outcome: If a run had begun and this error ended it: the messages, calls and facts until then.
     """
+
+    outcome: Outcome[Any] | None = None
 
     def __init__(self, message: str = "", *, status: int | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
