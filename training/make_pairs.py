@@ -34,11 +34,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from composing.from_topics import write_composed
 from composing.omissions import write_omissions
 from composing.selections import write_selections
 from composing.sums import write_sums
 from composing.times import write_times
+from composing.topics import write_composed
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
 from slips import make_slips

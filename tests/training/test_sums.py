@@ -130,9 +130,9 @@ def test_stays_go_over_the_end_of_a_month_and_a_year(way: Any, words: str, start
 )
 def test_a_set_decides_which_days_of_a_stay_are_wanted(mode: str, value: dict[str, Any]):
     slot_seed = next(
-        seed for seed in range(99) if "YYYY-MM-DD" in str(said_stays.nights(mode)(random.Random(seed), "").schemas)
+        seed for seed in range(99) if "YYYY-MM-DD" in str(said_stays.nights([mode])(random.Random(seed), "").schemas)
     )
-    assert draw_slot(said_stays.nights(mode), "en", slot_seed)["from tomorrow for three nights"] == value
+    assert draw_slot(said_stays.nights([mode]), "en", slot_seed)["from tomorrow for three nights"] == value
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from composing.said.days import LANGUAGES, Talk, pick
+from composing.said.kinds import load_tools
 from composing.said.slots import TEENS, TENS, Tool
 from composing.said.stays import LooseSlot
+from composing.tables import write_lines
 from composing.times import FIXES, OPTIONAL_SHARE, SIZES, Draft, Offer, add_today, fill, make_offer, spell, style, tidy
-from composing.tools.counters import COUNTERS
-from composing.tools.crafts import CRAFTS
-from composing.tools.lodging import LODGING
 
-TOOLS: tuple[Tool, ...] = (*LODGING, *CRAFTS, *COUNTERS)
+TOOLS = [tool for name in ("lodging", "crafts", "counters") for tool in load_tools(f"sums-{name}")]
 
 QUESTIONS_PER_SET = 17
 
@@ -161,6 +160,4 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
 
 
 def write_sums(path: Path, seed: int) -> None:
-    path.write_text(
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
-    )
+    write_lines(path, compose_all(seed))

@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from composing.said.days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
+from composing.said.kinds import load_tools
 from composing.said.slots import Slot, Tool
-from composing.tools.errands import ERRANDS
-from composing.tools.household import HOUSEHOLD
-from composing.tools.lessons import LESSONS
-from composing.tools.outings import OUTINGS
+from composing.tables import write_lines
 
-TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
+TOOLS = [tool for name in ("outings", "lessons", "errands", "household") for tool in load_tools(f"times-{name}")]
 
 SIZES = (1, 2, 3, 4, 5, 6)
 QUESTIONS_PER_SET = 22
@@ -356,6 +354,4 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
 
 
 def write_times(path: Path, seed: int) -> None:
-    path.write_text(
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
-    )
+    write_lines(path, compose_all(seed))

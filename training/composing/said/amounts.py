@@ -41,7 +41,7 @@ HALVES = {
 }
 
 
-def amount(about: str, said: str, values: Sequence[str], *wanted: str) -> Kind:
+def amount(about: str, said: str, values: Sequence[str], wanted: Sequence[str]) -> Kind:
     """Return a parameter for a length, weight or volume that is said in one unit and wanted in another."""
 
     def make(rng: random.Random, name: str) -> Slot:
@@ -203,7 +203,7 @@ def enum(about: str, ways: Mapping[str, str], *, is_fixable: bool = True, **more
     return make
 
 
-def word(about: str, *values: str) -> Kind:
+def word(about: str, values: Sequence[str]) -> Kind:
     """Return a parameter that takes a text as it is said."""
 
     def make(rng: random.Random, name: str) -> Slot:

@@ -1,6 +1,7 @@
 """Parameters for days, times and durations, drawn with the words that say them."""
 
 import random
+from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -147,7 +148,7 @@ def hours(first: str, last: str, about_first: str, about_last: str, low: int = 8
 LENGTHS = {"in minutes": 60, "in whole minutes": 60, "in seconds": 1, "in hours, e.g. 1.25": 3600}
 
 
-def duration(about: str, low: int = 15, high: int = 180, *wanted: str) -> Kind:
+def duration(about: str, low: int = 15, high: int = 180, wanted: Sequence[str] = ()) -> Kind:
     """Return a parameter for a duration in the unit that the description tells."""
 
     def make(rng: random.Random, name: str) -> Slot:

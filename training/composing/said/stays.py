@@ -24,12 +24,12 @@ class LooseSlot(Slot):
     optional: frozenset[str] = frozenset()
 
 
-def nights(*modes: str) -> Kind:
+def nights(modes: Sequence[str] = ("leave", "nights", "last")) -> Kind:
     """Return the parameters of a stay: `leave` (two days), `nights` (a day and a number) or `last` (two nights)."""
 
     def make(rng: random.Random, name: str) -> Slot:
         label, form = rng.choice(DAY_FORMS)
-        mode = rng.choice(modes or ("leave", "nights", "last"))
+        mode = rng.choice(modes)
         first = {"type": "string", "description": f"{'Day of arrival' if mode == 'leave' else 'First night'}, {label}"}
         schemas: dict[str, Schema]
         if mode == "leave":

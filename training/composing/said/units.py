@@ -107,20 +107,18 @@ MEASURES = {
 }  # fmt: skip
 
 
-ANY = slice(None)
-FIRST_TWO = slice(2)
-LAST_TWO = slice(1, None)
+PARTS = {"": slice(None), "first two": slice(2), "last two": slice(1, None)}
 
 
-def measure(about: str, said: str, values: Sequence[str], only: slice = ANY) -> Kind:
+def measure(about: str, said: str, values: Sequence[str], only: str = "") -> Kind:
     """Return a parameter for an amount that is said in one unit and wanted as the set tells.
 
-    With `only`, some of the wanted units are drawn.
+    With `only` (`first two`, `last two`), some of the wanted units are drawn.
     """
 
     def make(rng: random.Random, name: str) -> Slot:
         unit = MEASURES[said]
-        factor = rng.choice(list(unit.factors)[only])
+        factor = rng.choice(list(unit.factors)[PARTS[only]])
 
         def say(talk: Talk) -> tuple[str, int | float]:
             value = talk.rng.choice(values)
