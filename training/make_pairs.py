@@ -41,8 +41,7 @@ from composing.times import write_times
 from composing.topics import write_composed
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
-from slips import make_slips
-from written import write_answer
+from slips import make_slips, write_answer
 
 from toolspeak.dialects import Shown, dialect
 from toolspeak.errors import UsageError

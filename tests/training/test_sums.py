@@ -20,6 +20,7 @@ said_counts: Any = import_module("composing.said.counts")
 said_stays: Any = import_module("composing.said.stays")
 said_units: Any = import_module("composing.said.units")
 compose_sums: Any = import_module("composing.sums")
+compose_times: Any = import_module("composing.times")
 
 SAMPLE = 8
 """One question in so many is answered and judged."""
@@ -274,7 +275,7 @@ def test_a_unit_counts_as_the_description_tells(said: str, rule: str, words: str
 
 def test_a_correction_changes_one_of_two_calls():
     tool = next(each for each in compose_sums.TOOLS if each.name == "ribbon_roll")
-    offer = compose_sums.offer_tool(tool, random.Random(1), "snake")
+    offer = compose_times.make_offer(tool, random.Random(1), "snake")
     lengths = draw_words(offer.slots["length"].say, "en")
     checked = 0
     for seed in range(400):
