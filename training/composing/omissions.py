@@ -258,17 +258,7 @@ def with_default(schema: Schema, default: Any) -> Schema:
     return schema if default is None else {**schema, "default": default}
 
 
-KINDS = {
-    "text": text,
-    "code": code,
-    "number": number,
-    "choice": choice,
-    "flag": flag,
-    "several": several,
-    "day": day,
-    "month": month,
-    "clock": clock,
-}
+KINDS = {each.__name__: each for each in (text, code, number, choice, flag, several, day, month, clock)}
 
 FIELDS = [
     Field(each["name"], [Job(**{"asks": {}} | job | {"parts": make_all(job["parts"], KINDS)}) for job in each["jobs"]])

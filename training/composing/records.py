@@ -22,12 +22,26 @@ from composing.said.days import MONTHS
 from composing.tables import read_table
 
 Record = dict[str, Any]
+Call = dict[str, Any]
 Maker = Callable[[random.Random], Any]
+
+PHRASES = read_table("selections-words")
 
 LABEL = "label"
 """The field with the name of a record."""
 
 DIGITS, LETTERS, HEX_DIGITS = "0123456789", "ABCDEFGHKLMNPRSTUVWX", "0123456789abcdef"
+
+MAX_DRAWS = 300
+"""How often records are drawn until what is asked has one answer."""
+
+MAX_RECORDS = 12
+
+ROLE_NUMBER = "{} no"
+"""The field with the number of who belongs to a record."""
+
+HISTORY_KINDS = ("notes", "changes", "checks")
+"""The kinds of entries in the history of a record."""
 
 
 @dataclass(frozen=True)
@@ -238,50 +252,34 @@ def make_near_id(made: Any, pattern: str, rng: random.Random) -> Any:
     return int(text) if pattern.startswith("int:") else text
 
 
-MAKERS = {"whole": whole, "decimal": decimal, "one_of": one_of, "day": day, "clock": clock, "form": form}
+MAKERS = {each.__name__: each for each in (whole, decimal, one_of, day, clock, form)}
 SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-PHRASES = read_table("selections-words")
 
 
 def make_fields(given: Mapping[str, Sequence[Any]]) -> dict[str, Maker]:
     return {name: MAKERS[kind](*arguments) for name, (kind, *arguments) in given.items()}
 
 
-def load_domains(name: str) -> list[Domain]:
-    """Load the domains of a table. Names of which several begin alike are written as beginnings and ends."""
-    return [
-        Domain(
-            **each
-            | {
-                "labels": [base + end for base in labels["bases"] for end in labels["ends"]]
-                if isinstance(labels := each["labels"], dict)
-                else labels,
-                "fields": make_fields(each["fields"]),
-                "bests": [Superlative(*best) for best in each["bests"]],
-                "conditions": [Condition(*condition) for condition in each["conditions"]],
-                "listing": make_tool(*each["listing"]),
-                "act": make_tool(*each["act"]),
-                "others": [make_tool(*other) for other in each.get("others", ())],
-            }
-        )
-        for each in read_table(f"selections-{name}")["domains"]
-    ]
+def make_labels(given: Any) -> list[str]:
+    """Return names; those of which several begin alike are written as beginnings and ends."""
+    return [base + end for base in given["bases"] for end in given["ends"]] if isinstance(given, dict) else given
 
 
-def load_repeats() -> list[Repeat]:
-    return [
-        Repeat(
-            **each
-            | {
-                "fields": make_fields(each["fields"]),
-                "noise": make_fields(each["noise"]),
-                "lookup": make_tool(*each["lookup"]),
-                "order": make_tool(*each["order"]),
-                "others": [make_tool(*other) for other in each["others"]],
-            }
-        )
-        for each in read_table("selections-repeats")["repeats"]
-    ]
+READERS: dict[str, Callable[[Any], Any]] = {
+    "labels": make_labels,
+    "bests": lambda rows: [Superlative(*row) for row in rows],
+    "conditions": lambda rows: [Condition(*row) for row in rows],
+    "others": lambda rows: [make_tool(*row) for row in rows],
+    **dict.fromkeys(("fields", "noise"), make_fields),
+    **dict.fromkeys(("listing", "act", "lookup", "order"), lambda row: make_tool(*row)),
+}
+"""What makes something of an entry of a table; other entries are taken as they are."""
+
+
+def load_entries(made: Callable[..., Any], table: str) -> list[Any]:
+    """Load the domains or the repeats of a table."""
+    [entries] = read_table(table).values()
+    return [made(**{key: READERS.get(key, lambda it: it)(value) for key, value in each.items()}) for each in entries]
 
 
 def say_value(value: Any, lang: str, *, is_price: bool = False) -> str:
@@ -325,20 +323,6 @@ def fill(words: str, said: Mapping[str, str]) -> str:
     for name, value in said.items():
         words = words.replace(f"{{{name}}}", value)
     return words
-
-
-MAX_DRAWS = 300
-"""How often records are drawn until what is asked has one answer."""
-
-MAX_RECORDS = 12
-
-ROLE_NUMBER = "{} no"
-"""The field with the number of who belongs to a record."""
-
-HISTORY_KINDS = ("notes", "changes", "checks")
-"""The kinds of entries in the history of a record."""
-
-Call = dict[str, Any]
 
 
 class NothingDrawnError(Exception):

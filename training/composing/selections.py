@@ -38,8 +38,7 @@ from composing.records import (
     expect,
     fill,
     join_words,
-    load_domains,
-    load_repeats,
+    load_entries,
     make_history_tool,
     make_id,
     make_near_id,
@@ -48,9 +47,11 @@ from composing.records import (
 )
 from composing.tables import write_lines
 
-ENGLISH = [domain for number in (1, 2, 3) for domain in load_domains(f"english-{number}")]
-ABROAD = [domain for name in ("german", "french", "spanish") for domain in load_domains(name)]
-REPEATS = load_repeats()
+ENGLISH: list[Domain] = [each for number in (1, 2, 3) for each in load_entries(Domain, f"selections-english-{number}")]
+ABROAD: list[Domain] = [
+    each for name in ("german", "french", "spanish") for each in load_entries(Domain, f"selections-{name}")
+]
+REPEATS: list[Repeat] = load_entries(Repeat, "selections-repeats")
 
 STYLES = ("snake", "camel", "dotted", "prefixed")
 SHAPES = ("bare", "wrapped", "nested")

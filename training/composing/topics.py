@@ -15,7 +15,6 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +25,6 @@ SAID_SHARE = 0.4
 
 OFFER_SIZES = (1, 1, 2, 3, 4)
 """How many tools the sets of a topic have, one set for each number."""
-
-PLURALS = ("calories", "exports", "next", "nutrition", "odds", "opening", "summary", "tides", "top", "trains", "works")
-
-LEADS = {
-    "thing": ("Tell me {}.", "Can you tell me {}?", "I would like to know {}.", "I need {}.", "Could you look up {}?"),
-    "question": ("Tell me {}.", "Can you tell me {}?", "I would like to know {}.", "Do you know {}?", "Find out {}."),
-    "search": ("Find {}.", "I'm looking for {}.", "Can you find {}?", "Please search for {}."),
-    "deed": ("{}.", "Please {}.", "Could you {}?", "I want you to {}.", "Can you {} for me?"),
-}
-
-STARTS = (
-    ("First, {}", "Second, {}", "Third, {}", "Finally, {}"),
-    ("{}", "Then {}", "Also, {}", "And last, {}"),
-    ("I have a few requests. {}", "After that, {}", "On a different note, {}", "Lastly, {}"),
-    ("{}", "{}", "{}", "{}"),
-)
-
-REFUSALS = (
-    "I'm sorry, but I can't help with that here: I can {}.",
-    "None of the functions I have serves that request. They can {}.",
-    "That is beyond what I can look up or do at the moment. What I can do is {}.",
-    "I have no tool for that. If you like, I can {} instead.",
-    "Unfortunately I can't do that with the tools at hand, which only {}.",
-)
 
 Drawn = tuple[str, Any]
 """The words for a value, and the value."""
@@ -125,9 +100,13 @@ def integer(description: str, low: int, high: int, step: int = 1, **more: Any) -
     return Value({"type": "integer", "description": description, **more}, pool)
 
 
-def number(description: str, values: Sequence[Drawn], kind: str = "number", **more: Any) -> Value:
+def said_integer(description: str, values: Sequence[Drawn], **more: Any) -> Value:
+    return Value({"type": "integer", "description": description, **more}, lambda rng: rng.choice(values))
+
+
+def number(description: str, values: Sequence[Drawn], **more: Any) -> Value:
     """Return a parameter that takes a number, from a list of words and numbers."""
-    return Value({"type": kind, "description": description, **more}, lambda rng: rng.choice(values))
+    return Value({"type": "number", "description": description, **more}, lambda rng: rng.choice(values))
 
 
 def decimal(description: str, low: float, high: float, places: int = 1, **more: Any) -> Value:
@@ -170,23 +149,11 @@ def join(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-KINDS = {
-    "text": text,
-    "choice": choice,
-    "integer": integer,
-    "said_integer": partial(number, kind="integer"),
-    "number": number,
-    "decimal": decimal,
-    "flag": flag,
-    "texts": texts,
-    "numbers": numbers,
-}
+KINDS = {each.__name__: each for each in (text, choice, integer, said_integer, number, decimal, flag, texts, numbers)}
+TABLE = read_table("topics")
 VALUES = ("required", "optional")
 
-TOPICS = [
-    Topic(**each | {place: make_all(each.get(place, {}), KINDS) for place in VALUES})
-    for each in read_table("topics")["topics"]
-]
+TOPICS = [Topic(**each | {place: make_all(each.get(place, {}), KINDS) for place in VALUES}) for each in TABLE["topics"]]
 
 
 class Composer:
@@ -213,11 +180,11 @@ class Composer:
     def say(self, topic: Topic, phrase: str) -> str:
         """Make a sentence of a phrase."""
         if phrase.startswith("the ") and self._rng.random() < 0.4:
-            return f"{'What are' if phrase.split()[1] in PLURALS else 'What is'} {phrase}?"
+            return f"{'What are' if phrase.split()[1] in TABLE['plurals'] else 'What is'} {phrase}?"
         is_asked = phrase.startswith(("who ", "where "))
         is_thing = phrase.startswith("the ")
         kind = "deed" if topic.is_deed else "thing" if is_thing else "question" if is_asked else "search"
-        lead = self._rng.choice(LEADS[kind])
+        lead = self._rng.choice(TABLE["leads"][kind])
         return capitalise(lead.format(phrase))
 
     def single(self, topic: Topic) -> tuple[str, list[Call]]:
@@ -294,7 +261,7 @@ class Composer:
 
     def several(self, topics: Sequence[Topic]) -> tuple[str, list[Call]]:
         """Ask for things of several tools in one message."""
-        starts = self._rng.choice(STARTS)
+        starts = self._rng.choice(TABLE["starts"])
         sentences: list[str] = []
         calls: list[Call] = []
         drawn = self._rng.sample(topics, min(len(topics), 3))
@@ -378,7 +345,7 @@ def compose_set(topics: Sequence[Topic], composer: Composer, rng: random.Random)
             yield {"category": "several", "messages": request, "expected": expect(calls)}
     areas = {topic.area for topic in topics}
     request, _ = composer.single(rng.choice([topic for topic in TOPICS if topic.area not in areas]))
-    refusal = rng.choice(REFUSALS).format(join([topic.able for topic in topics]))
+    refusal = rng.choice(TABLE["refusals"]).format(join([topic.able for topic in topics]))
     yield {"category": "none", "messages": request, "expected": [], "reply": refusal}
     if main.unsaid and rng.random() < 0.5:
         request, reply = rng.choice(main.unsaid)
