@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from composing.said.days import LANGUAGES, MONTHS
-from composing.tables import make_all, read_table, write_lines
+from composing.tables import capitalise, make_all, read_table, write_lines
 
 SAID_SHARE = 0.4
 """How often an optional value is said."""
@@ -320,10 +320,6 @@ def fill(frame: str, words: Mapping[str, str]) -> str:
     """Put the words in; a place of one of two calls is named `bike:1`. A value that comes first stays as it is."""
     filled = PLACE.sub(lambda found: words[found[0].strip("{}")], frame)
     return filled if frame.startswith("{") else capitalise(filled)
-
-
-def capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def is_said(words: str, text: str) -> bool:

@@ -389,10 +389,6 @@ class Spelling:
         return {"name": self.name(called.name), "arguments": {self.key(key): value for key, value in arguments.items()}}
 
 
-def expect(calls: Sequence[Call]) -> list[Call]:
-    return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
-
-
 def draw_records(domain: Domain, names: Sequence[str], count: int, rng: random.Random) -> list[Record]:
     """Draw records, with ids and names that are nearly alike among them."""
     labels = rng.sample(domain.labels, min(count, len(domain.labels)))

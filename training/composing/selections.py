@@ -35,7 +35,6 @@ from composing.records import (
     bare_scope,
     begin,
     end,
-    expect,
     fill,
     join_words,
     load_entries,
@@ -45,7 +44,7 @@ from composing.records import (
     make_role_tools,
     say_value,
 )
-from composing.tables import write_lines
+from composing.tables import expect, write_lines
 
 ENGLISH: list[Domain] = [each for number in (1, 2, 3) for each in load_entries(Domain, f"selections-english-{number}")]
 ABROAD: list[Domain] = [

@@ -15,7 +15,7 @@ from typing import Any
 
 from composing.said import load_tools
 from composing.said.days import LANGUAGES, TEENS, TENS, Talk, say
-from composing.tables import write_lines
+from composing.tables import expect, write_lines
 from composing.times import OPTIONAL_SHARE, Draft, Offer, add_today, compose_sets, fill, spell, style, tidy
 
 TOOLS = load_tools("sums-lodging", "sums-crafts", "sums-counters")
@@ -98,9 +98,7 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     is_fixed = drafts[0].is_fixed
     is_messy = is_fixed or not is_plain or talk.values > 1 or talk.needs_today
     category = "parallel" if is_pair and not is_fixed else "messy" if is_messy else "single"
-    calls = [each.call for each in drafts]
-    expected = [{**each, "arguments": {name: [value] for name, value in each["arguments"].items()}} for each in calls]
-    return {"category": category, "messages": messages, "expected": expected}
+    return {"category": category, "messages": messages, "expected": expect([each.call for each in drafts])}
 
 
 def count_marks(text: str) -> int:

@@ -37,6 +37,15 @@ def make_all(given: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, Callabl
     }
 
 
+def expect(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return calls as a question expects them: for each argument the values that are right."""
+    return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
+
+
+def capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
     """Write a suite: a line for each set of tools and for each question."""
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")

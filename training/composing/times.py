@@ -16,7 +16,7 @@ from typing import Any
 
 from composing.said import Slot, Tool, load_tools
 from composing.said.days import LANGUAGES, MONTHS, WEEKDAYS, WORDS, Talk, day_number, ordinal, pick, say
-from composing.tables import write_lines
+from composing.tables import capitalise, expect, write_lines
 
 TOOLS = load_tools("times-outings", "times-lessons", "times-errands", "times-household")
 
@@ -147,10 +147,6 @@ def tidy(text: str) -> str:
     return capitalise(re.sub(r"  +", " ", text))
 
 
-def capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def say_today(talk: Talk, is_system: bool) -> str:
     """Tell the day, with the day of the week where a word of the message needs it, or by chance."""
     today = talk.today
@@ -258,8 +254,7 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     category = "messy" if is_messy else "single"
     if len(calls) > 1 and not is_fixed:
         category = "parallel" if calls[0]["name"] == calls[1]["name"] else "several"
-    expected = [{**each, "arguments": {name: [value] for name, value in each["arguments"].items()}} for each in calls]
-    return {"category": category, "messages": messages, "expected": expected}
+    return {"category": category, "messages": messages, "expected": expect(calls)}
 
 
 def compose_sets(

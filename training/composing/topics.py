@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from composing.tables import make_all, read_table, write_lines
+from composing.tables import capitalise, expect, make_all, read_table, write_lines
 
 SAID_SHARE = 0.4
 """How often an optional value is said."""
@@ -290,10 +290,6 @@ def make_call(topic: Topic, drawn: Mapping[str, Drawn]) -> Call:
     return {"name": topic.name, "arguments": {name: value for name, (_, value) in drawn.items()}}
 
 
-def capitalise(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
-
-
 def lower(sentence: str) -> str:
     """Write the first letter small, unless the first word is `I` or a name."""
     return sentence if re.match(r"I\b|I'm", sentence) else sentence[:1].lower() + sentence[1:]
@@ -303,10 +299,6 @@ def make_tool(topic: Topic) -> dict[str, Any]:
     properties = {name: value.schema for name, value in {**topic.required, **topic.optional}.items()}
     parameters = {"type": "object", "properties": properties, "required": list(topic.required)}
     return {"name": topic.name, "description": topic.description, "parameters": parameters}
-
-
-def expect(calls: Sequence[Call]) -> list[dict[str, Any]]:
-    return [{**call, "arguments": {name: [value] for name, value in call["arguments"].items()}} for call in calls]
 
 
 def make_answer(topic: Topic, composer: Composer, rng: random.Random) -> Question:

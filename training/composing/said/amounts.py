@@ -20,7 +20,7 @@ from composing.said.days import (
     say_future,
     say_past,
     say_time,
-)  # fmt: skip
+)
 from composing.said.slots import Slot, clean, kind, one
 
 

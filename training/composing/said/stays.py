@@ -21,7 +21,7 @@ from composing.said.days import (
     pick,
     say,
     say_one_of,
-)  # fmt: skip
+)
 from composing.said.slots import Schema, Slot, kind
 
 Stay = tuple[str, date, int]
