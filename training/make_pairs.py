@@ -34,15 +34,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from composing.from_topics import write_composed
 from composing.omissions import write_omissions
 from composing.selections import write_selections
 from composing.sums import write_sums
 from composing.times import write_times
+from composing.topics import write_composed
 from many_tools import BUDGETS, draw_questions, show_turns
 from own_answers import PLAIN_PREFIX
-from slips import make_slips
-from written import write_answer
+from slips import make_slips, write_answer
 
 from toolspeak.dialects import Shown, dialect
 from toolspeak.lab.files import render_qwen

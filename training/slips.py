@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from written import write_answer
-
 from toolspeak.dialects import dialect
+from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import Question, Suite
 from toolspeak.lab.trials import RecordedAnswer, RecordedCall, begin_conversation, take_answer, will_ask_model
 from toolspeak.loop import State, reduce
@@ -45,6 +44,9 @@ SYNONYMS = {
 
 Change: TypeAlias = Callable[[Question, str, random.Random], Question | None]
 """Lets a call of a question go wrong, in a dialect; returns None where that cannot be done."""
+
+ANSWER_END = "<|im_end|>\n<|im_start|>assistant\n"
+"""What the template writes after an answer in the history."""
 
 OWN_WORDS = ("not run:", "not taken:", "the run was")
 """How the errors begin that toolspeak itself writes; no tool returns them as a value."""
@@ -161,6 +163,14 @@ def put_under_condition(text: str, rng: random.Random) -> str:
     if fence == "```python":
         return "\n".join([fence, f"if {condition}:", *(f"    {line}" for line in lines), "```"])
     return "\n".join([fence, f"if ({condition.replace('not ', '!')}) {{", *(f"  {line}" for line in lines), "}", "```"])
+
+
+def write_answer(tools: Sequence[ToolSpec], before: Sequence[Message], answer: Message, dialect_name: str) -> str:
+    """Return an answer as the dialect writes it, without the token that ends it."""
+    render = dialect(dialect_name).render
+    prompt = render_qwen(render(tools, before))
+    prompt_after = render_qwen(render(tools, (*before, answer)))
+    return prompt_after.removeprefix(prompt).removesuffix(ANSWER_END)
 
 
 def repeat_call(question: Question, dialect_name: str, rng: random.Random) -> Question | None:

@@ -31,7 +31,7 @@ sys.path.insert(0, str(TRAINING))  # the scripts import each other
 
 
 make_pairs: Any = import_module("make_pairs")
-compose: Any = import_module("composing.from_topics")
+compose: Any = import_module("composing.topics")
 own_answers: Any = import_module("own_answers")
 many_tools: Any = import_module("many_tools")
 SUITE = load_suite("field-train")

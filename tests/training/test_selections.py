@@ -14,7 +14,7 @@ from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.lab.suites import load_suite
 
 compose_selections: Any = import_module("composing.selections")
-record_choices: Any = import_module("composing.records.choices")
+record_choices: Any = import_module("composing.records")
 
 SAMPLE = 25
 """One question in so many is answered."""

@@ -20,6 +20,7 @@ said_counts: Any = import_module("composing.said.counts")
 said_stays: Any = import_module("composing.said.stays")
 said_units: Any = import_module("composing.said.units")
 compose_sums: Any = import_module("composing.sums")
+compose_times: Any = import_module("composing.times")
 
 SAMPLE = 8
 """One question in so many is answered and judged."""
@@ -130,9 +131,9 @@ def test_stays_go_over_the_end_of_a_month_and_a_year(way: Any, words: str, start
 )
 def test_a_set_decides_which_days_of_a_stay_are_wanted(mode: str, value: dict[str, Any]):
     slot_seed = next(
-        seed for seed in range(99) if "YYYY-MM-DD" in str(said_stays.nights(mode)(random.Random(seed), "").schemas)
+        seed for seed in range(99) if "YYYY-MM-DD" in str(said_stays.nights([mode])(random.Random(seed), "").schemas)
     )
-    assert draw_slot(said_stays.nights(mode), "en", slot_seed)["from tomorrow for three nights"] == value
+    assert draw_slot(said_stays.nights([mode]), "en", slot_seed)["from tomorrow for three nights"] == value
 
 
 @pytest.mark.parametrize(
@@ -274,7 +275,7 @@ def test_a_unit_counts_as_the_description_tells(said: str, rule: str, words: str
 
 def test_a_correction_changes_one_of_two_calls():
     tool = next(each for each in compose_sums.TOOLS if each.name == "ribbon_roll")
-    offer = compose_sums.offer_tool(tool, random.Random(1), "snake")
+    offer = compose_times.make_offer(tool, random.Random(1), "snake")
     lengths = draw_words(offer.slots["length"].say, "en")
     checked = 0
     for seed in range(400):

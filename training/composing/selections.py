@@ -2,11 +2,10 @@
 
 A result has records; the next call needs values of the right one, or of each that fits. Records are drawn at random,
 and what is right is computed from them: the cheapest one, all under a price, the one of exactly this name. Draws in
-which two records could be meant are thrown away. `records/domain.py` says what a domain is, and `records/choices.py`
-how its records are chosen. The file has the format of every suite.
+which two records could be meant are thrown away. `records.py` says what a domain is, and how its records are chosen.
+The file has the format of every suite.
 """
 
-import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,34 +13,44 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from composing.records import words as phrases
-from composing.records.choices import (
+from composing.records import (
     HISTORY_KINDS,
+    LABEL,
     MAX_DRAWS,
     MAX_RECORDS,
+    PHRASES,
     ROLE_NUMBER,
+    SUMS,
     Call,
     Choice,
     Chooser,
+    Domain,
     Kind,
     NothingDrawnError,
+    Record,
+    Repeat,
     Spelling,
+    Superlative,
     add_paging,
-    expect,
+    bare_scope,
+    begin,
+    end,
+    fill,
+    join_words,
+    load_entries,
     make_history_tool,
+    make_id,
+    make_near_id,
     make_role_tools,
+    say_value,
 )
-from composing.records.domain import LABEL, Domain, Record, Superlative, make_id
-from composing.records.english_1 import ENGLISH_1
-from composing.records.english_2 import ENGLISH_2
-from composing.records.english_3 import ENGLISH_3
-from composing.records.german_french import FRENCH, GERMAN
-from composing.records.past_orders import REPEATS, compose_repeats
-from composing.records.spanish import SPANISH
-from composing.records.words import bare_scope, begin, end, fill, join_words, say_value
+from composing.tables import expect, write_lines
 
-ENGLISH = (*ENGLISH_1, *ENGLISH_2, *ENGLISH_3)
-ABROAD = (*GERMAN, *FRENCH, *SPANISH)
+ENGLISH: list[Domain] = [each for number in (1, 2, 3) for each in load_entries(Domain, f"selections-english-{number}")]
+ABROAD: list[Domain] = [
+    each for name in ("german", "french", "spanish") for each in load_entries(Domain, f"selections-{name}")
+]
+REPEATS: list[Repeat] = load_entries(Repeat, "selections-repeats")
 
 STYLES = ("snake", "camel", "dotted", "prefixed")
 SHAPES = ("bare", "wrapped", "nested")
@@ -144,6 +153,9 @@ class SetComposer:
         said = {name: say_value(value, domain.lang) if is_spoken else str(value) for name, value in extras.items()}
         return fill(self._rng.choice(domain.deeds), said), extras
 
+    def _pick(self, name: str) -> str:
+        return self._rng.choice(PHRASES[name][self._domain.lang])
+
     def _value_words(self, best: Superlative, record: Record) -> str:
         return best.value.format(say_value(record[best.name], self._domain.lang, is_price="euro" in best.value))
 
@@ -158,19 +170,19 @@ class SetComposer:
         is_placed = kind == self._chooser.placed
         # A place on the list could mean one among those that were told.
         if not is_placed and self._rng.random() < FOLLOW_SHARE and (told := self._tell(records, scope)):
-            request = begin(self._rng.choice(phrases.FOLLOW_LEADS[self._domain.lang]).format(deed.format(choice.say())))
+            request = begin(self._pick("follow_leads").format(deed.format(choice.say())))
             return {"category": "next", "turns": [*told, {"user": request}], "expected": expect(calls)}
         turns = self._ask(self._request(deed, choice, scope, is_placed), records, scope)
         return {"category": "next", "turns": turns, "expected": expect(calls)}
 
     def _request(self, deed: str, choice: Choice, scope: str, is_listed: bool = False) -> str:
-        lang, words = self._domain.lang, self._scope_words(scope)
+        words = self._scope_words(scope)
         is_of = self._domain.in_scope.split()[0] in OF_WORDS
         if is_listed or (choice.is_named and is_of) or self._rng.random() < 0.2:
             those = self._domain.those or f"the {self._domain.plural}"
-            lead = self._rng.choice(phrases.LIST_LEADS[lang])
+            lead = self._pick("list_leads")
             return end(begin(lead.format(those=those, scope=words, deed=deed.format(choice.say()))))
-        return end(begin(self._rng.choice(phrases.DEED_LEADS[lang]).format(deed.format(self._say(choice, scope)))))
+        return end(begin(self._pick("deed_leads").format(deed.format(self._say(choice, scope)))))
 
     def _ask(self, request: str, records: Sequence[Record], scope: str) -> list[Turn]:
         return [{"user": request}, {"calls": [self._list_call(scope)]}, {"results": [self._show(records, scope)]}]
@@ -193,7 +205,7 @@ class SetComposer:
             words = f"{best.one} {self._scope_words(join_words(scopes, lang, 1))}"
         if not chosen:
             raise NothingDrawnError
-        request = end(begin(self._rng.choice(phrases.DEED_LEADS[lang]).format(deed.format(words))))
+        request = end(begin(self._pick("deed_leads").format(deed.format(words))))
         turns = [
             {"user": request},
             {"calls": [self._list_call(scope) for scope in scopes]},
@@ -235,18 +247,18 @@ class SetComposer:
         records, choice = self._chooser.draw(
             rng.choice([self._chooser.best, self._chooser.best_under, self._chooser.named])
         )
-        scope, text = rng.choice(domain.scopes), rng.choice(phrases.TEXTS)
+        scope, text = rng.choice(domain.scopes), rng.choice(PHRASES["texts"])
         if choice.is_named and domain.in_scope.split()[0] in OF_WORDS:
             raise NothingDrawnError
         np = self._say(choice, scope)
-        request = rng.choice(phrases.TEXT_LEADS).format(role=domain.role, np=np, text=text)
+        request = rng.choice(PHRASES["text_leads"]).format(role=domain.role, np=np, text=text)
         card, send = self._role_tools
         number = ROLE_NUMBER.format(domain.role)
         look_up = self._spelling.call(card, {number: choice.records[0][number]})
         turns = self._ask(request, records, scope)
         if rng.random() < 0.6:
             return {"category": "next", "turns": turns, "expected": expect([look_up])}
-        name, phone = rng.choice(phrases.NAMES), make_id("+44 7### ######", rng)
+        name, phone = rng.choice(PHRASES["names"]), make_id("+44 7### ######", rng)
         found = {self._spelling.key(number): choice.records[0][number], "name": name, "phone": phone}
         call = self._spelling.call(send, {"phone": phone, "text": text})
         turns += [{"calls": [look_up]}, {"results": [found]}]
@@ -263,8 +275,8 @@ class SetComposer:
         records, choice = self._chooser.draw(rng.choice(self._chooser.list_single_kinds()))
         scope = rng.choice(self._domain.scopes)
         said: dict[str, Any] = {}
-        leads = rng.choice(phrases.HISTORY_LEADS)
-        lead, kind, (words, limit) = rng.choice(leads), rng.choice(HISTORY_KINDS), rng.choice(phrases.LIMITS)
+        leads = rng.choice(PHRASES["history_leads"])
+        lead, kind, (words, limit) = rng.choice(leads), rng.choice(HISTORY_KINDS), rng.choice(PHRASES["limits"])
         if "{kind}" in lead:
             said["kind"] = kind
         if "{limit}" in lead:
@@ -285,9 +297,9 @@ class SetComposer:
             return None
         lang, record = self._domain.lang, choice.records[0]
         np = self._say(choice, scope)
-        request = begin(self._rng.choice(phrases.WHICH_LEADS[lang]).format(np))
+        request = begin(self._pick("which_leads").format(np))
         value = self._value_words(choice.best, record)
-        reply = phrases.WHICH_REPLY[lang].format(
+        reply = PHRASES["which_reply"][lang].format(
             np=begin(np), label=record[LABEL], ident=record[self._domain.ident], value=value
         )
         return {"category": "answer", "turns": self._ask(request, records, scope), "expected": [], "reply": reply}
@@ -299,7 +311,7 @@ class SetComposer:
         domain, (words, found) = self._domain, drawn
         several = self._say(Choice(domain.plural, found, condition=words), scope)
         tail = several.removeprefix(domain.plural + " ")
-        lead = self._rng.choice(phrases.COUNT_LEADS[domain.lang])
+        lead = self._pick("count_leads")
         turns = self._ask(begin(lead.format(several)), records, scope)
         if not found:
             none = f"{domain.none or f'no {domain.noun}'} {tail}"
@@ -307,9 +319,9 @@ class SetComposer:
                 "category": "empty",
                 "turns": turns,
                 "expected": [],
-                "reply": phrases.NONE_ANSWER[domain.lang].format(none=none),
+                "reply": PHRASES["none_answer"][domain.lang].format(none=none),
             }
-        form = phrases.COUNT_REPLY[domain.lang][min(len(found), 2) - 1]
+        form = PHRASES["count_reply"][domain.lang][min(len(found), 2) - 1]
         labels = join_words([record[LABEL] for record in found], domain.lang)
         reply = form.format(one=f"{domain.noun} {tail}", several=several, count=len(found), labels=labels)
         return {"category": "answer", "turns": turns, "expected": [], "reply": reply}
@@ -346,7 +358,7 @@ class SetComposer:
             gone = records.pop(rng.randrange(len(records)))
             choice = Choice(domain.named.format(**gone), [], is_named=True)
             labels = join_words([record[LABEL] for record in records], domain.lang)
-            reply = begin(rng.choice(phrases.UNKNOWN_REPLY[domain.lang]).format(named=choice.words, labels=labels))
+            reply = begin(self._pick("unknown_reply").format(named=choice.words, labels=labels))
             turns = self._ask(self._request(deed, choice, scope), records, scope)
             return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
         for _ in range(MAX_DRAWS):
@@ -360,7 +372,7 @@ class SetComposer:
                 records = []
             none = self._say(replace(choice, words=domain.none or f"no {domain.noun}"), scope)
             turns = self._ask(self._request(deed, choice, scope), records, scope)
-            reply = rng.choice(phrases.NONE_REPLY[domain.lang]).format(none=none)
+            reply = self._pick("none_reply").format(none=none)
             return {"category": "empty", "turns": turns, "expected": [], "reply": reply}
         raise NothingDrawnError
 
@@ -394,6 +406,34 @@ class SetComposer:
                 yield question
 
 
+def compose_repeats(repeat: Repeat, spelling: Spelling, count: int, rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield questions in which a past order is made again with one value changed."""
+    for _ in range(count):
+        orders: list[Record] = []
+        while len({each["when"] for each in orders}) < rng.choice([1, 2, 3, 4]):
+            drawn = {name: maker(rng) for name, maker in (*repeat.fields.items(), *repeat.noise.items())}
+            made = (
+                make_near_id(orders[0][repeat.ident], repeat.pattern, rng) if orders else make_id(repeat.pattern, rng)
+            )
+            if not any(each["when"] == drawn["when"] or each[repeat.ident] == made for each in orders):
+                orders.append({repeat.ident: made, **drawn})
+        order = rng.sample(list(orders[0]), len(orders[0]))
+        is_numbered = repeat.lang == "en" and rng.random() < 0.3
+        chosen = rng.choice(orders) if is_numbered else max(orders, key=lambda each: each["when"])
+        lead = rng.choice(PHRASES["number_leads"] if is_numbered else repeat.requests)
+        who, (name, change, words) = rng.choice(repeat.asked), rng.choice(repeat.changes)
+        changed = SUMS[change[0]](chosen[name], int(change[2:]))
+        arguments = {key: chosen[key] for key in repeat.order.parameters} | {name: changed}
+        rows = [{spelling.key(key): each[key] for key in order} for each in orders]
+        result = rng.choice([rows, {"found": len(rows), "rows": rows}])
+        turns = [
+            {"user": lead.format(who=who, change=words, ident=repeat.ident, number=chosen[repeat.ident])},
+            {"calls": [spelling.call(repeat.lookup, {next(iter(repeat.lookup.parameters)): who})]},
+            {"results": [result]},
+        ]
+        yield {"category": "next", "turns": turns, "expected": expect([spelling.call(repeat.order, arguments)])}
+
+
 def compose_all(seed: int) -> Iterator[dict[str, Any]]:
     """Yield the lines of the suite: sets of tools, each followed by its questions."""
     rng = random.Random(seed)
@@ -419,6 +459,4 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
 
 
 def write_selections(path: Path, seed: int) -> None:
-    path.write_text(
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
-    )
+    write_lines(path, compose_all(seed))

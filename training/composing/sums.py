@@ -6,23 +6,19 @@ that change one of two calls. What the words say and what a description wants ar
 The file has the format of every suite.
 """
 
-import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from composing.said.days import LANGUAGES, Talk, pick
-from composing.said.slots import TEENS, TENS, Tool
-from composing.said.stays import LooseSlot
-from composing.times import FIXES, OPTIONAL_SHARE, SIZES, Draft, Offer, add_today, fill, make_offer, spell, style, tidy
-from composing.tools.counters import COUNTERS
-from composing.tools.crafts import CRAFTS
-from composing.tools.lodging import LODGING
+from composing.said import load_tools
+from composing.said.days import LANGUAGES, TEENS, TENS, Talk, say
+from composing.tables import expect, write_lines
+from composing.times import OPTIONAL_SHARE, Draft, Offer, add_today, compose_sets, fill, spell, style, tidy
 
-TOOLS: tuple[Tool, ...] = (*LODGING, *CRAFTS, *COUNTERS)
+TOOLS = load_tools("sums-lodging", "sums-crafts", "sums-counters")
 
 QUESTIONS_PER_SET = 17
 
@@ -38,22 +34,6 @@ PAIR_SHARE = 0.45
 
 PAIR_FIX_SHARE = 0.5
 """How often a value of one of the two calls is corrected."""
-
-PAIR_FIXES = (
-    " Oh wait, {who}: {b}, not {a}.| Correction for {who}: {b} instead of {a}.| Sorry, with {who} I meant {b}, not {a}."
-    "| Hm, no: {who} {b}. The rest stays."
-    " / Ach nein, {who}: {b}, nicht {a}.| Korrektur bei {who}: {b} statt {a}.| Moment, {who}: {b}. Der Rest bleibt."
-    " / Ah non, pour {who} : {b}, pas {a}.| Correction, {who} : {b} au lieu de {a}."
-    " / Ay no, {who}: {b}, no {a}.| Corrijo, {who}: {b} en vez de {a}."
-)
-"""Corrections that say which of two calls they mean."""
-
-
-def offer_tool(tool: Tool, rng: random.Random, spelling: str) -> Offer:
-    """Make the offer of a tool; what may be left out of a slot is not required."""
-    offer = make_offer(tool, rng, spelling)
-    loose = {name for slot in offer.slots.values() if isinstance(slot, LooseSlot) for name in slot.optional}
-    return Offer(tool, offer.slots, [name for name in offer.required if name not in loose], spelling)
 
 
 def fill_pair(offer: Offer, talk: Talk) -> tuple[Draft, Draft]:
@@ -84,10 +64,10 @@ def fill_pair(offer: Offer, talk: Talk) -> tuple[Draft, Draft]:
         draw(place, values[place], values[fixed + other])
         names += map(str, values[place].values())
         if talk.rng.random() < 0.6:
-            after = pick(talk, PAIR_FIXES).format(who=words[key + number], a=wrong, b=words[place])
+            after = say(talk, "pair_fixes", who=words[key + number], a=wrong, b=words[place])
             words[place] = wrong
         else:
-            words[place] = pick(talk, FIXES).format(a=wrong, b=words[place])
+            words[place] = say(talk, "fixes", a=wrong, b=words[place])
     text = f"{tidy(text.format(**words))} {after.strip()}".strip()
     calls = [order_arguments(offer, values, each) for each in ("", "2")]
     return Draft(text, calls[0], names, is_fixed), Draft("", calls[1], [], is_fixed)
@@ -118,9 +98,7 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     is_fixed = drafts[0].is_fixed
     is_messy = is_fixed or not is_plain or talk.values > 1 or talk.needs_today
     category = "parallel" if is_pair and not is_fixed else "messy" if is_messy else "single"
-    calls = [each.call for each in drafts]
-    expected = [{**each, "arguments": {name: [value] for name, value in each["arguments"].items()}} for each in calls]
-    return {"category": category, "messages": messages, "expected": expected}
+    return {"category": category, "messages": messages, "expected": expect([each.call for each in drafts])}
 
 
 def count_marks(text: str) -> int:
@@ -136,31 +114,5 @@ def is_quiet(offer: Offer) -> bool:
     )
 
 
-def compose_all(seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the suite: sets of tools, each followed by its questions."""
-    rng = random.Random(seed)
-    seen: set[str] = set()
-    for tool in TOOLS:
-        for number in (1, 2):
-            size = rng.choice(SIZES[:3] if number == 1 else SIZES[2:])
-            near = [each for each in TOOLS if each.area == tool.area and each is not tool]
-            far = [each for each in TOOLS if each.area != tool.area]
-            drawn = [tool, *rng.sample(near, min(len(near), size - 1))]
-            drawn += rng.sample(far, size - len(drawn)) if number == 2 else []
-            spelling = rng.choice(["snake", "snake", "snake", "camel", "dotted"])
-            offers = [offer_tool(each, rng, spelling) for each in drawn]
-            name = f"sums_{tool.name}_{number}"
-            yield {"toolset": name, "tools": [each.describe() for each in rng.sample(offers, len(offers))]}
-            asked = [each for each in offers if each.tool.area == tool.area]
-            for index in range(1, QUESTIONS_PER_SET + 1):
-                question = compose(asked, rng)
-                while json.dumps(question["messages"]) in seen:
-                    question = compose(asked, rng)
-                seen.add(json.dumps(question["messages"]))
-                yield {"id": f"{name}-{index:02}", "tools": name, **question}
-
-
 def write_sums(path: Path, seed: int) -> None:
-    path.write_text(
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
-    )
+    write_lines(path, compose_sets("sums", TOOLS, QUESTIONS_PER_SET, compose, seed))

@@ -8,20 +8,17 @@ that are not said and so are left out. The labels are computed. The file has the
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from composing.said.days import LANGUAGES, MONTHS, WEEKDAYS, Talk, day_number, ordinal, pick
-from composing.said.slots import Slot, Tool
-from composing.tools.errands import ERRANDS
-from composing.tools.household import HOUSEHOLD
-from composing.tools.lessons import LESSONS
-from composing.tools.outings import OUTINGS
+from composing.said import Slot, Tool, load_tools
+from composing.said.days import LANGUAGES, MONTHS, WEEKDAYS, WORDS, Talk, day_number, ordinal, pick, say
+from composing.tables import capitalise, expect, write_lines
 
-TOOLS: tuple[Tool, ...] = (*OUTINGS, *LESSONS, *ERRANDS, *HOUSEHOLD)
+TOOLS = load_tools("times-outings", "times-lessons", "times-errands", "times-household")
 
 SIZES = (1, 2, 3, 4, 5, 6)
 QUESTIONS_PER_SET = 22
@@ -34,69 +31,6 @@ OPTIONAL_SHARE = 0.4
 
 FIX_SHARE = 0.22
 """How often a value is corrected in mid-sentence."""
-
-FIXES = (
-    "{a}, no wait, {b}|{a}, sorry, I mean {b}|{a}, no, make that {b}|{a}, hang on, {b}|{a}, or no, {b}"
-    "|{a} – scratch that, {b}|{a}, wait no, {b}|{a}, no, let's say {b}|{a}, actually no, {b}"
-    " / {a}, nein, {b}|{a}, ach nein, {b}|{a}, quatsch, {b}|{a}, Moment, doch lieber {b}|{a}, Entschuldigung, {b}"
-    " / {a}, non, {b}|{a}, pardon, {b}|{a}, euh non, plutôt {b}|{a}, attendez, non, {b}"
-    " / {a}, no, {b}|{a}, perdón, {b}|{a}, espera, mejor {b}|{a}, digo, {b}"
-)
-
-LATE_FIXES = (
-    " Oh wait, not {a} but {b}.| Sorry, correction: {b}, not {a}.| Hm no, {b} instead of {a}, please."
-    " / Ach nein, nicht {a}, sondern {b}.| Korrektur: {b}, nicht {a}."
-    " / Ah non, pas {a} mais {b}.| Correction : {b} et non {a}."
-    " / Ay no, no {a} sino {b}.| Corrijo: {b}, no {a}."
-)
-"""Corrections in a sentence of their own."""
-
-OPENINGS = (
-    "Hi there! |Hello, me again. |Hey, quick one: |Good morning. |Sorry to bother you once more. "
-    "|Hi, hope you're well. "
-    "|Hello, I was told I could just write here. |Right, I've finally got round to this. |Ok so, |Evening! "
-    " / Hallo zusammen! |Moin, |Guten Tag, |Hi, ich bin's wieder. |Servus, |Hallo, kurze Sache: "
-    " / Bonjour, |Bonsoir, |Salut ! |Bonjour à tous. |Coucou, c'est encore moi. "
-    " / Hola, |Buenas, |Buenos días. |Hola de nuevo. |Hola, una cosita: "
-)
-
-CLOSINGS = (
-    " Thanks!| Thank you very much in advance.| Cheers| That would be lovely.| A short reply is enough."
-    "| It's been one of those days.| I'm already counting the hours."
-    " / Danke!| Vielen Dank im Voraus.| Das wäre super.| Liebe Grüße| Danke euch, schönen Tag noch."
-    " / Merci !| Merci d'avance.| Bonne journée !| Ce serait parfait."
-    " / ¡Gracias!| Muchas gracias de antemano.| Un saludo.| Sería genial."
-)
-
-NOISES = (
-    " My customer number is {n}, if you need it.| (This has nothing to do with invoice {n}, that one is paid.)"
-    "| I've been with you since 2011, by the way.| Last time I was put on hold for {m} minutes, so I'm writing instead."
-    "| The bus here was line {m}, never again."
-    " / Meine Kundennummer ist {n}, falls ihr die braucht.| Die Rechnung {n} ist übrigens bezahlt."
-    "| Am Telefon hing ich {m} Minuten in der Schleife, deshalb schreibe ich."
-    " / Mon numéro de client est le {n}, au cas où.| La facture {n} est déjà payée, au fait."
-    " / Mi número de cliente es el {n}, por si acaso.| La factura {n} ya está pagada, por cierto."
-)
-
-FILLERS = ("um hi so ", "yeah hello ", "okay so ", "uh ", "hey ", "right ", "so yeah ")
-
-TYPOS = {
-    "please": "pls", "Please": "pls", "thanks": "thx", "Thanks": "thx", "tomorrow": "tomorow", "people": "ppl",
-    "minutes": "mins", "because": "bc", "you": "u", "Thursday": "thurs", "Saturday": "saturdy", "Wednesday": "wednsday",
-    "and": "n", "quarter": "qtr", "could": "cud", "evening": "evenin", "morning": "mornin", "with": "w/",
-}  # fmt: skip
-
-SECONDS = (
-    "One more thing: |Oh, and another one: |Also, |Second thing: |And then: "
-    " / Und noch was: |Außerdem: |Zweitens: "
-    " / Autre chose : |Et aussi : "
-    " / Y otra cosa: |Además: "
-)
-
-ROLES = (
-    "You are the assistant of {area}. {today}", "You work for {area} and act on what people write. {today}", "{today}",
-    "{today} Call the functions that the request needs.", "Assistant of {area}.\n{today}",
-)  # fmt: skip
 
 Call = dict[str, Any]
 
@@ -142,7 +76,13 @@ def spell(name: str, spelling: str) -> str:
 
 def make_offer(tool: Tool, rng: random.Random, spelling: str) -> Offer:
     slots = {key.rstrip("?"): kind(rng, key.rstrip("?")) for key, kind in tool.values.items()}
-    required = [name for key in tool.values if not key.endswith("?") for name in slots[key].schemas]
+    required = [
+        name
+        for key, slot in slots.items()
+        if key in tool.values
+        for name in slot.schemas
+        if name not in slot.optional  # what may be left out of a slot is not required
+    ]
     return Offer(tool, slots, required, spelling)
 
 
@@ -184,10 +124,10 @@ def fill(offer: Offer, talk: Talk, *, may_fix_late: bool = True) -> Draft:
             while other == value or wrong == said:
                 said, value = offer.slots[place].say(talk)
             if may_fix_late and talk.rng.random() < 0.3:
-                after = pick(talk, LATE_FIXES).format(a=wrong, b=said)
+                after = say(talk, "late_fixes", a=wrong, b=said)
                 said = wrong
             else:
-                said = pick(talk, FIXES).format(a=wrong, b=said)
+                said = say(talk, "fixes", a=wrong, b=said)
             names += map(str, value.values())
         words[place] = said
         arguments |= value
@@ -207,40 +147,27 @@ def tidy(text: str) -> str:
     return capitalise(re.sub(r"  +", " ", text))
 
 
-def capitalise(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def say_today(talk: Talk, is_system: bool) -> str:
     """Tell the day, with the day of the week where a word of the message needs it, or by chance."""
     today = talk.today
-    name, month = WEEKDAYS[talk.lang][today.weekday()], MONTHS[talk.lang][today.month - 1]
     has_weekday = talk.rng.random() < (0.88 if talk.needs_weekday else 0.4)
     if is_system and (talk.lang == "en" or talk.rng.random() < 0.6):
-        english = f"{WEEKDAYS['en'][today.weekday()]}"
-        long = f"{today.day} {MONTHS['en'][today.month - 1]} {today.year}"
-        iso = today.isoformat()
-        ways = [f"Today is {english}, {long}.", f"Current date: {iso} ({english}).", f"today: {english[:3]} {iso}"]
-        if not has_weekday:
-            ways = [f"Today is {long}.", f"Current date: {iso}.", f"date={iso}"]
-        return talk.rng.choice(ways)
-    short = f"{name[:3]} " if has_weekday else ""
-    front = f"{name}, " if has_weekday else ""
-    day_name = front.replace(",", "")
-    n = day_number(talk, today.day)
-    spanish = f"{today.day} de {month} de {today.year}"
-    return pick(
+        ways = WORDS["system_today"]["with_weekday" if has_weekday else "plain"]
+        names = {"weekday": WEEKDAYS["en"][today.weekday()], "month": MONTHS["en"][today.month - 1]}
+        return talk.rng.choice(ways).format(today=today, short=names["weekday"][:3], **names)
+    name, month = WEEKDAYS[talk.lang][today.weekday()], MONTHS[talk.lang][today.month - 1]
+    return say(
         talk,
-        f"Today is {front}{today.day} {month} {today.year}."
-        f"|It's {day_name}the {ordinal(today.day)} of {month} {today.year} today."
-        f"|its {short.lower()}{month[:3].lower()} {today.day} {today.year} today."
-        f"|(Today: {short}{today.isoformat()}.)"
-        f"|Today's date is {front}{month} {today.day}, {today.year}."
-        f" / Heute ist {front}der {n} {month} {today.year}.|Heute: {front}{today:%d.%m.%Y}."
-        f"|Wir haben heute {front}den {n} {month} {today.year}."
-        f" / Nous sommes le {day_name}{n} {month} {today.year}."
-        f"|Aujourd'hui, c'est le {day_name}{n} {month} {today.year}."
-        f" / Hoy es {front}{spanish}.|Estamos a {front}{spanish}.",
+        "today",
+        today=today,
+        front=f"{name}, " if has_weekday else "",
+        name=f"{name} " if has_weekday else "",
+        short=f"{name[:3]} " if has_weekday else "",
+        small=f"{name[:3].lower()} " if has_weekday else "",
+        month=month,
+        small_month=month[:3].lower(),
+        n=day_number(talk, today.day),
+        ordinal=ordinal(today.day),
     )
 
 
@@ -249,10 +176,10 @@ def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[
     rng, kind = talk.rng, talk.rng.random()
     if kind < 0.3:
         return text, True
-    noise = pick(talk, NOISES).format(n=rng.randint(10_000, 99_999), m=rng.randint(21, 58)) if not is_quiet else ""
+    noise = "" if is_quiet else pick(talk, WORDS["noises"]).format(n=rng.randint(10_000, 99_999), m=rng.randint(21, 58))
     if kind < 0.62:
-        opening = pick(talk, OPENINGS) if rng.random() < 0.7 else ""
-        closing = pick(talk, CLOSINGS) if rng.random() < 0.6 else ""
+        opening = say(talk, "openings") if rng.random() < 0.7 else ""
+        closing = say(talk, "closings") if rng.random() < 0.6 else ""
         is_noisy = bool(noise) and rng.random() < 0.4
         body = lower(text, names) if opening.rstrip().endswith((",", ":")) and talk.lang != "de" else text
         if talk.lang == "de" and opening.rstrip().endswith((",", ":")):
@@ -261,7 +188,7 @@ def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[
         return capitalise(" ".join(each.strip() for each in parts if each)), not is_noisy
     held = {word for name in names for word in name.split()}
     if talk.lang == "en":
-        for typed, typo in TYPOS.items():
+        for typed, typo in WORDS["typos"].items():
             if rng.random() < 0.45 and typed not in held:
                 text = re.sub(rf"\b{typed}\b", typo, text, count=1)
         for name in (*MONTHS["en"], *WEEKDAYS["en"]):
@@ -271,7 +198,7 @@ def style(talk: Talk, text: str, names: Sequence[str], is_quiet: bool) -> tuple[
     if kind < 0.84:
         return text.rstrip("."), False
     text = re.sub(r"[,;!?()–](?=\s|$)|\.(?=\s|$)|[(¿¡–]|:(?=\s)", "", text)
-    filler = rng.choice(FILLERS) if talk.lang == "en" and rng.random() < 0.6 else ""
+    filler = rng.choice(WORDS["fillers"]) if talk.lang == "en" and rng.random() < 0.6 else ""
     return re.sub(r"  +", " ", filler + text), False
 
 
@@ -293,7 +220,7 @@ def add_today(talk: Talk, text: str, area: str) -> str | list[dict[str, str]]:
     if not talk.needs_today and rng.random() >= 0.12:
         return text
     if rng.random() < 0.5:
-        role = rng.choice(ROLES).format(area=area, today=say_today(talk, is_system=True))
+        role = rng.choice(WORDS["roles"]).format(area=area, today=say_today(talk, is_system=True))
         return [{"role": "system", "content": role}, {"role": "user", "content": text}]
     text += "." if text[-1].isalnum() else ""
     return " ".join([say_today(talk, is_system=False), text][:: rng.choice([1, 1, 1, -1])])
@@ -316,7 +243,7 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
         is_overridden = second is first and first.tool.area.startswith("a smart")  # a machine has one setting
         if more.call != drafts[0].call and not is_overridden:
             body = more.text if lang == "de" else lower(more.text, more.names)
-            text = f"{text} {pick(talk, SECONDS).strip()} {body}"
+            text = f"{text} {say(talk, 'seconds').strip()} {body}"
             drafts.append(more)
             used.append(second)
     calls, is_fixed = [each.call for each in drafts], any(each.is_fixed for each in drafts)
@@ -327,27 +254,28 @@ def compose(offers: Sequence[Offer], rng: random.Random) -> dict[str, Any]:
     category = "messy" if is_messy else "single"
     if len(calls) > 1 and not is_fixed:
         category = "parallel" if calls[0]["name"] == calls[1]["name"] else "several"
-    expected = [{**each, "arguments": {name: [value] for name, value in each["arguments"].items()}} for each in calls]
-    return {"category": category, "messages": messages, "expected": expected}
+    return {"category": category, "messages": messages, "expected": expect(calls)}
 
 
-def compose_all(seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the suite: sets of tools, each followed by its questions."""
+def compose_sets(
+    prefix: str, tools: Sequence[Tool], count: int, compose: Callable[..., dict[str, Any]], seed: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a suite: two sets of tools for each tool, each followed by its questions."""
     rng = random.Random(seed)
     seen: set[str] = set()
-    for tool in TOOLS:
+    for tool in tools:
         for number in (1, 2):
             size = rng.choice(SIZES[:3] if number == 1 else SIZES[2:])
-            near = [each for each in TOOLS if each.area == tool.area and each is not tool]
-            far = [each for each in TOOLS if each.area != tool.area]
+            near = [each for each in tools if each.area == tool.area and each is not tool]
+            far = [each for each in tools if each.area != tool.area]
             drawn = [tool, *rng.sample(near, min(len(near), size - 1))]
             drawn += rng.sample(far, size - len(drawn)) if number == 2 else []
             spelling = rng.choice(["snake", "snake", "snake", "camel", "dotted"])
             offers = [make_offer(each, rng, spelling) for each in drawn]
-            name = f"times_{tool.name}_{number}"
+            name = f"{prefix}_{tool.name}_{number}"
             yield {"toolset": name, "tools": [each.describe() for each in rng.sample(offers, len(offers))]}
             asked = [each for each in offers if each.tool.area == tool.area]
-            for index in range(1, QUESTIONS_PER_SET + 1):
+            for index in range(1, count + 1):
                 question = compose(asked, rng)
                 while json.dumps(question["messages"]) in seen:
                     question = compose(asked, rng)
@@ -356,6 +284,4 @@ def compose_all(seed: int) -> Iterator[dict[str, Any]]:
 
 
 def write_times(path: Path, seed: int) -> None:
-    path.write_text(
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in compose_all(seed)), encoding="utf-8"
-    )
+    write_lines(path, compose_sets("times", TOOLS, QUESTIONS_PER_SET, compose, seed))

@@ -1,60 +1,25 @@
-"""Words for days, times of day and durations in four languages, with the values that they stand for.
+"""Words for numbers, days, times of day and durations in four languages, with the values that they stand for.
 
 A day is drawn relative to the `today` of a talk; whatever cannot be known without it sets `needs_today`. Only words
-with one meaning are used: "this coming Friday", never "next Friday"; a weekday is never that of today.
+with one meaning are used: "this coming Friday", never "next Friday"; a weekday is never that of today. The words are in
+`tables/words.toml`.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from composing.tables import read_table
 
 LANGUAGES = ("en", "de", "fr", "es")
 
-MONTHS = {
-    "en": "January February March April May June July August September October November December".split(),
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split(),
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split(),
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split(),
-}
+WORDS = read_table("words")
 
-WEEKDAYS = {
-    "en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-    "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split(),
-    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche".split(),
-    "es": "lunes martes miércoles jueves viernes sábado domingo".split(),
-}
-
-SMALL = {
-    "en": "zero one two three four five six seven eight nine ten eleven twelve".split(),
-    "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(),
-    "fr": "zéro une deux trois quatre cinq six sept huit neuf dix onze douze".split(),
-    "es": "cero una dos tres cuatro cinco seis siete ocho nueve diez once doce".split(),
-}
-"""The first numbers, as hours are counted."""
-
-DURATIONS = {
-    15: "a quarter of an hour|15 minutes|fifteen minutes / eine Viertelstunde|15 Minuten / un quart d'heure|15 minutes"
-    " / un cuarto de hora|15 minutos",
-    20: "20 minutes|twenty minutes / zwanzig Minuten|20 Minuten / vingt minutes|20 minutes / veinte minutos|20 minutos",
-    30: "half an hour|30 minutes|thirty mins / eine halbe Stunde|30 Minuten / une demi-heure|30 minutes"
-    " / media hora|30 minutos",
-    45: "three quarters of an hour|45 minutes|45 min / eine Dreiviertelstunde|45 Minuten / trois quarts d'heure"
-    "|45 minutes / tres cuartos de hora|45 minutos",
-    60: "an hour|one hour|1 h / eine Stunde / une heure / una hora",
-    75: "an hour and a quarter|75 minutes|an hour and fifteen minutes / eine Stunde und fünfzehn Minuten|1 Stunde 15"
-    " / une heure et quart|1 h 15 / una hora y cuarto|75 minutos",
-    90: "an hour and a half|one and a half hours|1.5 hours|ninety minutes / anderthalb Stunden|eineinhalb Stunden"
-    "|1,5 Stunden / une heure et demie|1 h 30 / una hora y media|hora y media",
-    105: "an hour and three quarters|one and three quarter hours|1 h 45 min / eine Stunde und 45 Minuten|1 h 45"
-    " / une heure trois quarts|1 h 45 / una hora y tres cuartos|1 h 45",
-    120: "two hours|2 hours|2h / zwei Stunden|2 Stunden / deux heures|2 heures / dos horas|2 horas",
-    150: "two and a half hours|2.5 hours|two hours and a half / zweieinhalb Stunden|2,5 Stunden"
-    " / deux heures et demie|2 h 30 / dos horas y media|2 h 30",
-    180: "three hours|3 hours / drei Stunden|3 Stunden / trois heures|3 heures / tres horas|3 horas",
-    210: "three and a half hours|3.5 hours / dreieinhalb Stunden|3,5 Stunden / trois heures et demie|3 h 30"
-    " / tres horas y media|3 h 30",
-}
+MONTHS, WEEKDAYS, SMALL = WORDS["months"], WORDS["weekdays"], WORDS["small"]
+TEENS, TENS = WORDS["teens"], WORDS["tens"]
 
 
 @dataclass
@@ -80,8 +45,54 @@ class Talk:
 
 def pick(talk: Talk, ways: str) -> str:
     """Choose one of the ways of the talk's language: `one|another / deutsch / français / español`."""
-    languages = ways.split(" / ")
-    return talk.rng.choice(languages[LANGUAGES.index(talk.lang)].split("|"))
+    return talk.rng.choice(list_ways(talk, ways))
+
+
+def list_ways(talk: Talk, ways: str) -> list[str]:
+    return ways.split(" / ")[LANGUAGES.index(talk.lang)].split("|")
+
+
+def say(talk: Talk, name: str, /, *places: Any, **values: Any) -> str:
+    """Choose one of the ways of a phrase of `words.toml`, and fill its places."""
+    return pick(talk, WORDS[name]).format(*places, **values)
+
+
+def tell(talk: Talk, name: str, /, *places: Any, **values: Any) -> str:
+    """Fill the places of a phrase that has one way in the language: nothing is drawn."""
+    [way] = list_ways(talk, WORDS[name])
+    return way.format(*places, **values)
+
+
+def say_one_of(talk: Talk, name: str, meanings: Sequence[Any], /, *places: Any, **values: Any) -> tuple[str, Any]:
+    """Choose one of the phrases of a list of `words.toml`; return it, and what it means."""
+    phrase, meaning = talk.rng.choice(list(zip(WORDS[name], meanings, strict=True)))
+    return pick(talk, phrase).format(*places, **values), meaning
+
+
+def number_words(lang: str, number: int) -> str:
+    """Write a whole number in words where that is short, else in digits."""
+    if 1 < number < len(TEENS[lang]):
+        return TEENS[lang][number]
+    if lang not in TENS or not 20 <= number < 100:
+        return str(number)
+    tens, ones = TENS[lang][number // 10], number % 10
+    if not ones:
+        return tens
+    if lang == "en":
+        return f"{tens}-{TEENS['en'][ones]}"
+    return f"{'ein' if ones == 1 else TEENS['de'][ones]}und{tens}"
+
+
+def digits(talk: Talk, number: Decimal | int, places: int | None = None) -> str:
+    """Write a number in digits as the language does: 48.213,7 in German."""
+    plain = f"{number:,.{places}f}" if places is not None else f"{number:,}"
+    if "." in plain and places is None:
+        plain = plain.rstrip("0").rstrip(".")
+    if abs(number) < 10_000 and talk.lang != "de":
+        plain = plain.replace(",", "")
+    if talk.lang == "en":
+        return plain
+    return plain.translate({ord(","): " " if talk.lang == "fr" else ".", ord("."): ","})
 
 
 def ordinal(number: int) -> str:
@@ -89,46 +100,25 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def count_word(talk: Talk, number: int) -> str:
-    """Write a number up to twelve as a word, for masculine nouns or nouns without gender in the phrase."""
-    if number > 12:
-        return str(number)
-    return SMALL[talk.lang][number]
-
-
 def day_number(talk: Talk, day: int) -> str:
     """Write the number of a day without its month, as it follows `on the`, `am`, `le` or `el`."""
     return {"en": ordinal(day), "de": f"{day}.", "fr": "1er" if day == 1 else str(day), "es": str(day)}[talk.lang]
 
 
+def name_weekday(talk: Talk, day: date) -> str:
+    return WEEKDAYS[talk.lang][day.weekday()]
+
+
 def month_day(talk: Talk, day: date) -> str:
     """Write a day with its month and without the year."""
-    month = MONTHS[talk.lang][day.month - 1]
-    if talk.lang == "en":
-        return talk.rng.choice(
-            [f"{day.day} {month}", f"{month} {ordinal(day.day)}", f"the {ordinal(day.day)} of {month}"]
-        )
-    number = day_number(talk, day.day)
-    return f"{number} de {month}" if talk.lang == "es" else f"{number} {month}"
+    month, number = MONTHS[talk.lang][day.month - 1], day_number(talk, day.day)
+    return (say if talk.lang == "en" else tell)(talk, "month_day", day=day.day, number=number, month=month)
 
 
 def full_day(talk: Talk, day: date) -> str:
     """Write a day with month and year."""
-    iso = day.isoformat()
-    if talk.lang == "en":
-        month = MONTHS["en"][day.month - 1]
-        ways = [
-            f"{day.day} {month} {day.year}",
-            f"{month} {day.day}, {day.year}",
-            iso,
-            f"{month[:3]} {day.day} {day.year}",
-        ]
-    elif talk.lang == "de":
-        ways = [f"{month_day(talk, day)} {day.year}", f"{day.day}.{day.month}.{day.year}", f"{day:%d.%m.%Y}"]
-    else:
-        join = " de " if talk.lang == "es" else " "
-        ways = [f"{month_day(talk, day)}{join}{day.year}", f"{day:%d/%m/%Y}"]
-    return talk.rng.choice(ways)
+    month = MONTHS[talk.lang][day.month - 1]
+    return say(talk, "full_day", day=day, number=day_number(talk, day.day), month=month, short=month[:3])
 
 
 def last_of_month(day: date) -> date:
@@ -140,64 +130,40 @@ Way = Callable[[Talk, int, bool], Spoken]
 """A way to say a day: the talk, a number between 1 and 6, and whether it is a limit ("until …")."""
 
 
-def limit(talk: Talk, words: str, *, has_article: bool) -> str:
-    """Put `until` before a day."""
-    before = ("until", "bis zum", "jusqu'au", "hasta el") if has_article else ("until", "bis", "jusqu'à", "hasta")
-    return f"{before[LANGUAGES.index(talk.lang)]} {words}"
+def say_on(talk: Talk, words: str, is_limit: bool = False) -> str:
+    """Put `on` or `until` before a day."""
+    return tell(talk, "until_day", words) if is_limit else say(talk, "on_day", words)
 
 
 def say_near(talk: Talk, number: int, is_limit: bool) -> Spoken:
     """Say tomorrow or the day after."""
     ahead = 1 if number < 4 else 2
-    one, two = (
-        "tomorrow / morgen / demain / mañana",
-        "the day after tomorrow / übermorgen / après-demain / pasado mañana",
-    )
-    words = pick(talk, one if ahead == 1 else two)
-    return limit(talk, words, has_article=False) if is_limit else words, talk.today + timedelta(ahead)
+    words = say(talk, "tomorrow" if ahead == 1 else "day_after_tomorrow")
+    return tell(talk, "until", words) if is_limit else words, talk.today + timedelta(ahead)
 
 
 def say_weekday(talk: Talk, number: int, is_limit: bool) -> Spoken:
     """Say the coming day of that name: two to six days ahead."""
     day = talk.today + timedelta(max(number, 2))
-    name = WEEKDAYS[talk.lang][day.weekday()]
     talk.needs_weekday = True
-    if is_limit:
-        words = f"until {name} / bis {name}|bis kommenden {name} / jusqu'à {name} / hasta el {name}"
-    else:
-        is_weekend = talk.today.weekday() < 4 and day.weekday() > 4
-        more = f"|this {name}" if is_weekend else ""
-        words = f"on {name}|this coming {name}|on {name}{more} / am {name}|am kommenden {name}"
-        is_this_week = day.weekday() > talk.today.weekday()
-        words += f" / {name}|ce {name} / el {name}|este {name}" if is_this_week else f" / {name} / el {name}"
-    return pick(talk, words), day
+    is_this_week = day.weekday() > talk.today.weekday()
+    is_weekend = talk.today.weekday() < 4 and day.weekday() > 4
+    kind = "until" if is_limit else "on_weekend" if is_weekend else "this" if is_this_week else "on"
+    return say(talk, f"{kind}_weekday", name_weekday(talk, day)), day
 
 
 def say_days_ahead(talk: Talk, number: int, is_limit: bool) -> Spoken:
     ahead = 3 + number % 4  # not eight: "in acht Tagen" and "dans huit jours" are a week
     if is_limit:
         return say_near(talk, number, is_limit)
-    n = count_word(talk, ahead)
-    words = pick(talk, f"in {n} days|{n} days from now|{ahead} days from today / in {n} Tagen|in {ahead} Tagen"
-                 f" / dans {n} jours|dans {ahead} jours / dentro de {n} días|en {ahead} días")  # fmt: skip
-    return words, talk.today + timedelta(ahead)
+    return say(talk, "days_ahead", n=SMALL[talk.lang][ahead], ahead=ahead), talk.today + timedelta(ahead)
 
 
 def say_weeks(talk: Talk, number: int, is_limit: bool) -> Spoken:
     """Say a day that is whole weeks away, or a week from tomorrow."""
     if is_limit:
         return say_month_end(talk, number, is_limit)
-    ways = {
-        1: (7, "a week from today|in exactly one week / heute in einer Woche|in genau einer Woche"
-            " / dans une semaine jour pour jour / dentro de una semana exacta"),
-        2: (14, "in two weeks|two weeks from today|in a fortnight / in zwei Wochen|heute in zwei Wochen|in 14 Tagen"
-            " / dans deux semaines / dentro de dos semanas|dentro de 14 días"),
-        3: (21, "in three weeks|three weeks from today / in drei Wochen|heute in drei Wochen"
-            " / dans trois semaines / dentro de tres semanas"),
-        4: (8, "a week from tomorrow / morgen in einer Woche / dans 8 jours exactement, demain en huit donc"
-            " / dentro de 8 días exactos"),
-    }  # fmt: skip
-    ahead, words = ways.get(number, ways[2])
+    ahead, words = WORDS["weeks_ahead"][number - 1 if number < 5 else 1]
     return pick(talk, words), talk.today + timedelta(ahead)
 
 
@@ -210,52 +176,34 @@ def say_this_month(talk: Talk, number: int, is_limit: bool) -> Spoken:
     n = day_number(talk, day.day)
     end = talk.rng.choice(["", "", " of this month"]) if talk.lang == "en" else ""
     if is_limit:
-        return limit(talk, f"the {n}" if talk.lang == "en" else n, has_article=True) + end, day
-    return pick(
-        talk, f"on the {n}{end} / am {n}|am {n} dieses Monats / le {n}|le {n} de ce mois / el {n}|el {n} de este mes"
-    ), day
+        return say_on(talk, f"the {n}" if talk.lang == "en" else n, is_limit) + end, day
+    return say(talk, "this_month", n=n, end=end), day
 
 
 def say_next_month(talk: Talk, number: int, is_limit: bool) -> Spoken:
     first = last_of_month(talk.today) + timedelta(1)
     day = first.replace(day=number + talk.rng.choice([0, 0, 6, 12]))
     n = day_number(talk, day.day)
-    if is_limit:
-        word = f"the {n} of next month / {n} des nächsten Monats / {n} du mois prochain / {n} del mes que viene"
-        return limit(talk, pick(talk, word), has_article=True), day
-    words = f"on the {n} of next month|next month on the {n} / am {n} des nächsten Monats"
-    return pick(talk, f"{words} / le {n} du mois prochain / el {n} del mes que viene|el {n} del próximo mes"), day
+    return say_on(talk, say(talk, "of_next_month", n), True) if is_limit else say(talk, "next_month", n), day
 
 
 def say_month_end(talk: Talk, number: int, is_limit: bool) -> Spoken:
     last = last_of_month(talk.today)
     if (last - talk.today).days < 3:
         return say_next_month(talk, number, is_limit)
-    if is_limit:
-        words = "until the end of the month|until the end of this month / bis Ende des Monats|bis zum Monatsende"
-        return pick(talk, f"{words} / jusqu'à la fin du mois / hasta fin de mes|hasta el final de este mes"), last
-    words = (
-        "on the last day of the month|on the very last day of this month / am letzten Tag des Monats|am Monatsletzten"
-    )
-    return pick(talk, f"{words} / le dernier jour du mois / el último día del mes|el último día de este mes"), last
+    return say(talk, "until_month_end" if is_limit else "month_end"), last
 
 
 def say_month_day(talk: Talk, number: int, is_limit: bool) -> Spoken:
     """Say day and month; the year is that of the next such day."""
     day = talk.today + timedelta(talk.rng.randint(3, 80) + number)
-    words = month_day(talk, day)
-    if is_limit:
-        return limit(talk, words, has_article=True), day
-    return pick(talk, f"on {words} / am {words} / le {words} / el {words}"), day
+    return say_on(talk, month_day(talk, day), is_limit), day
 
 
 def say_full(talk: Talk, number: int, is_limit: bool) -> Spoken:
     """Say day, month and year."""
     day = talk.today + timedelta(talk.rng.randint(3, 120) + number)
-    words = full_day(talk, day)
-    if is_limit:
-        return limit(talk, words, has_article=True), day
-    return pick(talk, f"on {words} / am {words} / le {words} / el {words}"), day
+    return say_on(talk, full_day(talk, day), is_limit), day
 
 
 FUTURE: tuple[Way, ...] = (
@@ -280,26 +228,15 @@ def say_past(talk: Talk) -> Spoken:
     talk.values += 1
     back = talk.rng.choice([0, 1, 1, 2, 3, 4, 5, 6, 7, 14, 30])
     day = talk.today - timedelta(back)
-    name, n = WEEKDAYS[talk.lang][day.weekday()], count_word(talk, back)
-    ways = {
-        0: "today / heute / aujourd'hui / hoy",
-        1: "yesterday / gestern / hier / ayer",
-        2: "the day before yesterday|two days ago / vorgestern / avant-hier / anteayer",
-        7: "a week ago today|exactly a week ago / heute vor einer Woche / il y a une semaine jour pour jour"
-        " / hace exactamente una semana",
-        14: "exactly two weeks ago|two weeks ago today / heute vor zwei Wochen / il y a exactement deux semaines"
-        " / hace exactamente dos semanas",
-    }
-    if back in ways:
-        return pick(talk, ways[back]), day
+    if str(back) in WORDS["days_back"]:
+        return pick(talk, WORDS["days_back"][str(back)]), day
     is_last_week = day.weekday() > talk.today.weekday()  # "lundi dernier" may be doubtful in the same week
     if back < 7 and (is_last_week or talk.lang in ("en", "de")) and talk.rng.random() < 0.5:
         talk.needs_weekday = True
-        return pick(talk, f"this past {name} / am vergangenen {name} / {name} dernier / el {name} pasado"), day
+        return say(talk, "past_weekday", name_weekday(talk, day)), day
     if back < 7:
-        return pick(talk, f"{n} days ago|{back} days ago / vor {n} Tagen / il y a {n} jours / hace {n} días"), day
-    words = month_day(talk, day)
-    return pick(talk, f"on {words} / am {words} / le {words} / el {words}"), day
+        return say(talk, "days_ago", n=SMALL[talk.lang][back], back=back), day
+    return say_on(talk, month_day(talk, day)), day
 
 
 def say_time(talk: Talk, low: int, high: int, *, is_bare: bool = False, is_range: bool = False) -> tuple[str, int]:
@@ -314,96 +251,37 @@ def say_time(talk: Talk, low: int, high: int, *, is_bare: bool = False, is_range
     if talk.rng.random() < 0.3:
         return say_digits(talk, hour, minute), hour * 60 + minute
     talk.values += 1
-    part = PARTS[talk.lang](hour + 1 if hour in (17, 18, 19) and minute > 30 else hour)
+    later = hour + 1 if hour in (17, 18, 19) and minute > 30 else hour
+    part = next(name for end, name in WORDS["parts_of_hours"][talk.lang] if later < end)
     other = hour + 12 if hour < 12 else hour - 12
     if is_bare and not low <= other <= high and talk.rng.random() < 0.6:
         part = ""
     if hour == 12 and minute == 0:
-        return pick(talk, "noon|midday|12 noon / 12 Uhr mittags / midi / las doce del mediodía"), 720
-    return CLOCKS[talk.lang](talk, hour, minute, f" {part}" if part else ""), hour * 60 + minute
+        return say(talk, "noon"), 720
+    return say_clock(talk, hour, minute, f" {part}" if part else ""), hour * 60 + minute
 
 
 def say_digits(talk: Talk, hour: int, minute: int) -> str:
     pm, twelve = "pm" if hour > 11 else "am", (hour - 1) % 12 + 1
-    short = f"{twelve}{pm}" if minute == 0 else f"{twelve}:{minute:02}{pm}"
-    long = f"{twelve} {pm}" if minute == 0 else f"{twelve}.{minute:02} {pm}"
-    german = f"{hour} Uhr" if minute == 0 else f"{hour}:{minute:02} Uhr"
-    french = f"{hour}h" if minute == 0 else f"{hour}h{minute:02}"
-    return pick(
-        talk,
-        f"{hour:02}:{minute:02}|{short}|{long} / {german}|{hour:02}:{minute:02} / {french} / las {hour}:{minute:02}",
-    )
+    name = "digits_of_hour" if minute == 0 else "digits_of_time"
+    return say(talk, name, hour=hour, minute=minute, twelve=twelve, pm=pm)
 
 
-def english_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
-    this, after = SMALL["en"][(hour - 1) % 12 + 1], SMALL["en"][hour % 12 + 1]
-    words = {0: "{0} o'clock|{0}", 15: "quarter past {0}|a quarter past {0}",
-             30: "half past {0}|half past {0}|half {0}", 45: "quarter to {1}|a quarter to {1}",
-             10: "ten past {0}", 20: "twenty past {0}", 40: "twenty to {1}", 50: "ten to {1}"}  # fmt: skip
-    if minute == 0 and not part:
-        return f"{this} o'clock"
-    return talk.rng.choice(words[minute].split("|")).format(this, after) + part
-
-
-def german_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
-    this, after = SMALL["de"][(hour - 1) % 12 + 1], SMALL["de"][hour % 12 + 1]
+def say_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
+    """Say a time with the names of the hour and of the next one."""
+    this, after = (WORDS["hours"][talk.lang][each % 12] for each in (hour, hour + 1))
+    if talk.lang == "fr":
+        this, after = ("midi" if each == 12 else name for each, name in ((hour, this), (hour + 1, after)))
     full = "ein" if this == "eins" else this
-    words = {0: f"{full} Uhr", 15: "viertel nach {0}", 30: "halb {1}", 45: "viertel vor {1}", 10: "zehn nach {0}",
-             20: "zwanzig nach {0}", 40: "zwanzig vor {1}", 50: "zehn vor {1}"}  # fmt: skip
-    return words[minute].format(this, after) + part
-
-
-def french_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
-    names = [f"{SMALL['fr'][each % 12 or 12]} heure{'s' if each % 12 != 1 else ''}" for each in (hour, hour + 1)]
-    names = [{12: "midi"}.get(each, name) for each, name in zip((hour, hour + 1), names, strict=True)]
-    words = {0: "{0}", 15: "{0} et quart", 30: "{0} et demie", 45: "{1} moins le quart", 10: "{0} dix",
-             20: "{0} vingt", 40: "{1} moins vingt", 50: "{1} moins dix"}  # fmt: skip
-    said = words[minute].format(*names)
-    if "midi" in said:
-        return said.replace("demie", "demi")
-    return said + part
-
-
-def spanish_clock(talk: Talk, hour: int, minute: int, part: str) -> str:
-    names = [("la una" if each % 12 == 1 else f"las {SMALL['es'][each % 12 or 12]}") for each in (hour, hour + 1)]
-    words = {0: "{0}", 15: "{0} y cuarto", 30: "{0} y media", 45: "{1} menos cuarto", 10: "{0} y diez",
-             20: "{0} y veinte", 40: "{1} menos veinte", 50: "{1} menos diez"}  # fmt: skip
-    return words[minute].format(*names) + part
-
-
-def english_part(hour: int) -> str:
-    return (
-        "in the morning"
-        if hour < 12
-        else "in the afternoon"
-        if hour < 17
-        else "in the evening"
-        if hour < 22
-        else "at night"
-    )
-
-
-def german_part(hour: int) -> str:
-    names = {10: "morgens", 12: "vormittags", 14: "mittags", 18: "nachmittags"}
-    return next((name for end, name in names.items() if hour < end), "abends")
-
-
-def french_part(hour: int) -> str:
-    return "du matin" if hour < 12 else "de l'après-midi" if hour < 17 else "du soir"
-
-
-def spanish_part(hour: int) -> str:
-    return (
-        "de la mañana" if hour < 12 else "del mediodía" if hour == 12 else "de la tarde" if hour < 20 else "de la noche"
-    )
-
-
-PARTS = {"en": english_part, "de": german_part, "fr": french_part, "es": spanish_part}
-CLOCKS = {"en": english_clock, "de": german_clock, "fr": french_clock, "es": spanish_clock}
+    if talk.lang == "en" and minute == 0 and not part:
+        return f"{this} o'clock"
+    ways = WORDS["clock"][talk.lang][str(minute)].split("|")
+    said = (talk.rng.choice(ways) if talk.lang == "en" else ways[0]).format(this, after, full=full)
+    return said.replace("demie", "demi") if "midi" in said else said + part
 
 
 def say_duration(talk: Talk, low: int, high: int) -> tuple[str, int]:
     """Say a duration; return it in minutes."""
-    minutes = talk.rng.choice([each for each in DURATIONS if low <= each <= high])
+    minutes, words = talk.rng.choice([each for each in WORDS["durations"] if low <= each[0] <= high])
     talk.values += 1
-    return pick(talk, DURATIONS[minutes]), minutes
+    return pick(talk, words), minutes

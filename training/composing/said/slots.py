@@ -1,4 +1,4 @@
-"""What a tool, its parameters and the places in its sentences are, and how numbers are written.
+"""What a tool, its parameters and the places in its sentences are.
 
 A `Kind` makes a `Slot` for a set of tools: the set decides the form that the description tells (`DD/MM/YYYY`, metres or
 kilometres), so that the same words have different values in different sets.
@@ -11,22 +11,43 @@ from decimal import Decimal
 from typing import Any
 
 from composing.said.days import LANGUAGES, Talk
+from composing.tables import make_all, read_table
 
 Schema = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a sentence: the parameters that it fills, and how it is drawn."""
+    """A place in a sentence: the parameters that it fills, and how it is drawn.
+
+    Attributes:
+        schemas: The parameters.
+        say: Draws the words and the values.
+        is_fixable: Whether a speaker may name a wrong value first and correct it.
+        optional: The parameters that may be left out, though others of the slot may not.
+    """
 
     schemas: Mapping[str, Schema]
     say: Callable[[Talk], tuple[str, dict[str, Any]]]
     is_fixable: bool = True
-    """Whether a speaker may name a wrong value first and correct it."""
+    optional: frozenset[str] = frozenset()
 
 
 Kind = Callable[[random.Random, str], Slot]
 """Makes the slot of a parameter: the chance of the set, and the name of the parameter."""
+
+KINDS: dict[str, Callable[..., Kind]] = {}
+"""The kinds that tables name, each with the function that takes what a table tells of a parameter."""
+
+
+def kind(make: Callable[..., Slot]) -> Callable[..., Kind]:
+    """Let a table name a function that makes a slot; what follows the chance and the name stands in the table."""
+
+    def take(*arguments: Any, **named: Any) -> Kind:
+        return lambda rng, name: make(rng, name, *arguments, **named)
+
+    KINDS[make.__name__] = take
+    return take
 
 
 @dataclass(frozen=True)
@@ -53,50 +74,14 @@ class Tool:
     pairs: str = ""
 
     def list_frames(self, lang: str, *, is_pair: bool = False) -> list[str]:
-        lines = [line.strip() for line in (self.pairs if is_pair else self.frames).strip().splitlines()]
-        marked = [line if line[2:4] == ": " and line[:2] in LANGUAGES else f"en: {line}" for line in lines if line]
+        lines = (self.pairs if is_pair else self.frames).splitlines()
+        marked = [line if line[2:4] == ": " and line[:2] in LANGUAGES else f"en: {line}" for line in lines]
         return [line[4:] for line in marked if line.startswith(f"{lang}: ")]
 
 
-TENS = {
-    "en": "x ten twenty thirty forty fifty sixty seventy eighty ninety".split(),
-    "de": "x zehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split(),
-}
-TEENS = {
-    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-    " seventeen eighteen nineteen".split(),
-    "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn"
-    " siebzehn achtzehn neunzehn".split(),
-    "fr": "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize".split(),
-    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince".split(),
-}
-
-
-def number_words(lang: str, number: int) -> str:
-    """Write a whole number in words where that is short, else in digits."""
-    if 1 < number < len(TEENS[lang]):
-        return TEENS[lang][number]
-    if lang not in TENS or not 20 <= number < 100:
-        return str(number)
-    tens, ones = TENS[lang][number // 10], number % 10
-    if not ones:
-        return tens
-    if lang == "en":
-        return f"{tens}-{TEENS['en'][ones]}"
-    return f"{'ein' if ones == 1 else TEENS['de'][ones]}und{tens}"
-
-
-def digits(talk: Talk, number: Decimal | int, places: int | None = None) -> str:
-    """Write a number in digits as the language does: 48.213,7 in German."""
-    plain = f"{number:,.{places}f}" if places is not None else f"{number:,}"
-    if "." in plain and places is None:
-        plain = plain.rstrip("0").rstrip(".")
-    if abs(number) < 10_000 and talk.lang != "de":
-        plain = plain.replace(",", "")
-    if talk.lang == "en":
-        return plain
-    thousands = {"de": ".", "fr": " ", "es": "."}[talk.lang]
-    return plain.replace(",", "\0").replace(".", ",").replace("\0", thousands)
+def load_tools(*tables: str) -> list[Tool]:
+    entries = [each for name in tables for each in read_table(name)["tools"]]
+    return [Tool(**each | {"values": make_all(each["values"], KINDS)}) for each in entries]
 
 
 def clean(number: Decimal) -> int | float:

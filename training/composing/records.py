@@ -1,22 +1,36 @@
-"""Draws records of a domain and chooses among them by what is said of them: for `selections.py`."""
+"""Records of a domain: tools that list them and act on one, and the words that choose among them, for `selections.py`.
 
+Names of tools, parameters and fields are written in words (`locker id`); each set of tools spells them in one style.
+A phrase that chooses a record is put together of three parts in every language: `the cheapest locker`, `with a socket`,
+`in North Hall`. So a condition is a phrase that follows the noun and is the same for one record and for several.
+
+The domains are in `tables/selections-LANGUAGE.toml`, past orders in `tables/selections-repeats.toml`, and the sentences
+around their words in `tables/selections-words.toml`. There, a tool is written as `make_tool` takes it, a field as the
+name of a function of `MAKERS` and its arguments, a superlative and a condition as the attributes of their classes in
+their order, and a change of a past order as a field, a sum such as `+ 2`, and the words for it.
+"""
+
+import operator
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any, Literal
 
-from composing.records.domain import (
-    LABEL,
-    Condition,
-    Domain,
-    Record,
-    RecordTool,
-    Superlative,
-    make_id,
-    make_near_id,
-    tool,
-)
-from composing.records.words import OTHER_THAN, join_words, say_value
+from composing.said.days import MONTHS
+from composing.tables import read_table
+
+Record = dict[str, Any]
+Call = dict[str, Any]
+Maker = Callable[[random.Random], Any]
+
+PHRASES = read_table("selections-words")
+
+LABEL = "label"
+"""The field with the name of a record."""
+
+DIGITS, LETTERS, HEX_DIGITS = "0123456789", "ABCDEFGHKLMNPRSTUVWX", "0123456789abcdef"
 
 MAX_DRAWS = 300
 """How often records are drawn until what is asked has one answer."""
@@ -29,7 +43,286 @@ ROLE_NUMBER = "{} no"
 HISTORY_KINDS = ("notes", "changes", "checks")
 """The kinds of entries in the history of a record."""
 
-Call = dict[str, Any]
+
+@dataclass(frozen=True)
+class RecordTool:
+    """A tool, with its names in words.
+
+    Attributes:
+        name: The name, in words.
+        about: The description.
+        parameters: For each parameter its schema.
+        optional: The parameters that are not required.
+    """
+
+    name: str
+    about: str
+    parameters: Mapping[str, dict[str, Any]]
+    optional: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Superlative:
+    """A way to choose the record with the largest or smallest value.
+
+    Attributes:
+        name: The field.
+        pick: Whether the largest or the smallest is meant.
+        one: The words for the record.
+        two: The words for the two that come first.
+        value: What is told of the value in a reply, with a place for it.
+    """
+
+    name: str
+    pick: Literal["max", "min"]
+    one: str
+    two: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on a field.
+
+    Attributes:
+        name: The field.
+        relation: How the value of the field stands to the other one.
+        values: The values to compare with, of which one is drawn.
+        words: The phrase after the noun, with a place for the value.
+    """
+
+    name: str
+    relation: Literal["is", "is not", "below", "above"]
+    values: Sequence[Any]
+    words: str
+
+    def fits(self, record: Record, value: Any) -> bool:
+        own = record[self.name]
+        if self.relation in ("is", "is not"):
+            return (own == value) == (self.relation == "is")
+        return own < value if self.relation == "below" else own > value
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Records of one kind, with their tools and their words.
+
+    Attributes:
+        key: The name of the domain, and the prefix of its tools where they have one.
+        noun, plural, those, none, every: As in `locker`, `lockers`, `the lockers`, `no locker`, `all lockers`.
+        listing: The tool that lists the records; its first parameter is the scope.
+        in_scope: The words for a scope, with a place for its value.
+        scopes: The values of the scope.
+        ident: The field with the id; the first parameter of `act` takes it.
+        pattern: The form of an id: `#` is a digit, `@` a letter, `%` a hexadecimal one; `int:` before it: a number.
+        label: The name of the field that names a record.
+        labels: The names, near ones among them.
+        fields: The other fields.
+        bests, conditions: The ways to choose.
+        named: The words for one record, with places for fields, of which the label is `label`.
+        act: The tool that does something with one record, or with several if its first parameter takes an array.
+        deeds: The words for what is to be done, with a place `{}` for the records.
+        extras: The values for the other parameters of `act`, which `deeds` have places for.
+        done: What is replied when it is done.
+        others: More tools.
+        role: Who belongs to a record: the record has a number for them, which another tool looks up.
+        second, last: The words for one on the list.
+        lang: The language of the words.
+    """
+
+    key: str
+    noun: str
+    plural: str
+    listing: RecordTool
+    in_scope: str
+    scopes: Sequence[str]
+    ident: str
+    pattern: str
+    label: str
+    labels: Sequence[str]
+    fields: Mapping[str, Maker]
+    bests: Sequence[Superlative]
+    conditions: Sequence[Condition]
+    named: str
+    act: RecordTool
+    deeds: Sequence[str]
+    done: str
+    extras: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
+    others: Sequence[RecordTool] = ()
+    role: str = ""
+    those: str = ""
+    none: str = ""
+    every: str = ""
+    second: str = "the second one on the list"
+    last: str = "the last one on the list"
+    lang: str = "en"
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Past orders, of which one is made again with one value changed.
+
+    Attributes:
+        key: The name of the domain, and the prefix of its tools where they have one.
+        lookup: The tool that finds the past orders of somebody or of a number.
+        asked: What is looked up: the words and the value.
+        ident, pattern: The field with the id of an order, and its form.
+        order: The tool that orders; each of its parameters is a field of a past order.
+        fields: The fields that are copied.
+        changes: The field that is changed, how, and the words for it.
+        noise: Fields of a past order that are not ordered, a date `when` among them.
+        requests: The requests, with places for what is looked up and for the change.
+        others: More tools.
+        lang: The language of the words.
+    """
+
+    key: str
+    lookup: RecordTool
+    asked: Sequence[str]
+    ident: str
+    pattern: str
+    order: RecordTool
+    fields: Mapping[str, Maker]
+    changes: Sequence[tuple[str, str, str]]
+    noise: Mapping[str, Maker]
+    requests: Sequence[str]
+    others: Sequence[RecordTool] = ()
+    lang: str = "en"
+
+
+def make_tool(name: str, about: str, *parameters: str) -> RecordTool:
+    """Return a tool; a parameter is written `name|type|description`, and `?` before the name makes it optional."""
+    schemas: dict[str, dict[str, Any]] = {}
+    optional: set[str] = set()
+    for each in parameters:
+        key, kind, words = each.split("|")
+        if key.startswith("?"):
+            key = key[1:]
+            optional.add(key)
+        schema: dict[str, Any] = {"type": kind, "description": words}
+        if kind.startswith("["):
+            schema = {"type": "array", "items": {"type": kind.strip("[]")}, "description": words}
+        elif "," in kind:
+            schema = {"type": "string", "enum": kind.split(","), "description": words}
+        schemas[key] = schema
+    return RecordTool(name, about, schemas, frozenset(optional))
+
+
+def whole(low: int, high: int, step: int = 1) -> Maker:
+    return lambda rng: rng.randrange(low, high + 1, step)
+
+
+def decimal(low: float, high: float, places: int = 1) -> Maker:
+    return lambda rng: round(rng.uniform(low, high), places) + 0.0  # no -0.0
+
+
+def one_of(*values: Any) -> Maker:
+    return lambda rng: rng.choice(values)
+
+
+def day(year: int = 2026, first: int = 1, last: int = 12) -> Maker:
+    return lambda rng: f"{year}-{rng.randint(first, last):02}-{rng.randint(1, 28):02}"
+
+
+def clock(first: int = 6, last: int = 21) -> Maker:
+    return lambda rng: f"{rng.randint(first, last):02}:{rng.randrange(0, 60):02}"
+
+
+def form(pattern: str) -> Maker:
+    return lambda rng: make_id(pattern, rng)
+
+
+def make_id(pattern: str, rng: random.Random) -> Any:
+    """Make an id; a number does not begin with a zero."""
+    is_number = pattern.startswith("int:")
+    pools = {"#": DIGITS, "@": LETTERS, "%": HEX_DIGITS}
+    made = "".join(rng.choice(pools[each]) if each in pools else each for each in pattern.removeprefix("int:"))
+    return int(rng.choice(DIGITS[1:]) + made[1:]) if is_number else made
+
+
+def make_near_id(made: Any, pattern: str, rng: random.Random) -> Any:
+    """Make an id that differs from another in one place."""
+    shape, text = pattern.removeprefix("int:"), str(made)
+    pools = {"#": DIGITS, "@": LETTERS, "%": HEX_DIGITS}
+    places = [place for place, each in enumerate(shape) if each in pools and place > 0]
+    if not places:
+        return make_id(pattern, rng)
+    place = rng.choice(places)
+    text = text[:place] + rng.choice(pools[shape[place]]) + text[place + 1 :]
+    return int(text) if pattern.startswith("int:") else text
+
+
+MAKERS = {each.__name__: each for each in (whole, decimal, one_of, day, clock, form)}
+SUMS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def make_fields(given: Mapping[str, Sequence[Any]]) -> dict[str, Maker]:
+    return {name: MAKERS[kind](*arguments) for name, (kind, *arguments) in given.items()}
+
+
+def make_labels(given: Any) -> list[str]:
+    """Return names; those of which several begin alike are written as beginnings and ends."""
+    return [base + end for base in given["bases"] for end in given["ends"]] if isinstance(given, dict) else given
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "labels": make_labels,
+    "bests": lambda rows: [Superlative(*row) for row in rows],
+    "conditions": lambda rows: [Condition(*row) for row in rows],
+    "others": lambda rows: [make_tool(*row) for row in rows],
+    **dict.fromkeys(("fields", "noise"), make_fields),
+    **dict.fromkeys(("listing", "act", "lookup", "order"), lambda row: make_tool(*row)),
+}
+"""What makes something of an entry of a table; other entries are taken as they are."""
+
+
+def load_entries(made: Callable[..., Any], table: str) -> list[Any]:
+    """Load the domains or the repeats of a table."""
+    [entries] = read_table(table).values()
+    return [made(**{key: READERS.get(key, lambda it: it)(value) for key, value in each.items()}) for each in entries]
+
+
+def say_value(value: Any, lang: str, *, is_price: bool = False) -> str:
+    """Write a value as people of a language do: dates in words, decimals with their sign."""
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        told = date.fromisoformat(value)
+        month = MONTHS[lang][told.month - 1]
+        first = "1er" if lang == "fr" and told.day == 1 else str(told.day)
+        joints = {"de": f"{told.day}. {month} {told.year}", "es": f"{told.day} de {month} de {told.year}"}
+        return joints.get(lang, f"{first} {month} {told.year}")
+    if isinstance(value, float):
+        text = f"{value:.2f}" if is_price else str(value)
+        return text if lang == "en" else text.replace(".", ",")
+    return str(value)
+
+
+def join_words(parts: Sequence[str], lang: str, place: int = 0) -> str:
+    """Join parts with `and`, or with `or` if `place` is 1."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {PHRASES['joined'][lang][place]} {parts[-1]}"
+
+
+def begin(sentence: str) -> str:
+    """Write the first letter of a sentence large, unless the sentence begins in lower case on purpose."""
+    return sentence if sentence.startswith("hey") else sentence[:1].upper() + sentence[1:]
+
+
+def end(sentence: str) -> str:
+    """Write one full stop where a quoted sentence ends with one already."""
+    return sentence.replace('.".', '."').replace("..", ".")
+
+
+def bare_scope(scope: str) -> str:
+    """Return a scope without its article."""
+    return re.sub(r"^(the |des |du |de la |de |d')", "", scope)
+
+
+def fill(words: str, said: Mapping[str, str]) -> str:
+    """Fill the named places of a text, and leave the place for the records."""
+    for name, value in said.items():
+        words = words.replace(f"{{{name}}}", value)
+    return words
 
 
 class NothingDrawnError(Exception):
@@ -94,10 +387,6 @@ class Spelling:
 
     def call(self, called: RecordTool, arguments: Mapping[str, Any]) -> Call:
         return {"name": self.name(called.name), "arguments": {self.key(key): value for key, value in arguments.items()}}
-
-
-def expect(calls: Sequence[Call]) -> list[Call]:
-    return [{**call, "arguments": {key: [value] for key, value in call["arguments"].items()}} for call in calls]
 
 
 def draw_records(domain: Domain, names: Sequence[str], count: int, rng: random.Random) -> list[Record]:
@@ -238,7 +527,7 @@ class Chooser:
         if not first or not both or "{leaves}" in self._domain.named:
             return None
         found = [each for each in both if each is not first[0]]
-        return Choice(best.one, found, best, OTHER_THAN[self._domain.lang].format(first[0][LABEL]))
+        return Choice(best.one, found, best, PHRASES["other_than"][self._domain.lang].format(first[0][LABEL]))
 
     def fitting_both(self, records: Sequence[Record]) -> Choice | None:
         """Choose those that fit two conditions, each of which leaves out one that the other does not."""
@@ -298,8 +587,8 @@ def make_role_tools(role: str) -> list[RecordTool]:
         return []
     number, article = ROLE_NUMBER.format(role), "an" if role[0] in "aeiou" else "a"
     return [
-        tool(f"{role} card", f"Name and phone of {article} {role}.", f"{number}|string|Number of the {role}"),
-        tool("deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"),
+        make_tool(f"{role} card", f"Name and phone of {article} {role}.", f"{number}|string|Number of the {role}"),
+        make_tool("deliver text", "Sends a text to a phone.", "phone|string|Phone number", "text|string|What it says"),
     ]
 
 
@@ -307,7 +596,7 @@ def make_history_tool(domain: Domain) -> RecordTool:
     """Make the tool that shows what happened to a record."""
     kind = "integer" if domain.pattern.startswith("int:") else "string"
     name = domain.noun.lower()
-    return tool(
+    return make_tool(
         f"{name} history",
         f"Entries on one {name}, newest first.",
         f"{domain.ident}|{kind}|From the list of {domain.plural}",

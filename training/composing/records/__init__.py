@@ -1,1 +1,0 @@
-"""Lists of records from which `selections.py` has one chosen."""

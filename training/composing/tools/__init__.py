@@ -1,1 +1,0 @@
-"""Tools with the sentences that ask for them: those of `times.py`, of `sums.py`, and of `omissions.py` (`unsaid_*`)."""
