@@ -11,8 +11,7 @@ import psycopg
 import pytest
 
 from toolspeak.durable.journal import Fenced, Journal, JournalSession
-from toolspeak.durable.postgres import PostgresJournal
-from toolspeak.durable.postgres_connection import IDLE_TRANSACTION_MS, hide_password
+from toolspeak.durable.postgres import IDLE_TRANSACTION_MS, PostgresJournal, hide_password
 from toolspeak.durable.runs import open_journal
 from toolspeak.durable.writer import Writer
 from toolspeak.values.errors import StoreUnavailable, UsageError

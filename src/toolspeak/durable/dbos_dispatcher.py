@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, WorkflowSerializationFormat, WorkflowStatus, error
 
 from toolspeak.durable.dispatch import Driving, Entry
-from toolspeak.durable.postgres_connection import connect
+from toolspeak.durable.postgres import connect
 from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow
 from toolspeak.values.errors import UsageError
 from toolspeak.values.package import LOG

@@ -1,8 +1,14 @@
-"""The facts of runs: written as they happen, and read back as the program that ran them had them.
+"""The log of conversations: the facts of runs, written as they happen, and read back as their program had them.
 
-The messages of a conversation are not repeated in each of its runs. The first fact of a run, `RunStarted`, is stored
-without the messages that it shares with the end of the run before it (`parent`); `inherited` is their number. System
-messages at the beginning are always stored with the run, since they may be changed between two runs.
+The log is one SQLite file. Only its owner may read it, and what is deleted cannot be read from the file. It has the
+facts, and what is needed to find them. The messages of a conversation are not repeated in each of its runs. The first
+fact of a run, `RunStarted`, is stored without the messages that it shares with the end of the run before it (`parent`);
+`inherited` is their number. System messages at the beginning are always stored with the run, since they may be changed
+between two runs.
+
+A search looks for each word in prompts and answers, wherever it stands in a longer word: this finds words in languages
+without spaces as well, needs no index that some builds of SQLite lack, and reads some hundred megabytes of text in a
+second. Conversations are read from the newest to the oldest, until as many were found as are wanted.
 """
 
 import json
@@ -12,14 +18,14 @@ import sys
 import time
 import zlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import reduce as fold
 from itertools import takewhile
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from toolspeak.durable.sqlite_schema import create_private, name_errors, open_database, transaction
+from toolspeak.durable.sqlite_file import LOG, create_private, name_errors, open_file, transaction
 from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import (
@@ -35,14 +41,6 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message
-
-# `ConversationLock`: keeps two processes from going on with one conversation at the same time.
-#
-# A process locks one byte of an empty file beside the log; which byte follows from the id of the conversation. The
-# operating system releases the lock when the process ends, however that happens, so no lock outlives its process and
-# nothing is left to clean up. Two ids share a byte once in two thousand million pairs; one of them then seems to be
-# open.
-
 
 OFFSETS = 2**31 - 1
 """The number of bytes that can be locked: Windows takes no larger offsets."""
@@ -79,6 +77,10 @@ else:
 class ConversationLock:
     """Locks one conversation of a log at a time against other processes. Within a process, use one object for a log.
 
+    It locks one byte of an empty file beside the log; which byte follows from the id of the conversation. The operating
+    system releases the lock when the process ends, however that happens, so no lock outlives its process and nothing is
+    left to clean up. Two ids share a byte once in two thousand million pairs; one of them then seems to be open.
+
     Args:
         log: The path of the log.
     """
@@ -95,7 +97,7 @@ class ConversationLock:
             UsageError: The file cannot be used.
         """
         offset = zlib.crc32(conversation.encode()) % OFFSETS
-        with name_errors(self._path):
+        with _name_errors(self._path):
             if self._descriptor is None:
                 create_private(self._path)
                 self._descriptor = os.open(self._path, os.O_RDWR)
@@ -152,19 +154,17 @@ class RunStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = open_database(path)
+        self._connection = open_log(path)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the file."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             self._connection.close()
 
     # Writing
@@ -174,7 +174,7 @@ class RunStore:
         link = link or RunLink(conversation=started.run_id)
         inherited, own = split_inherited(started.messages, link.messages if link.parent else ())
         prompt = next((each.text for each in reversed(started.messages) if each.role == "user"), "")
-        with name_errors(self.path), transaction(self._connection):
+        with _name_errors(self.path), transaction(self._connection):
             self._connection.execute(
                 "INSERT INTO ts_runs (run_id, status, model, format, conversation, parent, inherited, created, updated)"
                 " VALUES (?, 'running', ?, ?, ?, ?, ?, ?, ?)",
@@ -195,7 +195,7 @@ class RunStore:
 
     def append(self, run_id: str, facts: Sequence[StoredFact]) -> None:
         """Store further facts of a run, all of them or none."""
-        with name_errors(self.path), transaction(self._connection):
+        with _name_errors(self.path), transaction(self._connection):
             self._insert(run_id, facts)
 
     def _insert(self, run_id: str, facts: Sequence[StoredFact]) -> None:
@@ -268,7 +268,7 @@ class RunStore:
         Raises:
             UsageError: There is no such run, or a fact of it cannot be read.
         """
-        with name_errors(self.path):
+        with _name_errors(self.path):
             facts = self._read_facts(run_id)  # its own: what it began with is a field of `RunStarted`
         if not facts:
             raise UsageError(f"the run {run_id} is not in the log")
@@ -282,7 +282,7 @@ class RunStore:
 
     def _load_chain(self, run_id: str) -> "list[_LoadedRun]":
         """Return a run after all runs that it goes on from, the first one first."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             rows = _find_chain(self._connection, run_id)
             stored = [self._read_facts(row[0]) for row in rows]
         loaded: list[_LoadedRun] = []
@@ -293,6 +293,23 @@ class RunStore:
     def _read_facts(self, run_id: str) -> list[StoredFact]:
         rows = self._connection.execute("SELECT seq, at, data FROM ts_facts WHERE run_id = ? ORDER BY seq", (run_id,))
         return [StoredFact(_read_fact(data, run_id, seq), at) for seq, at, data in rows]
+
+
+def open_log(path: Path) -> sqlite3.Connection:
+    """Open the file of a log, and create it or bring it up to date if needed.
+
+    Raises:
+        UsageError: The file cannot be opened, is not a database, or was written by a newer toolspeak.
+    """
+    with _name_errors(path):
+        create_private(path)
+        connection = open_file(path, LOG)
+        connection.execute("PRAGMA secure_delete = ON")
+        return connection
+
+
+def _name_errors(path: Path) -> AbstractContextManager[None]:
+    return name_errors(f"the log in {path}", UsageError)
 
 
 class _LoadedRun(NamedTuple):
@@ -377,13 +394,6 @@ def _make_title(prompt: str) -> str:
 def _storable(text: str) -> str:
     """Return a text that SQLite can hold: halves of characters, which models may write, are replaced."""
     return text.encode("utf-8", "replace").decode().replace("\x00", " ")
-
-
-# Conversations: listed, searched, found by a part of their id, and deleted.
-#
-# A search looks for each word in prompts and answers, wherever it stands in a longer word: this finds words in
-# languages without spaces as well, needs no index that some builds of SQLite lack, and reads some hundred megabytes of
-# text in a second. Conversations are read from the newest to the oldest, until as many were found as are wanted.
 
 
 _COLUMNS = """
@@ -488,7 +498,7 @@ class ConversationStore(RunStore):
     def find_excerpt(self, conversation: str, word: str, width: int) -> str:
         """Return the text around the first place in a conversation where a word occurs; "" if it occurs nowhere."""
         folded = fold_text(word)
-        with name_errors(self.path):
+        with _name_errors(self.path):
             row = self._connection.execute(
                 f"SELECT t.text, instr(t.folded, ?) FROM {_TEXTS}"
                 " WHERE r.conversation = ? AND instr(t.folded, ?) ORDER BY r.created LIMIT 1",
@@ -503,7 +513,7 @@ class ConversationStore(RunStore):
 
     def list_runs(self, conversation: str) -> list[str]:
         """Return the ids of the runs of a conversation, in the order in which they began."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             rows = self._connection.execute(
                 "SELECT run_id FROM ts_runs WHERE conversation = ? ORDER BY created, rowid", (conversation,)
             ).fetchall()
@@ -511,7 +521,7 @@ class ConversationStore(RunStore):
 
     def list_latest_runs(self, count: int) -> list[LoggedRun]:
         """Return the runs of all conversations in which something happened last, the newest first."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             statement = f"SELECT {_RUN_COLUMNS} FROM {_TEXTS} WHERE r.conversation IS NOT NULL"
             rows = self._connection.execute(f"{statement} ORDER BY r.updated DESC LIMIT ?", (count,)).fetchall()
         return [
@@ -541,7 +551,7 @@ class ConversationStore(RunStore):
 
     def delete(self, conversations: Sequence[str]) -> int:
         """Delete conversations, and return how many there were."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             with transaction(self._connection):
                 count = sum(self._delete(each) for each in conversations)
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # it holds copies of old pages
@@ -561,7 +571,7 @@ class ConversationStore(RunStore):
         return [each.id for each in self._select("WHERE c.updated < ? ORDER BY c.updated", min(than, time.time()))]
 
     def _select(self, condition: str, *values: object) -> list[ConversationEntry]:
-        with name_errors(self.path):
+        with _name_errors(self.path):
             statement = f"SELECT {_COLUMNS} FROM ts_conversations c {condition}"
             rows = self._connection.execute(statement, values).fetchall()
         return [
