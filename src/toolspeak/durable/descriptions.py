@@ -12,14 +12,13 @@ from toolspeak.telemetry.prometheus import Sample, format_figure
 from toolspeak.values import codec
 from toolspeak.values.messages import Message
 
-# The figures of a store in the text format of Prometheus.
-#
-# All of them come from the store, so whoever reads them sees the runs and workers of all machines. They are gauges: a
-# run that is pruned is counted no more.
-
 
 async def render_metrics(runs: Runs) -> str:
-    """Return the figures of a store."""
+    """Return the figures of a store in the text format of Prometheus.
+
+    All of them come from the store, so whoever reads them sees the runs and workers of all machines. They are gauges: a
+    run that is pruned is counted no more.
+    """
     return await runs.read(_render)
 
 

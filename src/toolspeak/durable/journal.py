@@ -431,15 +431,8 @@ class JournalSession(ABC):
     def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0, is_death: bool = True) -> bool:
         """Queue a run again that its owner does not drive to an end, under the next epoch, and ready after a delay.
 
-        Args:
-            run_id: The run.
-            epoch: Its epoch.
-            owner: Its owner.
-            delay_ms: How long it is not claimed.
-            is_death: Whether the run may have ended the process that drove it, which counts as a death.
-
-        Returns:
-            Whether this was so. False, if the run is not `running` with this epoch and owner: nothing was done then.
+        It is a death if the run may have ended the process that drove it. Return False if the run is not `running` with
+        this epoch and owner: nothing was done then.
         """
         with self._writing():
             count = self._write(
@@ -514,12 +507,7 @@ class JournalSession(ABC):
         return bool(count)
 
     def read_commands(self, run_ids: Collection[str], *, names: Collection[str] = ()) -> list[CommandRow]:
-        """Return the commands of these runs that are not handled, in the order in which they came.
-
-        Args:
-            run_ids: The runs.
-            names: Only commands with one of these names; all if empty.
-        """
+        """Return the commands of these runs that are not handled, with one of these names or any, as they came."""
         named = f"AND name {self.AMONG}" if names else ""
         rows = self._read(
             f"{_COMMANDS} NOT is_handled AND run_id {self.AMONG} {named} ORDER BY number",
@@ -528,12 +516,7 @@ class JournalSession(ABC):
         return [CommandRow(*row[:4], is_handled=bool(row[4])) for row in rows]
 
     def list_commanded(self, names: Collection[str], limit: int) -> list[RunRow]:
-        """Return queued runs that are ready and have a command with one of these names, whatever their lane and agent.
-
-        Args:
-            names: The names of commands; one that is handled does not count.
-            limit: How many at most.
-        """
+        """Return queued runs that are ready and have such a command, not handled, whatever their lane and agent."""
         return self._find(
             f"WHERE status = 'queued' AND ready <= {self.NOW} AND format <= ? AND EXISTS (SELECT 1 FROM ts_commands c"
             f" WHERE c.run_id = ts_runs.run_id AND NOT c.is_handled AND c.name {self.AMONG})"
@@ -623,12 +606,9 @@ class JournalSession(ABC):
         """Note that an engine has got runs, each with its epoch."""
 
     def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:
-        """Return queued runs that an engine has got with their epoch, in the order of their ids.
+        """Return queued runs that an engine has got with their epoch and that have not changed since a time.
 
-        Args:
-            before: Only runs that have not changed since this time.
-            after: Only runs with a higher id.
-            limit: How many at most.
+        They are in the order of their ids, from the one behind `after` on.
         """
         return self._find(
             "WHERE status = 'queued' AND dispatched >= epoch AND updated < ? AND run_id > ? ORDER BY run_id LIMIT ?",

@@ -189,7 +189,7 @@ class RunStore:
             text = _storable(prompt)
             self._connection.execute(
                 "INSERT INTO ts_texts (run_id, conversation, folded, text) VALUES (?, ?, ?, ?)",
-                (started.run_id, link.conversation, fold_text(text), text),
+                (started.run_id, link.conversation, text.casefold(), text),
             )
             self._insert(started.run_id, [StoredFact(replace(started, messages=own), at)])
 
@@ -228,7 +228,7 @@ class RunStore:
                     self._connection.execute("UPDATE ts_runs SET turns = turns + 1 WHERE run_id = ?", (run_id,))
                 self._connection.execute(
                     "UPDATE ts_texts SET folded = folded || ?, text = text || ? WHERE run_id = ?",
-                    (fold_text(text), text, run_id),
+                    (text.casefold(), text, run_id),
                 )
             case ApprovalNeeded():
                 self._set_status(run_id, "paused")
@@ -283,12 +283,25 @@ class RunStore:
     def _load_chain(self, run_id: str) -> "list[_LoadedRun]":
         """Return a run after all runs that it goes on from, the first one first."""
         with _name_errors(self.path):
-            rows = _find_chain(self._connection, run_id)
+            rows = self._find_chain(run_id)
             stored = [self._read_facts(row[0]) for row in rows]
         loaded: list[_LoadedRun] = []
         for (_, inherited), facts in zip(rows, stored, strict=True):
             loaded.append(_restore(facts, inherited, loaded[-1].messages if loaded else ()))
         return loaded
+
+    def _find_chain(self, run_id: str) -> list[tuple[str, int]]:
+        """Return the ids of a run and of those before it, the first one first, each with `inherited`."""
+        rows: list[tuple[str, int]] = []
+        current: str | None = run_id
+        while current is not None:
+            found = "SELECT parent, inherited FROM ts_runs WHERE run_id = ?"
+            row = self._connection.execute(found, (current,)).fetchone()
+            if row is None:
+                raise UsageError(f"the run {current} is not in the log")
+            rows.append((current, row[1]))
+            current = row[0]
+        return rows[::-1]
 
     def _read_facts(self, run_id: str) -> list[StoredFact]:
         rows = self._connection.execute("SELECT seq, at, data FROM ts_facts WHERE run_id = ? ORDER BY seq", (run_id,))
@@ -317,29 +330,6 @@ class _LoadedRun(NamedTuple):
 
     facts: list[StoredFact]
     messages: tuple[Message, ...]
-
-
-def drop_unanswered_prompt(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the messages without a last prompt that got no answer, so that the conversation can go on from them."""
-    return messages[:-1] if messages and messages[-1].role == "user" else messages
-
-
-def fold_text(text: str) -> str:
-    """Return the form of a text in which words are searched, so that upper and lower case are alike."""
-    return text.casefold()
-
-
-def _find_chain(connection: sqlite3.Connection, run_id: str) -> list[tuple[str, int]]:
-    """Return the ids of a run and of those before it, the first one first, with the number of inherited messages."""
-    rows: list[tuple[str, int]] = []
-    current: str | None = run_id
-    while current is not None:
-        row = connection.execute("SELECT parent, inherited FROM ts_runs WHERE run_id = ?", (current,)).fetchone()
-        if row is None:
-            raise UsageError(f"the run {current} is not in the log")
-        rows.append((current, row[1]))
-        current = row[0]
-    return rows[::-1]
 
 
 def _read_fact(data: str, run_id: str, seq: int) -> Fact:
@@ -472,7 +462,7 @@ class ConversationStore(RunStore):
             count: How many at most; None for all.
             words: The words, each of which may be a part of a longer one. Upper and lower case are alike.
         """
-        folded = sorted({fold_text(word) for word in words}, key=len, reverse=True)  # a long word is rarer than a short
+        folded = sorted({word.casefold() for word in words}, key=len, reverse=True)  # a long word is rarer than a short
         return self._select(
             f"WHERE {' AND '.join([_OCCURS] * len(folded)) or 'TRUE'} ORDER BY c.updated DESC, c.rowid DESC LIMIT ?",
             *folded,
@@ -497,7 +487,7 @@ class ConversationStore(RunStore):
 
     def find_excerpt(self, conversation: str, word: str, width: int) -> str:
         """Return the text around the first place in a conversation where a word occurs; "" if it occurs nowhere."""
-        folded = fold_text(word)
+        folded = word.casefold()
         with _name_errors(self.path):
             row = self._connection.execute(
                 f"SELECT t.text, instr(t.folded, ?) FROM {_TEXTS}"
@@ -526,16 +516,16 @@ class ConversationStore(RunStore):
             rows = self._connection.execute(f"{statement} ORDER BY r.updated DESC LIMIT ?", (count,)).fetchall()
         return [
             LoggedRun(
-                run_id=row[0],
-                conversation=row[1],
-                title=" ".join(row[2].partition("\n")[0].split()),
-                model=row[3],
-                status=row[4],
-                stop_reason=row[5] or "",
-                updated=row[6],
-                facts=row[7],
+                run_id=run_id,
+                conversation=conversation,
+                title=" ".join(start.partition("\n")[0].split()),
+                model=model,
+                status=status,
+                stop_reason=stop_reason or "",
+                updated=updated,
+                facts=facts,
             )
-            for row in rows
+            for run_id, conversation, start, model, status, stop_reason, updated, facts in rows
         ]
 
     def load_conversation(self, conversation: str) -> tuple[str, tuple[Message, ...]]:
@@ -547,7 +537,10 @@ class ConversationStore(RunStore):
         runs = self.list_runs(conversation)
         if not runs:
             raise UsageError(f"the conversation {conversation} is no longer in the log")
-        return runs[-1], drop_unanswered_prompt(self.load_messages(runs[-1]))
+        messages = self.load_messages(runs[-1])
+        if messages and messages[-1].role == "user":  # a prompt that got no answer: the conversation goes on before it
+            messages = messages[:-1]
+        return runs[-1], messages
 
     def delete(self, conversations: Sequence[str]) -> int:
         """Delete conversations, and return how many there were."""
@@ -576,14 +569,14 @@ class ConversationStore(RunStore):
             rows = self._connection.execute(statement, values).fetchall()
         return [
             ConversationEntry(
-                id=row[0],
-                created=row[1],
-                updated=row[2],
-                title=row[3],
-                model=row[4],
-                options=json.loads(row[5]),
-                runs=row[6],
-                turns=int(row[7]),
+                id=conversation,
+                created=created,
+                updated=updated,
+                title=title,
+                model=model,
+                options=json.loads(options),
+                runs=runs,
+                turns=int(turns),
             )
-            for row in rows
+            for conversation, created, updated, title, model, options, runs, turns in rows
         ]
