@@ -292,6 +292,7 @@ with RunStore(Path(path)) as store:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(path: Path):
     # The file does not exist yet, so that they also race to create it.
     writers = [
@@ -299,7 +300,7 @@ def test_processes_that_write_at_once_lose_nothing(path: Path):
         for number in range(3)
     ]
     for writer in writers:
-        _, errors = writer.communicate(timeout=60)
+        _, errors = writer.communicate(timeout=300)
         assert (writer.returncode, errors.decode()) == (0, "")
     with ConversationStore(path) as store:
         (entry,) = store.list_newest()
