@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evaluation.test_field import find_problems
+from tests.lab.test_field import find_problems
 from tests.pages import is_like
 from toolspeak import discover
 from toolspeak.durable import Runs

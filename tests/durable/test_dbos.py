@@ -10,6 +10,7 @@ from toolspeak.durable.dbos_dispatcher import DbosDispatcher
 from toolspeak.durable.dispatch import Dispatcher
 from toolspeak.durable.journal import Journal
 from toolspeak.durable.postgres import PostgresJournal
+from toolspeak.durable.rows import Lane
 
 from .dispatcher_contract import DispatcherContract, SmallWorker, start, until, working
 
@@ -23,6 +24,7 @@ def _collect_garbage() -> Iterator[None]:
     gc.collect()
 
 
+@pytest.mark.slow
 class TestDbos(DispatcherContract):
     @pytest.fixture
     def journal(self, postgres_url: str) -> Journal:
@@ -31,6 +33,21 @@ class TestDbos(DispatcherContract):
     @pytest.fixture
     def make_dispatcher(self, postgres_url: str) -> Callable[[], Dispatcher]:
         return lambda: DbosDispatcher(postgres_url)
+
+
+def test_runs_of_a_lane_are_driven_once_each(postgres_url: str) -> None:
+    """A quick test of what the contract, whose tests each start DBOS anew, has in detail."""
+
+    async def main() -> None:
+        worker = SmallWorker(PostgresJournal(postgres_url), DbosDispatcher(postgres_url), "w1", 4, ("helper",))
+        async with working(worker):
+            await worker.write(lambda session: session.set_lanes({"gpt": Lane(concurrency=2)}))
+            await start(worker, "a", "b", "c", lane="gpt")
+            await start(worker, "free", "first", priority=[0, 7])
+            await until([worker], lambda: len(worker.driven) >= 5 and not worker.running)
+        assert sorted(worker.driven) == ["a", "b", "c", "first", "free"]
+
+    asyncio.run(main())
 
 
 class NotingWorker(SmallWorker):
@@ -47,6 +64,7 @@ class NotingWorker(SmallWorker):
             self.delays[run.epoch] = run.ready - run.updated
 
 
+@pytest.mark.slow
 def test_a_run_that_no_worker_can_drive_is_handed_out_less_and_less_often(postgres_url: str) -> None:
     async def main() -> None:
         worker = NotingWorker(PostgresJournal(postgres_url), DbosDispatcher(postgres_url), ("other",))

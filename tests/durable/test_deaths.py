@@ -11,6 +11,8 @@ from toolspeak.durable import Runs, Worker
 from toolspeak.durable.dispatch import ClaimDispatcher
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_process_may_die_before_and_after_every_commit_in_sqlite(tmp_path: Path) -> None:
     asyncio.run(die_before_and_after_every_commit(f"sqlite:///{tmp_path}/runs.db", tmp_path))
 
@@ -42,7 +44,7 @@ async def die_before_and_after_every_commit(store: str, folder: Path) -> None:
         dispatcher = ClaimDispatcher(runs.watcher, can_isolate=False)
         async with Worker(runs, agents, lease=0.3, dispatcher=dispatcher):
             for run_id in names.values():
-                await runs.handle(run_id).outcome(timeout=60)
+                await runs.handle(run_id).outcome(timeout=200)
         found = {run_id: list(enumerate(await runs.handle(run_id).facts())) for run_id in names.values()}
         rows = {run_id: await runs.read(lambda session, r=run_id: session.read_facts(r)) for run_id in names.values()}
     verdict = judge(found, effects, TURNS * len(EFFECTS))

@@ -55,7 +55,7 @@ def run(program: str, folder: Path) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=80,
     )
     assert done.stderr == ""
     return done.stdout.splitlines()
@@ -65,5 +65,6 @@ def test_a_store_that_was_used_can_be_used_after_a_fork(tmp_path: Path) -> None:
     assert run(STORE, tmp_path) == ["0", "2 False"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_started_after_a_fork_has_a_name_of_its_own(tmp_path: Path) -> None:
     assert run(WORKERS, tmp_path) == ["Hello.", "0 []"]

@@ -13,11 +13,11 @@ import pytest
 from tests.durable.loops import in_loop
 from toolspeak import Agent, tool
 from toolspeak.durable import Lane, RunEvent, RunHandle, Runs, Worker
-from toolspeak.durable.dispatch import Driving, Entry
+from toolspeak.durable.dispatch import Driving, Entry, RetryDelays
 from toolspeak.durable.journal import ChangeWatch, Journal, JournalSession
 from toolspeak.durable.quarantine import QUARANTINE_DEATHS
 from toolspeak.durable.rows import RunRow
-from toolspeak.durable.worker import MAX_DELAY_MS, RetryDelays
+from toolspeak.durable.worker import FIRST_DELAY_MS, MAX_DELAY_MS
 from toolspeak.models import Request
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.values.errors import StoreUnavailable
@@ -199,7 +199,7 @@ async def test_an_outage_of_what_a_run_needs_counts_as_no_death(tmp_path: Path) 
 
 
 def test_a_run_that_cannot_be_driven_waits_longer_each_time_up_to_two_minutes() -> None:
-    retries = RetryDelays()
+    retries = RetryDelays(FIRST_DELAY_MS, MAX_DELAY_MS)
     delays = [retries.next_delay_ms("r1") for _ in range(12)]
     assert delays[:4] == [500, 1000, 2000, 4000]
     assert delays[-1] == MAX_DELAY_MS

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.evaluation.test_field import find_problems
+from tests.lab.test_field import find_problems
 from toolspeak.dialects import DIALECTS
 from toolspeak.lab.files import render_qwen
 from toolspeak.lab.questions import ExpectedCall, Question, Suite

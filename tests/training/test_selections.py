@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.evaluation.test_field import find_problems
+from tests.lab.test_field import find_problems
 from tests.training.test_pairs import is_right, make_pairs
 from toolspeak.lab.suites import load_suite
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from toolspeak.durable.journal import ApprovalRefused, JournalSession
-from toolspeak.durable.records import load_facts
+from toolspeak.durable.records import load_facts, unwrap
 from toolspeak.durable.rows import CommandRow, RunRow
 from toolspeak.values.events import ApprovalGiven, ApprovalNeeded, Fact, NestedFact, join_ids
 from toolspeak.values.messages import ToolCall
@@ -47,21 +47,16 @@ def find_waiting(facts: Sequence[Fact]) -> dict[str, WaitingCall]:
     asked: dict[str, WaitingCall] = {}
     answered_ids: set[str] = set()
     for fact in facts:
-        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+        path, event = unwrap(fact)
         if isinstance(event, ApprovalNeeded):
             call_id = join_ids(path, event.call.id)
-            question = _number_question(asked.get(call_id), event.digest, was_answered=call_id in answered_ids)
+            last, was_answered = asked.get(call_id), call_id in answered_ids
+            question = 1 if last is None else last.question + (was_answered or event.digest != last.digest)
             asked[call_id] = WaitingCall(call_id, event.call, event.digest, path, question)
             answered_ids.discard(call_id)
         elif isinstance(event, ApprovalGiven):
             answered_ids.add(join_ids(path, event.call_id))
     return {call_id: each for call_id, each in asked.items() if call_id not in answered_ids}
-
-
-def _number_question(last: WaitingCall | None, digest: str, *, was_answered: bool) -> int:
-    if last is None:
-        return 1
-    return last.question + (was_answered or digest != last.digest)
 
 
 def answer(
@@ -75,8 +70,9 @@ def answer(
     facts = load_facts(session, run)
     found = find_waiting(facts).get(call_id)
     if found is None:
-        if _was_answered(facts, call_id):
-            return False
+        for path, event in map(unwrap, facts):
+            if isinstance(event, ApprovalGiven) and join_ids(path, event.call_id) == call_id:
+                return False
         raise ApprovalRefused(
             f"no call {call_id!r} of run {run.run_id} waits for an approval (the run is {run.status}); an answer is "
             "taken after ApprovalNeeded"
@@ -87,14 +83,6 @@ def answer(
             f"others ({found.call.name}, digest {found.digest}); look at it again"
         )
     return session.add_command(run.run_id, found.command, json.dumps({"approved": approved, "by": by}))
-
-
-def _was_answered(facts: Sequence[Fact], call_id: str) -> bool:
-    for fact in facts:
-        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
-        if isinstance(event, ApprovalGiven) and join_ids(path, event.call_id) == call_id:
-            return True
-    return False
 
 
 def build_answers(facts: Sequence[Fact], commands: Sequence[CommandRow]) -> tuple[list[Fact], list[str]]:

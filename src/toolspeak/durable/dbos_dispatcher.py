@@ -6,6 +6,11 @@ and any process may die between writing one and the other. The journal is right,
 - An entry that a worker took and did not claim, because it died in between, is found by `held_by_none_of`.
 - An entry that DBOS has lost or counts as over, while its run is queued, is found in the same way, a while later.
 - An entry of a run that was taken over is cancelled by `forget`, so that it holds no place in its lane.
+
+An entry is a workflow with the id `<run>.<epoch>` whose arguments are stored as JSON, as is the error of one that
+fails; nothing is pickled. DBOS is one object in a process. If the program has launched its own, runs are queued there,
+under the name and version of that application, through the library: its tables may be in another database. If DBOS is
+ours, runs are entered with the function that it has in its database for that, which costs a fraction.
 """
 
 import asyncio
@@ -14,26 +19,21 @@ import json
 import random
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, WorkflowSerializationFormat, WorkflowStatus, error
+from psycopg import Connection
 
-from toolspeak.durable.dispatch import Driving, Entry
-from toolspeak.durable.postgres_connection import connect
+from toolspeak.durable.dispatch import Driving, Entry, RetryDelays
+from toolspeak.durable.postgres import connect
 from toolspeak.durable.rows import STORED_FORMAT, Lane, RunRow
 from toolspeak.values.errors import UsageError
 from toolspeak.values.log import LOG
-
-# `EntryWriter`: enters runs in the queues of DBOS with the function that DBOS has in its database for that.
-#
-# It costs a fraction of what the same takes through the library. It can be used if DBOS is ours, so that its tables are
-# in the database of the runs.
-
 
 _ENTER = """
     SELECT dbos.enqueue_workflow(
@@ -43,60 +43,6 @@ _ENTER = """
 """
 
 
-class QueueEntry(NamedTuple):
-    """A workflow that is to be entered in a queue of DBOS, with its arguments."""
-
-    workflow_id: str
-    queue: str
-    priority: int
-    arguments: tuple[str | int, ...]
-
-
-class EntryWriter:
-    """A connection that enters workflows. It is used by one thread at a time, and opened when it is first used.
-
-    Args:
-        url: The address of the database.
-        workflow: The name of the workflow.
-        application: The name and the version of the application in DBOS.
-    """
-
-    def __init__(self, url: str, workflow: str, application: str) -> None:
-        self._url = url
-        self._workflow = workflow
-        self._application = application
-        self._connection = None
-
-    def enter(self, entries: Iterable[QueueEntry]) -> None:
-        """Enter workflows; those that were entered are left alone.
-
-        DBOS hands out those of the same priority by the millisecond in which they were entered, so each has one of its
-        own. No commit waits for the disk: an entry that a crash of the server takes away is found missing later.
-        """
-        if self._connection is None or self._connection.closed:
-            self._connection = connect(self._url)
-            self._connection.execute("SET synchronous_commit = off")
-        for entry in entries:
-            began = time.monotonic()
-            arguments = [json.dumps(each) for each in entry.arguments]
-            name, application = self._workflow, self._application
-            values = (name, entry.queue, arguments, entry.workflow_id, application, entry.priority, application)
-            self._connection.execute(_ENTER, values)
-            time.sleep(max(0.0, began + 0.001 - time.monotonic()))
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
-
-
-# The DBOS of this process: launched for the workers that need it, or shared with the program that runs one already.
-#
-# DBOS is one object in a process. If the program has launched its own, runs are queued there, under the name and
-# version of that application. An entry is a workflow with the id `<run>.<epoch>` whose arguments are stored as JSON, as
-# is the error of one that fails; nothing is pickled.
-
-
 APPLICATION = "toolspeak"
 """The name and version of our own application in DBOS. Whether a worker can read a run is decided by its format."""
 
@@ -104,19 +50,6 @@ WORKFLOW = "toolspeak.drive"
 
 _POOL_CONNECTIONS = 5
 _WORKER_WAIT_SECONDS = 0.2
-
-
-class EntryTaker(Protocol):
-    """Takes entries that DBOS hands out to this process."""
-
-    @property
-    def free_slots(self) -> int:
-        """How many runs more the worker can drive at once; less than 0 if it takes no more runs."""
-        ...
-
-    def take(self, run_id: str, epoch: int, agent: str, stored_format: int) -> "Future[None]":
-        """Take an entry, from any thread. The future is done when the run has left the worker."""
-        ...
 
 
 class Engine:
@@ -130,7 +63,7 @@ class Engine:
     def __init__(self, url: str, executor: str) -> None:
         """Launch DBOS, or find the one that the program has launched. It takes a second: call it in a thread."""
         self.url = url
-        self.takers: list[EntryTaker] = []
+        self.takers: list[DbosDispatcher] = []
         DBOS(config=_build_config(url, executor))  # if there is one, this changes nothing
         self.is_own = DBOS.executor_id == executor
         if self.is_own:
@@ -148,12 +81,6 @@ class Engine:
         if self.is_own:
             DBOS.destroy()
 
-    def is_alive(self, executor: str | None, application: str | None, alive: Collection[str]) -> bool | None:
-        """Whether the process that holds an entry is alive; None if that is unknown: it belongs to another program."""
-        if executor == DBOS.executor_id:
-            return True
-        return executor in alive if application == APPLICATION else None
-
 
 _ENGINES: list[Engine] = []
 """The engine of this process, if it has one."""
@@ -161,7 +88,7 @@ _ENGINES: list[Engine] = []
 _LOCK = threading.Lock()
 
 
-def join_engine(url: str, taker: EntryTaker, executor: str) -> Engine:
+def join_engine(url: str, taker: "DbosDispatcher", executor: str) -> Engine:
     """Return the engine of this process after it was told who takes its entries. It may take a second.
 
     Raises:
@@ -179,7 +106,7 @@ def join_engine(url: str, taker: EntryTaker, executor: str) -> Engine:
         return _ENGINES[0]
 
 
-def leave_engine(engine: Engine, taker: EntryTaker) -> None:
+def leave_engine(engine: Engine, taker: "DbosDispatcher") -> None:
     """Take no more entries, and close the engine if nobody else in this process does."""
     with _LOCK:
         engine.takers.remove(taker)
@@ -243,9 +170,6 @@ AUDIT_RUNS = 1000
 KEEP_SECONDS = 3600.0
 """How long DBOS keeps entries that are over; longer if a lane counts starts for longer."""
 
-_RETURN_DELAY_MS = 300
-_MAX_RETURN_DELAY_MS = 20_000
-_MAX_RETURNS = 10_000
 _THREADS = 4
 _MIDDLE_PRIORITY = 1_000_000_000
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
@@ -260,8 +184,8 @@ class DbosDispatcher:
         self._lanes: dict[str, Lane] = {}
         self._audited = time.monotonic()
         self._audited_run = ""
-        self._returns: dict[str, int] = {}
-        self._entry_writer = EntryWriter(url, WORKFLOW, APPLICATION)
+        self._returns = RetryDelays(300, 20_000)
+        self._connection: Connection[Any] | None = None
 
     @property
     def free_slots(self) -> int:
@@ -292,7 +216,8 @@ class DbosDispatcher:
                     await asyncio.wait(self._driving)
                 await self._wait_until_recorded()
                 await self._call(leave_engine, self._engine, self)
-                self._entry_writer.close()
+                if self._connection is not None:
+                    self._connection.close()
 
     async def _call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function of DBOS in a thread. Its async ones would replace the threads of the event loop."""
@@ -316,32 +241,40 @@ class DbosDispatcher:
         await self._call(self._enter, runs)
 
     def _enter(self, runs: Sequence[RunRow]) -> None:
-        """Enter runs one after the other: DBOS hands out those of the same priority in that order."""
-        entries = [self._make_entry(run) for run in runs]
-        if self._engine.is_own:
-            self._entry_writer.enter(entries)
-            return
-        for entry in entries:
+        """Enter runs one after the other: DBOS hands out those of the same priority in that order.
+
+        It compares the milliseconds in which they were entered, so each has one of its own.
+        """
+        for run in runs:
+            began = time.monotonic()
+            workflow_id, queue = make_workflow_id((run.run_id, run.epoch)), self._name_queue(run.lane)
+            arguments = (run.run_id, run.epoch, run.agent, run.format)
+            bounded = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
+            priority = _MIDDLE_PRIORITY - bounded  # in DBOS lower numbers are first
+            if self._engine.is_own:
+                texts = [json.dumps(each) for each in arguments]
+                values = (WORKFLOW, queue, texts, workflow_id, APPLICATION, priority, APPLICATION)
+                self._connect().execute(_ENTER, values)
+                time.sleep(max(0.0, began + 0.001 - time.monotonic()))
+                continue
             DBOS.enqueue_workflow_with_options(
                 {
                     "workflow_name": WORKFLOW,
-                    "workflow_id": entry.workflow_id,
-                    "queue_name": entry.queue,
-                    "priority": entry.priority,
+                    "workflow_id": workflow_id,
+                    "queue_name": queue,
+                    "priority": priority,
                     "app_version": DBOS.application_version,
                     "serialization_type": WorkflowSerializationFormat.PORTABLE,
                 },
-                *entry.arguments,
+                *arguments,
             )
 
-    def _make_entry(self, run: RunRow) -> QueueEntry:
-        priority = max(-_MIDDLE_PRIORITY + 1, min(run.priority, _MIDDLE_PRIORITY - 1))
-        return QueueEntry(
-            workflow_id=make_workflow_id((run.run_id, run.epoch)),
-            queue=self._name_queue(run.lane),
-            priority=_MIDDLE_PRIORITY - priority,  # in DBOS lower numbers are first
-            arguments=(run.run_id, run.epoch, run.agent, run.format),
-        )
+    def _connect(self) -> "Connection[Any]":
+        """Return the connection that enters runs. No commit waits for the disk: a lost entry is found missing later."""
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self._url)
+            self._connection.execute("SET synchronous_commit = off")
+        return self._connection
 
     def _name_queue(self, lane: str) -> str:
         application = "" if self._engine.is_own else "shared"
@@ -397,7 +330,7 @@ class DbosDispatcher:
             if worker.is_stopping:
                 await self._give_back(entry)
             else:
-                self._returns.pop(entry[0], None)
+                self._returns.forget(entry[0])
                 await worker.drive(*entry)
         finally:
             self._slots.release()
@@ -407,11 +340,7 @@ class DbosDispatcher:
 
         The delay grows each time, since there may be no worker that can drive the run.
         """
-        count = self._returns.pop(entry[0], 0)
-        delay = min(_RETURN_DELAY_MS * 2**count, _MAX_RETURN_DELAY_MS)
-        self._returns[entry[0]] = count + 1
-        if len(self._returns) > _MAX_RETURNS:
-            del self._returns[next(iter(self._returns))]
+        delay = self._returns.next_delay_ms(entry[0])
         try:
             await self._worker.write(lambda session: session.requeue(*entry, delay_ms=delay))
         except Exception as error:
@@ -427,17 +356,18 @@ class DbosDispatcher:
     async def held_by_none_of(self, alive: Collection[str]) -> Sequence[Entry]:
         """Return entries that nobody will drive."""
         handed_out = await self._list(status="PENDING")
-        lost = [read_workflow_id(each.workflow_id) for each in handed_out if self._is_lost(each, alive)]
+        lost = [
+            read_workflow_id(each.workflow_id)
+            for each in handed_out
+            if each.executor_id not in (DBOS.executor_id, *alive)
+            and each.application_name == APPLICATION  # whether the process of another program is alive, is unknown
+        ]
         if time.monotonic() - self._audited > AUDIT_SECONDS:
             self._audited = time.monotonic()
             lost += await self._find_missing()
             await self._clean_up()
             await self._read_lanes()
         return lost
-
-    def _is_lost(self, workflow: WorkflowStatus, alive: Collection[str]) -> bool:
-        is_alive = self._engine.is_alive(workflow.executor_id, workflow.application_name, alive)
-        return is_alive is False
 
     async def _find_missing(self) -> list[Entry]:
         """Return queued runs that DBOS got and will not hand out: it has no entry, or one that is over or stuck.

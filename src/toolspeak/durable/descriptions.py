@@ -1,7 +1,7 @@
 """Runs as JSON data, for people and programs that look at them: the command line and the HTTP routes show the same."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolspeak.durable.approvals import WaitingCall
@@ -12,14 +12,13 @@ from toolspeak.telemetry.prometheus import Sample, format_figure
 from toolspeak.values import codec
 from toolspeak.values.messages import Message
 
-# The figures of a store in the text format of Prometheus.
-#
-# All of them come from the store, so whoever reads them sees the runs and workers of all machines. They are gauges: a
-# run that is pruned is counted no more.
-
 
 async def render_metrics(runs: Runs) -> str:
-    """Return the figures of a store."""
+    """Return the figures of a store in the text format of Prometheus.
+
+    All of them come from the store, so whoever reads them sees the runs and workers of all machines. They are gauges: a
+    run that is pruned is counted no more.
+    """
     return await runs.read(_render)
 
 
@@ -35,28 +34,19 @@ def _render(session: JournalSession) -> str:
         for kind, limit in (("concurrency", lane.concurrency), ("waiting", lane.waiting))
         if limit is not None
     ]
-    return "".join(
-        (
-            format_figure(
-                "runs",
-                "Runs in the store.",
-                (Sample(count, {"lane": lane, "status": status}) for (lane, status), count in counts),
-            ),
-            format_figure("lane_limit", "The limits of lanes.", limits),
-            format_figure("queued_seconds", "How long the oldest queued run has waited.", [Sample(waited / 1000, {})]),
-            format_figure(
-                "takeovers", "Times that runs in the store were taken over.", [Sample(float(figures.takeovers), {})]
-            ),
-            format_figure("workers", "Workers that say that they live.", [Sample(len(workers), {})]),
-            format_figure("worker_slots", "Runs that a worker drives at once.", _count(workers, "slots")),
-            format_figure("worker_running", "Runs that a worker drives now.", _count(workers, "running")),
-            format_figure(
-                "worker_beat_seconds",
-                "Seconds since a worker said that it lives.",
-                (Sample(max(0, figures.now - each.beat) / 1000, {"worker": each.worker}) for each in workers),
-            ),
-        )
+    runs = [Sample(count, {"lane": lane, "status": status}) for (lane, status), count in counts]
+    silent = [Sample(max(0, figures.now - each.beat) / 1000, {"worker": each.worker}) for each in workers]
+    shown: Sequence[tuple[str, str, Iterable[Sample]]] = (
+        ("runs", "Runs in the store.", runs),
+        ("lane_limit", "The limits of lanes.", limits),
+        ("queued_seconds", "How long the oldest queued run has waited.", [Sample(waited / 1000, {})]),
+        ("takeovers", "Times that runs in the store were taken over.", [Sample(float(figures.takeovers), {})]),
+        ("workers", "Workers that say that they live.", [Sample(len(workers), {})]),
+        ("worker_slots", "Runs that a worker drives at once.", _count(workers, "slots")),
+        ("worker_running", "Runs that a worker drives now.", _count(workers, "running")),
+        ("worker_beat_seconds", "Seconds since a worker said that it lives.", silent),
     )
+    return "".join(format_figure(*each) for each in shown)
 
 
 def _count(workers: Iterable[WorkerRow], name: str) -> Iterable[Sample]:

@@ -3,8 +3,9 @@
 The journal says who may write a run. So a dispatcher may give a run to two workers, too late, or to a worker that dies:
 `drive` claims the run first, and does nothing if the claim fails. A run that a dispatcher lost is found by the sweep.
 
-`ClaimDispatcher` (`claim.py`) needs nothing but the journal. An engine (DBOS) keeps a queue of its own; each entry is
-known by `(run_id, epoch)`, so that entering one twice is entering it once.
+`ClaimDispatcher` needs nothing but the journal, from which a worker takes its runs itself; it serves SQLite. An engine
+(DBOS, `dbos_dispatcher.py`) keeps a queue of its own; each entry is known by `(run_id, epoch)`, so that entering one
+twice is entering it once.
 """
 
 import asyncio
@@ -95,17 +96,36 @@ class Dispatcher(Protocol):
         ...
 
 
-# `Enqueuer`: gives queued runs to a dispatcher that keeps a queue of its own, soon after they were committed.
-#
-# All workers look for such runs. To enter a run twice is harmless and costs time, so each run has one worker that
-# enters it first. After a while any worker does.
+MAX_DELAYED_RUNS = 10_000
+"""How many runs have a delay. Another worker may have ended a run, so the oldest are forgotten."""
 
+
+class RetryDelays:
+    """How long runs wait that could not be driven: each time twice as long as before, until the run was driven."""
+
+    def __init__(self, first_ms: int, longest_ms: int) -> None:
+        self._first_ms = first_ms
+        self._longest_ms = longest_ms
+        self._delays: dict[str, int] = {}
+
+    def next_delay_ms(self, run_id: str) -> int:
+        """Return how long a run waits that could not be driven once more."""
+        last = self._delays.pop(run_id, None)
+        delay = self._delays[run_id] = self._first_ms if last is None else min(2 * last, self._longest_ms)
+        if len(self._delays) > MAX_DELAYED_RUNS:
+            del self._delays[next(iter(self._delays))]
+        return delay
+
+    def forget(self, run_id: str) -> None:
+        """Begin anew with a run, since it was driven."""
+        self._delays.pop(run_id, None)
+
+
+MAX_WAIT_SECONDS = 0.5
+"""How long a run stays unnoticed that becomes ready by time alone."""
 
 MIN_ENQUEUE_PAUSE_SECONDS = 0.1
 """How long a worker waits at least between two times that it enters runs."""
-
-MAX_PAUSE_SECONDS = 0.5
-"""How long a run stays unnoticed that becomes ready by time alone."""
 
 MAX_UNENTERED_MS = 1000
 """After this time a run is entered by any worker, since that which should have entered it may be gone."""
@@ -115,7 +135,10 @@ MAX_RUNS = 200
 
 
 class Enqueuer:
-    """Enters the runs of which a worker is the first, and those that others have left.
+    """Gives queued runs to a dispatcher that keeps a queue of its own, soon after they were committed.
+
+    All workers look for such runs. To enter a run twice is harmless and costs time, so each run has one worker that
+    enters it first. After a while any worker does.
 
     Attributes:
         alive: The names of the workers that live, in order.
@@ -136,7 +159,7 @@ class Enqueuer:
                 except Exception as error:
                     LOG.warning("worker %s could not enter runs: %s", self._worker.name, error)
                 await asyncio.sleep(MIN_ENQUEUE_PAUSE_SECONDS)
-                await wait_for_change(changed, MAX_PAUSE_SECONDS)
+                await wait_for_change(changed, MAX_WAIT_SECONDS)
 
     async def _enter(self) -> None:
         found = await self._worker.read(lambda session: session.list_undispatched(MAX_RUNS))
@@ -155,14 +178,11 @@ class Enqueuer:
         return name not in alive or alive[crc32(run.run_id.encode()) % len(alive)] == name
 
 
-# `ClaimDispatcher`: a worker takes its runs from the journal itself. It needs nothing else, and serves SQLite.
-
-
-MAX_WAIT_SECONDS = 0.5
-"""How long a run stays unnoticed that becomes ready by time alone."""
-
 MIN_PAUSE_SECONDS = 0.02
-"""How long a worker that found no run waits at least before it looks again: every commit of any process wakes it."""
+"""How long a worker that found no run waits at least before it looks again: every commit of any process wakes it.
+
+A worker with full slots does not look at all, and one that found runs looks at once again, so this costs no throughput.
+"""
 
 
 class ClaimDispatcher:
@@ -182,12 +202,9 @@ class ClaimDispatcher:
         self._looked_in_vain = False
         self._is_closing = False
 
-    def launch(self, worker: Driving) -> AbstractAsyncContextManager[None]:
-        """Return a context in which runs are handed to a worker."""
-        return self._serve_in_background(worker)
-
     @asynccontextmanager
-    async def _serve_in_background(self, worker: Driving) -> AsyncGenerator[None]:
+    async def launch(self, worker: Driving) -> AsyncGenerator[None]:
+        """Hand runs to a worker within this context."""
         with self._watcher.subscribe() as changed:
             serving = asyncio.create_task(self._serve(worker, changed))
             try:

@@ -1,8 +1,14 @@
-"""The facts of runs: written as they happen, and read back as the program that ran them had them.
+"""The log of conversations: the facts of runs, written as they happen, and read back as their program had them.
 
-The messages of a conversation are not repeated in each of its runs. The first fact of a run, `RunStarted`, is stored
-without the messages that it shares with the end of the run before it (`parent`); `inherited` is their number. System
-messages at the beginning are always stored with the run, since they may be changed between two runs.
+The log is one SQLite file. Only its owner may read it, and what is deleted cannot be read from the file. It has the
+facts, and what is needed to find them. The messages of a conversation are not repeated in each of its runs. The first
+fact of a run, `RunStarted`, is stored without the messages that it shares with the end of the run before it (`parent`);
+`inherited` is their number. System messages at the beginning are always stored with the run, since they may be changed
+between two runs.
+
+A search looks for each word in prompts and answers, wherever it stands in a longer word: this finds words in languages
+without spaces as well, needs no index that some builds of SQLite lack, and reads some hundred megabytes of text in a
+second. Conversations are read from the newest to the oldest, until as many were found as are wanted.
 """
 
 import json
@@ -12,14 +18,14 @@ import sys
 import time
 import zlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import reduce as fold
 from itertools import takewhile
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from toolspeak.durable.sqlite_schema import create_private, name_errors, open_database, transaction
+from toolspeak.durable.sqlite_file import LOG, create_private, name_errors, open_file, transaction
 from toolspeak.values import codec
 from toolspeak.values.errors import UsageError
 from toolspeak.values.events import (
@@ -35,14 +41,6 @@ from toolspeak.values.events import (
 )
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Message
-
-# `ConversationLock`: keeps two processes from going on with one conversation at the same time.
-#
-# A process locks one byte of an empty file beside the log; which byte follows from the id of the conversation. The
-# operating system releases the lock when the process ends, however that happens, so no lock outlives its process and
-# nothing is left to clean up. Two ids share a byte once in two thousand million pairs; one of them then seems to be
-# open.
-
 
 OFFSETS = 2**31 - 1
 """The number of bytes that can be locked: Windows takes no larger offsets."""
@@ -79,6 +77,10 @@ else:
 class ConversationLock:
     """Locks one conversation of a log at a time against other processes. Within a process, use one object for a log.
 
+    It locks one byte of an empty file beside the log; which byte follows from the id of the conversation. The operating
+    system releases the lock when the process ends, however that happens, so no lock outlives its process and nothing is
+    left to clean up. Two ids share a byte once in two thousand million pairs; one of them then seems to be open.
+
     Args:
         log: The path of the log.
     """
@@ -95,7 +97,7 @@ class ConversationLock:
             UsageError: The file cannot be used.
         """
         offset = zlib.crc32(conversation.encode()) % OFFSETS
-        with name_errors(self._path):
+        with _name_errors(self._path):
             if self._descriptor is None:
                 create_private(self._path)
                 self._descriptor = os.open(self._path, os.O_RDWR)
@@ -152,19 +154,17 @@ class RunStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = open_database(path)
+        self._connection = open_log(path)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the file."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             self._connection.close()
 
     # Writing
@@ -174,7 +174,7 @@ class RunStore:
         link = link or RunLink(conversation=started.run_id)
         inherited, own = split_inherited(started.messages, link.messages if link.parent else ())
         prompt = next((each.text for each in reversed(started.messages) if each.role == "user"), "")
-        with name_errors(self.path), transaction(self._connection):
+        with _name_errors(self.path), transaction(self._connection):
             self._connection.execute(
                 "INSERT INTO ts_runs (run_id, status, model, format, conversation, parent, inherited, created, updated)"
                 " VALUES (?, 'running', ?, ?, ?, ?, ?, ?, ?)",
@@ -189,13 +189,13 @@ class RunStore:
             text = _storable(prompt)
             self._connection.execute(
                 "INSERT INTO ts_texts (run_id, conversation, folded, text) VALUES (?, ?, ?, ?)",
-                (started.run_id, link.conversation, fold_text(text), text),
+                (started.run_id, link.conversation, text.casefold(), text),
             )
             self._insert(started.run_id, [StoredFact(replace(started, messages=own), at)])
 
     def append(self, run_id: str, facts: Sequence[StoredFact]) -> None:
         """Store further facts of a run, all of them or none."""
-        with name_errors(self.path), transaction(self._connection):
+        with _name_errors(self.path), transaction(self._connection):
             self._insert(run_id, facts)
 
     def _insert(self, run_id: str, facts: Sequence[StoredFact]) -> None:
@@ -228,7 +228,7 @@ class RunStore:
                     self._connection.execute("UPDATE ts_runs SET turns = turns + 1 WHERE run_id = ?", (run_id,))
                 self._connection.execute(
                     "UPDATE ts_texts SET folded = folded || ?, text = text || ? WHERE run_id = ?",
-                    (fold_text(text), text, run_id),
+                    (text.casefold(), text, run_id),
                 )
             case ApprovalNeeded():
                 self._set_status(run_id, "paused")
@@ -268,7 +268,7 @@ class RunStore:
         Raises:
             UsageError: There is no such run, or a fact of it cannot be read.
         """
-        with name_errors(self.path):
+        with _name_errors(self.path):
             facts = self._read_facts(run_id)  # its own: what it began with is a field of `RunStarted`
         if not facts:
             raise UsageError(f"the run {run_id} is not in the log")
@@ -282,17 +282,47 @@ class RunStore:
 
     def _load_chain(self, run_id: str) -> "list[_LoadedRun]":
         """Return a run after all runs that it goes on from, the first one first."""
-        with name_errors(self.path):
-            rows = _find_chain(self._connection, run_id)
+        with _name_errors(self.path):
+            rows = self._find_chain(run_id)
             stored = [self._read_facts(row[0]) for row in rows]
         loaded: list[_LoadedRun] = []
         for (_, inherited), facts in zip(rows, stored, strict=True):
             loaded.append(_restore(facts, inherited, loaded[-1].messages if loaded else ()))
         return loaded
 
+    def _find_chain(self, run_id: str) -> list[tuple[str, int]]:
+        """Return the ids of a run and of those before it, the first one first, each with `inherited`."""
+        rows: list[tuple[str, int]] = []
+        current: str | None = run_id
+        while current is not None:
+            found = "SELECT parent, inherited FROM ts_runs WHERE run_id = ?"
+            row = self._connection.execute(found, (current,)).fetchone()
+            if row is None:
+                raise UsageError(f"the run {current} is not in the log")
+            rows.append((current, row[1]))
+            current = row[0]
+        return rows[::-1]
+
     def _read_facts(self, run_id: str) -> list[StoredFact]:
         rows = self._connection.execute("SELECT seq, at, data FROM ts_facts WHERE run_id = ? ORDER BY seq", (run_id,))
         return [StoredFact(_read_fact(data, run_id, seq), at) for seq, at, data in rows]
+
+
+def open_log(path: Path) -> sqlite3.Connection:
+    """Open the file of a log, and create it or bring it up to date if needed.
+
+    Raises:
+        UsageError: The file cannot be opened, is not a database, or was written by a newer toolspeak.
+    """
+    with _name_errors(path):
+        create_private(path)
+        connection = open_file(path, LOG)
+        connection.execute("PRAGMA secure_delete = ON")
+        return connection
+
+
+def _name_errors(path: Path) -> AbstractContextManager[None]:
+    return name_errors(f"the log in {path}", UsageError)
 
 
 class _LoadedRun(NamedTuple):
@@ -300,29 +330,6 @@ class _LoadedRun(NamedTuple):
 
     facts: list[StoredFact]
     messages: tuple[Message, ...]
-
-
-def drop_unanswered_prompt(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return the messages without a last prompt that got no answer, so that the conversation can go on from them."""
-    return messages[:-1] if messages and messages[-1].role == "user" else messages
-
-
-def fold_text(text: str) -> str:
-    """Return the form of a text in which words are searched, so that upper and lower case are alike."""
-    return text.casefold()
-
-
-def _find_chain(connection: sqlite3.Connection, run_id: str) -> list[tuple[str, int]]:
-    """Return the ids of a run and of those before it, the first one first, with the number of inherited messages."""
-    rows: list[tuple[str, int]] = []
-    current: str | None = run_id
-    while current is not None:
-        row = connection.execute("SELECT parent, inherited FROM ts_runs WHERE run_id = ?", (current,)).fetchone()
-        if row is None:
-            raise UsageError(f"the run {current} is not in the log")
-        rows.append((current, row[1]))
-        current = row[0]
-    return rows[::-1]
 
 
 def _read_fact(data: str, run_id: str, seq: int) -> Fact:
@@ -377,13 +384,6 @@ def _make_title(prompt: str) -> str:
 def _storable(text: str) -> str:
     """Return a text that SQLite can hold: halves of characters, which models may write, are replaced."""
     return text.encode("utf-8", "replace").decode().replace("\x00", " ")
-
-
-# Conversations: listed, searched, found by a part of their id, and deleted.
-#
-# A search looks for each word in prompts and answers, wherever it stands in a longer word: this finds words in
-# languages without spaces as well, needs no index that some builds of SQLite lack, and reads some hundred megabytes of
-# text in a second. Conversations are read from the newest to the oldest, until as many were found as are wanted.
 
 
 _COLUMNS = """
@@ -462,7 +462,7 @@ class ConversationStore(RunStore):
             count: How many at most; None for all.
             words: The words, each of which may be a part of a longer one. Upper and lower case are alike.
         """
-        folded = sorted({fold_text(word) for word in words}, key=len, reverse=True)  # a long word is rarer than a short
+        folded = sorted({word.casefold() for word in words}, key=len, reverse=True)  # a long word is rarer than a short
         return self._select(
             f"WHERE {' AND '.join([_OCCURS] * len(folded)) or 'TRUE'} ORDER BY c.updated DESC, c.rowid DESC LIMIT ?",
             *folded,
@@ -487,8 +487,8 @@ class ConversationStore(RunStore):
 
     def find_excerpt(self, conversation: str, word: str, width: int) -> str:
         """Return the text around the first place in a conversation where a word occurs; "" if it occurs nowhere."""
-        folded = fold_text(word)
-        with name_errors(self.path):
+        folded = word.casefold()
+        with _name_errors(self.path):
             row = self._connection.execute(
                 f"SELECT t.text, instr(t.folded, ?) FROM {_TEXTS}"
                 " WHERE r.conversation = ? AND instr(t.folded, ?) ORDER BY r.created LIMIT 1",
@@ -503,7 +503,7 @@ class ConversationStore(RunStore):
 
     def list_runs(self, conversation: str) -> list[str]:
         """Return the ids of the runs of a conversation, in the order in which they began."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             rows = self._connection.execute(
                 "SELECT run_id FROM ts_runs WHERE conversation = ? ORDER BY created, rowid", (conversation,)
             ).fetchall()
@@ -511,21 +511,21 @@ class ConversationStore(RunStore):
 
     def list_latest_runs(self, count: int) -> list[LoggedRun]:
         """Return the runs of all conversations in which something happened last, the newest first."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             statement = f"SELECT {_RUN_COLUMNS} FROM {_TEXTS} WHERE r.conversation IS NOT NULL"
             rows = self._connection.execute(f"{statement} ORDER BY r.updated DESC LIMIT ?", (count,)).fetchall()
         return [
             LoggedRun(
-                run_id=row[0],
-                conversation=row[1],
-                title=" ".join(row[2].partition("\n")[0].split()),
-                model=row[3],
-                status=row[4],
-                stop_reason=row[5] or "",
-                updated=row[6],
-                facts=row[7],
+                run_id=run_id,
+                conversation=conversation,
+                title=" ".join(start.partition("\n")[0].split()),
+                model=model,
+                status=status,
+                stop_reason=stop_reason or "",
+                updated=updated,
+                facts=facts,
             )
-            for row in rows
+            for run_id, conversation, start, model, status, stop_reason, updated, facts in rows
         ]
 
     def load_conversation(self, conversation: str) -> tuple[str, tuple[Message, ...]]:
@@ -537,11 +537,14 @@ class ConversationStore(RunStore):
         runs = self.list_runs(conversation)
         if not runs:
             raise UsageError(f"the conversation {conversation} is no longer in the log")
-        return runs[-1], drop_unanswered_prompt(self.load_messages(runs[-1]))
+        messages = self.load_messages(runs[-1])
+        if messages and messages[-1].role == "user":  # a prompt that got no answer: the conversation goes on before it
+            messages = messages[:-1]
+        return runs[-1], messages
 
     def delete(self, conversations: Sequence[str]) -> int:
         """Delete conversations, and return how many there were."""
-        with name_errors(self.path):
+        with _name_errors(self.path):
             with transaction(self._connection):
                 count = sum(self._delete(each) for each in conversations)
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # it holds copies of old pages
@@ -561,19 +564,19 @@ class ConversationStore(RunStore):
         return [each.id for each in self._select("WHERE c.updated < ? ORDER BY c.updated", min(than, time.time()))]
 
     def _select(self, condition: str, *values: object) -> list[ConversationEntry]:
-        with name_errors(self.path):
+        with _name_errors(self.path):
             statement = f"SELECT {_COLUMNS} FROM ts_conversations c {condition}"
             rows = self._connection.execute(statement, values).fetchall()
         return [
             ConversationEntry(
-                id=row[0],
-                created=row[1],
-                updated=row[2],
-                title=row[3],
-                model=row[4],
-                options=json.loads(row[5]),
-                runs=row[6],
-                turns=int(row[7]),
+                id=conversation,
+                created=created,
+                updated=updated,
+                title=title,
+                model=model,
+                options=json.loads(options),
+                runs=runs,
+                turns=int(turns),
             )
-            for row in rows
+            for conversation, created, updated, title, model, options, runs, turns in rows
         ]

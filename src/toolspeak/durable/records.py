@@ -36,19 +36,7 @@ from toolspeak.values.events import (
     TurnEnded,
     TurnStarted,
 )
-from toolspeak.values.limits import Limits
 from toolspeak.values.messages import Message
-
-# Whether facts bring a run further, so that earlier deaths of its workers count no more.
-#
-# A message that is still arriving when its worker dies is asked for again, with all that happened during it. So the end
-# of a message brings the run further, and a result only if no message is open: neither in its own run nor in a run
-# around that one.
-#
-# If a worker died during calls, each of them may be to blame, and the next messages may ask for the same again. So
-# nothing brings the run further until each of these calls has a result, or until so many messages have ended since that
-# the run has plainly left them behind. A result of another call shows nothing: it may have been beside the guilty one.
-
 
 MESSAGES_WITHOUT_BLAME = 3
 """After how many messages calls are no longer to blame that were cut off before these and have no result."""
@@ -57,8 +45,22 @@ CallPlace: TypeAlias = tuple[tuple[str, ...], str]
 """The calls around a call, from the outermost on, and its id."""
 
 
+def unwrap(fact: Fact) -> tuple[tuple[str, ...], Fact]:
+    """Return the calls that lead to the run of a fact, none for the outermost run, and what happened there."""
+    return (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+
+
 class RunProgress:
-    """Follows the facts of a run.
+    """Follows the facts of a run, and says which bring it further, so that earlier deaths of its workers count no more.
+
+    A message that is still arriving when its worker dies is asked for again, with all that happened during it. So the
+    end of a message brings the run further, and a result only if no message is open: neither in its own run nor in a
+    run around that one.
+
+    If a worker died during calls, each of them may be to blame, and the next messages may ask for the same again. So
+    nothing brings the run further until each of these calls has a result, or until so many messages have ended since
+    that the run has plainly left them behind: a `once` call that was cut off never gets a result. A result of another
+    call shows nothing: it may have been beside the guilty one.
 
     Args:
         earlier: The facts that other workers wrote before.
@@ -78,7 +80,7 @@ class RunProgress:
         return any(found)
 
     def _add(self, fact: Fact) -> bool:
-        path, event = (fact.path, fact.event) if isinstance(fact, NestedFact) else ((), fact)
+        path, event = unwrap(fact)
         if isinstance(event, RunResumed) and not path:
             self._resume()
         elif isinstance(event, TurnStarted):
@@ -262,12 +264,9 @@ def decode_request(text: str, conversation: Conversation) -> tuple[Prompt, RunOp
     options: RunOptions = {"messages": (*conversation.messages, *messages), "tool_choice": data["tool_choice"]}
     compacted = data["compacted"]
     options["compacted"] = conversation.compacted if compacted is None else cast("Compacted", codec.decode(compacted))
-    options["limits"] = _decode_limits(data["limits"])
+    limits = data["limits"]
+    options["limits"] = None if limits is None else cast("RunResumed", codec.decode(limits)).limits
     return prompt, options
-
-
-def _decode_limits(data: Any) -> Limits | None:
-    return None if data is None else cast("RunResumed", codec.decode(data)).limits
 
 
 def digest_request(agent: str, request: str, chat: str) -> str:

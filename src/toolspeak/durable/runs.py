@@ -1,11 +1,14 @@
-"""`Runs`: a store of durable runs, in which any process starts, finds and follows them."""
+"""`Runs`: a store of durable runs, in which any process starts, finds and follows them; `RunHandle`: one of them.
+
+A run is stored as a request, not as `RunStarted`: whoever starts a run needs no agent, and the worker makes the first
+fact.
+"""
 
 import asyncio
 import hashlib
 import secrets
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
 from importlib import import_module
-from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, cast
 
 from toolspeak.durable.approvals import WaitingCall, answer, find_waiting
@@ -25,12 +28,6 @@ from toolspeak.values.events import Fact
 from toolspeak.values.messages import Message
 from toolspeak.values.outcome import Outcome
 
-# `open_journal`: the journal of an address.
-#
-# `sqlite:///runs.db` is a file of this machine; a path that begins with `/` follows after `sqlite://`. `postgresql://…`
-# is a database that many machines share, and needs the extra `cluster`.
-
-
 SQLITE_PREFIX = "sqlite:///"
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 
@@ -38,22 +35,26 @@ POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 def open_journal(url: str) -> Journal:
     """Return the journal of an address. Nothing is opened before its first session.
 
+    `sqlite:///runs.db` is a file of this machine; a path that begins with `/` follows after `sqlite://`.
+    `postgresql://…` is a database that many machines share, and needs the extra `cluster`.
+
     Raises:
         UsageError: The address has another form, or needs a package that is not installed.
     """
     if url.startswith(SQLITE_PREFIX):
         return SqliteJournal(url.removeprefix(SQLITE_PREFIX))
     if url.startswith(POSTGRES_SCHEMES):
-        try:
-            module = import_module("toolspeak.durable.postgres")
-        except ModuleNotFoundError as error:
-            cure = "pip install 'toolspeak[cluster]'"
-            raise UsageError(f"{error.name} is missing, which a store in Postgres needs: {cure}") from None
-        return module.PostgresJournal(url)
+        return import_cluster("toolspeak.durable.postgres", "a store in Postgres").PostgresJournal(url)
     raise UsageError(f"{url!r} is not the address of a store; use sqlite:///FILE or postgresql://USER@HOST/DATABASE")
 
 
-# `RunHandle`: a durable run, for any process that can reach the store.
+def import_cluster(module: str, user: str) -> Any:
+    """Return a module that needs the extra `cluster`; `user` says in words what needs the module."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        cure = "pip install 'toolspeak[cluster]'"
+        raise UsageError(f"{error.name} is missing, which {user} needs: {cure}") from None
 
 
 MAX_WAIT_SECONDS = 5.0
@@ -107,10 +108,14 @@ class RunHandle:
         Args:
             after: The id of the last event that was seen, to go on behind it; None for all events.
         """
-        await self._runs.prepare()
-        async for batch in follow_run(self._runs.writer, self._runs.watcher, self.id, after):
+        async for batch in self._batches(after):
             for event in batch:
                 yield event
+
+    async def _batches(self, after: str | None) -> AsyncGenerator[list[RunEvent]]:
+        await self._runs.prepare()
+        async for batch in follow_run(self._runs.writer, self._runs.watcher, self.id, after):
+            yield batch
 
     async def approve(
         self, call_id: str, approved: bool | str = True, *, by: str = "", digest: str | None = None
@@ -188,10 +193,6 @@ class RunHandle:
         """Yield the events of the run as they are committed; see `events`."""
         return portal.iterate(self._batches(after))
 
-    async def _batches(self, after: str | None) -> AsyncGenerator[list[RunEvent]]:
-        async for event in self.events(after):
-            yield [event]
-
     def approve_sync(
         self, call_id: str, approved: bool | str = True, *, by: str = "", digest: str | None = None
     ) -> bool:
@@ -247,17 +248,13 @@ class Runs:
         await self.prepare()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

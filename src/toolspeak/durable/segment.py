@@ -1,7 +1,8 @@
 """`Segment`: drives a run from the moment it was claimed until it ends, pauses, is parked or is lost.
 
 Each fact is committed before the run acts on it (`run/barrier.py`), fenced by the hold of this worker. If a commit
-fails, nothing more is launched or told; whoever claims the run next goes on from what is committed.
+fails, nothing more is launched or told; whoever claims the run next goes on from what is committed. Deltas are added
+in the transaction of the facts, after the fence was checked; deltas without facts check it with `is_held`.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from toolspeak.durable.records import (
     decode_request,
     encode_facts,
     load_conversation,
+    unwrap,
 )
 from toolspeak.durable.rows import CommandRow, DeltaRow, FactRow, Hold, RunRow
 from toolspeak.durable.writer import Writer
@@ -34,7 +36,6 @@ from toolspeak.values.events import (
     Event,
     Fact,
     Interrupted,
-    NestedFact,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -47,7 +48,8 @@ COMMAND_FACTS: dict[str, Interrupted] = {
     "cancel": Interrupted(cause="cancelled", detail="the run was cancelled"),
     "deadline": DEADLINE_OVER,
 }
-"""What the commands do that end a run. They are never handled: they hold as long as the run has not ended."""
+"""What the commands do that end a run. They are never marked as handled: `RunResumed` takes an interruption back, so
+every worker that claims the run applies them anew until it has ended."""
 
 MakeDeps = Callable[[RunRow], Any]
 """A function that makes what tools get in their `Context`, for a run."""
@@ -143,7 +145,10 @@ class Segment:
         """End a run whose workers died again and again."""
         loaded = await self._read()
         last = next((fact for fact in reversed(loaded.facts) if not isinstance(fact, RunResumed)), None)
-        place = "before its first turn" if last is None else f"last after {_describe(last)}"
+        place = "before its first turn"
+        if last is not None:
+            of = getattr(last, "call_id", "") or getattr(last, "turn", "")
+            place = f"last after {last.kind} {of}".rstrip()
         detail = f"{self.run.deaths} workers in a row died while they drove the run, {place}"
         return await self._end_with_error(loaded, detail)
 
@@ -264,20 +269,11 @@ def _find_interruption(loaded: LoadedRun) -> Interrupted | None:
     return next((COMMAND_FACTS[each.name] for each in loaded.commands if each.name in COMMAND_FACTS), None)
 
 
-def _unwrap(fact: Fact) -> Fact:
-    return fact.event if isinstance(fact, NestedFact) else fact
-
-
-def _describe(fact: Fact) -> str:
-    call = getattr(fact, "call_id", "") or getattr(fact, "turn", "")
-    return f"{fact.kind} {call}".strip()
-
-
 def _count_elapsed(loaded: LoadedRun) -> float:
     """Return the seconds that count for `Limits.seconds`: from the start or the last approval on, through takeovers."""
     began = loaded.now
     for index, (fact, row) in enumerate(zip(loaded.facts, loaded.rows, strict=True)):
         follows_resume = index > 0 and isinstance(loaded.facts[index - 1], RunResumed)
-        if isinstance(fact, RunStarted) or (isinstance(_unwrap(fact), ApprovalGiven) and follows_resume):
+        if isinstance(fact, RunStarted) or (isinstance(unwrap(fact)[1], ApprovalGiven) and follows_resume):
             began = row.at
     return max(0, loaded.now - began) / 1000

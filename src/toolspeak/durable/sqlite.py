@@ -1,241 +1,32 @@
 """Durable runs in an SQLite file: for all processes of one machine.
 
-Every transaction that writes takes the lock for writing at its beginning (`BEGIN IMMEDIATE`), so none has to be
-repeated. The clock of the database is that of the machine. Deltas are in a file of their own (`sqlite_deltas.py`).
+The clock of the database is that of the machine. Deltas are in a file of their own beside that of the facts, which is
+never flushed to the disk. They may be lost, so that file cannot stop a run: its errors are logged, and the deltas are
+not stored or not found. A damaged file of deltas is replaced by an empty one; other processes notice that the file is
+another one, and open it anew.
+
+Deltas are committed just before the facts of their transaction. A process that dies in between leaves deltas under
+numbers that no fact has. Whoever claims the run then deletes them (`SqliteDeltas.cut`) before it uses these numbers.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, TypeVar
 
-from toolspeak.durable.common_queries import (
-    explain_busy_chat,
-    explain_full_lane,
-    explain_unknown_lane,
-    explain_used_key,
-)
-from toolspeak.durable.journal import Fenced, JournalSession, StartRefused
-from toolspeak.durable.rows import (
-    STORED_FORMAT,
-    CommandRow,
-    DeltaRow,
-    FactRow,
-    Hold,
-    Lane,
-    NewRun,
-    RunRow,
-    RunStatus,
-    Started,
-    Sweep,
-    Wanted,
-    WorkerRow,
-)
-from toolspeak.durable.sqlite_connection import SqliteConnection, SqliteWatch, make_marks, name_errors
-from toolspeak.values.errors import UsageError
+from toolspeak.durable.journal import HELD, JournalSession
+from toolspeak.durable.rows import DeltaRow, Hold, RunRow
+from toolspeak.durable.sqlite_file import DELTAS, RUNS, create_file, identify, name_errors, open_file, transaction
+from toolspeak.values.errors import StoreUnavailable, UsageError
+from toolspeak.values.package import LOG
 
-# Starting, finding and holding runs in an SQLite file; see `JournalSession` for what the methods do.
+T = TypeVar("T")
 
-
-_NEW_FIELDS = [field.name for field in fields(NewRun) if field.name != "deadline_ms"]
-_NEW_COLUMNS = ", ".join(_NEW_FIELDS)
-
-
-class SqliteRuns(SqliteConnection):
-    """The runs of a file, and who holds them."""
-
-    # Lanes
-
-    def set_lanes(self, lanes: Mapping[str, Lane]) -> None:
-        """Store lanes by name."""
-        with self._writing():
-            self._lanes.store(lanes)
-
-    def read_lanes(self) -> dict[str, Lane]:
-        """Return all lanes by name."""
-        with name_errors(self._path):
-            return self._lanes.read()
-
-    # Starting and finding runs
-
-    def start(self, run: NewRun) -> Started:
-        """Store a run as queued, unless its id exists already."""
-        with self._writing() as now:
-            if (known := self.read_run(run.run_id)) is not None:
-                if known.request_digest != run.request_digest:
-                    raise StartRefused(explain_used_key(known, run))
-                return Started(known, is_new=False)
-            self._check_lane(run.lane)
-            earlier = self._find("WHERE chat = ? AND chat <> '' ORDER BY number DESC LIMIT 1", run.chat)
-            if earlier and earlier[0].status != "done":
-                raise StartRefused(explain_busy_chat(run.chat, earlier[0]))
-            values = [getattr(run, name) for name in _NEW_FIELDS]
-            parent = earlier[0].run_id if earlier else ""
-            deadline = None if run.deadline_ms is None else now + run.deadline_ms
-            self._write(
-                f"INSERT INTO ts_runs ({_NEW_COLUMNS}, parent, status, deadline, created, updated)"
-                f" VALUES ({make_marks(values)}, ?, 'queued', ?, ?, ?)",
-                *values,
-                parent,
-                deadline,
-                now,
-                now,
-            )
-            return Started(self._find("WHERE run_id = ?", run.run_id)[0], is_new=True)
-
-    def _check_lane(self, name: str) -> None:
-        if not name:
-            return
-        lanes = self._lanes.read()
-        if name not in lanes:
-            raise StartRefused(explain_unknown_lane(name, lanes))
-        if (waiting := lanes[name].waiting) is not None and self._lanes.count_queued(name) >= waiting:
-            raise StartRefused(explain_full_lane(name, waiting))
-
-    def read_run(self, run_id: str) -> RunRow | None:
-        """Return a run, or None if there is no such run."""
-        found = self._find("WHERE run_id = ?", run_id)
-        return found[0] if found else None
-
-    def list_runs(
-        self,
-        *,
-        statuses: Collection[RunStatus] = (),
-        agent: str = "",
-        chat: str = "",
-        limit: int = 100,
-        before: int = 0,
-    ) -> list[RunRow]:
-        """Return runs, those that were started last first."""
-        conditions, values = ["TRUE"], list[object]()
-        if statuses:
-            conditions.append(f"status IN ({make_marks(statuses)})")
-            values += statuses
-        for column, value in (("agent", agent), ("chat", chat)):
-            if value:
-                conditions.append(f"{column} = ?")
-                values.append(value)
-        if before:
-            conditions.append("created < ?")
-            values.append(before)
-        return self._find(f"WHERE {' AND '.join(conditions)} ORDER BY number DESC LIMIT ?", *values, limit)
-
-    # Holding a run
-
-    def claim(self, run_id: str, epoch: int, owner: str) -> RunRow | None:
-        """Make `owner` the owner of a queued run with this epoch."""
-        with self._writing() as now:
-            count = self._write(
-                "UPDATE ts_runs SET status = 'running', owner = ?, updated = ?"
-                " WHERE run_id = ? AND epoch = ? AND status = 'queued'",
-                owner,
-                now,
-                run_id,
-                epoch,
-            )
-            run = self.read_run(run_id) if count else None
-            if run is not None and run.epoch > 1:
-                self._deltas.cut(run_id, run.next_seq)
-            return run
-
-    def claim_next(self, owner: str, wanted: Wanted) -> list[RunRow]:
-        """Make `owner` the owner of the runs that are next."""
-        claimed: list[RunRow] = []
-        with self._writing() as now:
-            while len(claimed) < wanted.count:
-                full = self._lanes.list_full(now)
-                found = self._find(
-                    f"WHERE status = 'queued' AND ready <= ? AND format <= ? AND deaths <= ?"
-                    f" AND agent IN ({make_marks(wanted.agents)}) AND lane NOT IN ({make_marks(full)})"
-                    " ORDER BY priority DESC, number LIMIT 1",
-                    now,
-                    wanted.format,
-                    2**31 if wanted.max_deaths is None else wanted.max_deaths,
-                    *wanted.agents,
-                    *full,
-                )
-                run = self.claim(found[0].run_id, found[0].epoch, owner) if found else None
-                if run is None:
-                    break
-                self._lanes.note_claim(run.lane, now)
-                claimed.append(run)
-        return claimed
-
-    def append(
-        self,
-        hold: Hold,
-        facts: Sequence[str],
-        *,
-        blobs: Mapping[str, str] | None = None,
-        handled: Collection[str] = (),
-        has_progress: bool = False,
-        stop_reason: str = "",
-    ) -> Hold:
-        """Store the next facts of a run."""
-        with self._writing() as now:
-            following = hold._replace(next_seq=hold.next_seq + len(facts))
-            changes = "status = 'done', owner = '', stop_reason = ?" if stop_reason else "stop_reason = ?"
-            count = self._write(
-                f"UPDATE ts_runs SET next_seq = ?, updated = ?, deaths = CASE WHEN ? THEN 0 ELSE deaths END, {changes}"
-                " WHERE run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'",
-                following.next_seq,
-                now,
-                has_progress,
-                stop_reason,
-                *hold,
-            )
-            if not count:
-                raise Fenced(hold.run_id)
-            for name, data in (blobs or {}).items():
-                self._write("INSERT INTO ts_blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", hold.run_id, name, data)
-            rows = [(hold.run_id, hold.next_seq + n, now, data) for n, data in enumerate(facts)]
-            self._runs.executemany("INSERT INTO ts_facts VALUES (?, ?, ?, ?)", rows)
-            for name in handled:
-                self._write("UPDATE ts_commands SET is_handled = 1 WHERE run_id = ? AND name = ?", hold.run_id, name)
-        return following
-
-    def release(self, hold: Hold, status: Literal["paused", "queued"]) -> RunStatus:
-        """Give a run up: its epoch goes up, and it has no owner."""
-        with self._writing() as now:
-            is_awaited = bool(self._read("SELECT 1 FROM ts_commands WHERE run_id = ? AND is_handled = 0", hold.run_id))
-            following: RunStatus = "queued" if is_awaited else status
-            count = self._write(
-                "UPDATE ts_runs SET status = ?, owner = '', epoch = epoch + 1, updated = ?"
-                " WHERE run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'",
-                following,
-                now,
-                *hold,
-            )
-            if not count:
-                raise Fenced(hold.run_id)
-        return following
-
-    def is_held(self, hold: Hold) -> bool:
-        """Whether the worker still holds the run; if so, it does until the present transaction ends."""
-        held = "run_id = ? AND epoch = ? AND owner = ? AND next_seq = ? AND status = 'running'"
-        return bool(self._read(f"SELECT 1 FROM ts_runs WHERE {held}", *hold))
-
-    def list_held(self, owner: str) -> list[tuple[str, int]]:
-        """Return the runs that a worker owns, each with its epoch."""
-        return self._read("SELECT run_id, epoch FROM ts_runs WHERE status = 'running' AND owner = ?", owner)
-
-    def fail(self, run_id: str, epoch: int, owner: str, *, delay_ms: int = 0, is_death: bool = True) -> bool:
-        """Queue a run again that its owner does not drive to an end."""
-        with self._writing() as now:
-            count = self._write(
-                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + ?, ready = ?,"
-                " updated = ? WHERE run_id = ? AND epoch = ? AND owner = ? AND status = 'running'",
-                int(is_death),
-                now + delay_ms,
-                now,
-                run_id,
-                epoch,
-                owner,
-            )
-        return bool(count)
-
-
-DAY_MS = 24 * 3600 * 1000
+POLL_SECONDS = 0.01
+"""How often a watch looks whether another process has committed something."""
 
 
 class SqliteJournal:
@@ -261,29 +52,101 @@ class SqliteJournal:
         return SqliteWatch(self.path)
 
 
-class SqliteSession(SqliteRuns):
-    """A session of a file; see `JournalSession` for the methods."""
+class SqliteSession(JournalSession):
+    """A session of a file: a connection to the file of runs, and one to that of deltas."""
 
-    # Facts, blobs and deltas
+    NOW = "ts_now()"
+    AMONG = "IN (SELECT value FROM json_each(?))"
 
-    def read_facts(self, run_id: str, after: int = -1, limit: int | None = None) -> list[FactRow]:
-        """Return the facts of a run whose number is higher than `after`, in order."""
-        rows = self._read(
-            "SELECT seq, at, data FROM ts_facts WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-            run_id,
-            after,
-            -1 if limit is None else limit,
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._name = f"the store {path}"
+        with name_errors(self._name):
+            self._runs = open_file(path, RUNS)
+            self._file = identify(path)
+        self._deltas = SqliteDeltas(path)
+        self._new_deltas: list[DeltaRow] = []
+        self._time = time_of_statement = [0]
+        self._runs.create_function("ts_now", 0, lambda: time_of_statement[0], deterministic=True)
+
+    def close(self) -> None:
+        """Close both connections."""
+        self._runs.close()
+        self._deltas.close()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Make all that is done in this context one transaction."""
+        with name_errors(self._name):
+            if identify(self._path) != self._file:  # else the facts would go into a file that nobody finds again
+                raise StoreUnavailable(f"{self._name} was removed or replaced while it was in use; restart")
+            try:
+                with transaction(self._runs):
+                    yield
+                    self._deltas.add(self._new_deltas)  # before the facts: whoever sees those sees the deltas
+            finally:
+                self._new_deltas = []
+
+    @property
+    def _in_transaction(self) -> bool:
+        return self._runs.in_transaction
+
+    def _execute(self, statement: str, values: Sequence[object]) -> sqlite3.Cursor:
+        self._time[0] = self.read_clock()
+        return self._runs.execute(statement, [json.dumps(each) if isinstance(each, list) else each for each in values])
+
+    def _read(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        with name_errors(self._name):
+            return self._execute(statement, values).fetchall()
+
+    def _write(self, statement: str, values: Sequence[object] = ()) -> int:
+        return self._execute(statement, values).rowcount
+
+    def _change_run(self, run_id: str, statement: str, values: Sequence[object] = ()) -> RunRow | None:
+        return self.read_run(run_id) if self._write(statement, values) else None
+
+    def _notify(self) -> None:
+        """Do nothing: a watch sees by itself that the files have changed."""
+
+    def _lock(self, chat: str | None) -> None:
+        """Do nothing: there is one transaction at a time."""
+
+    def read_clock(self) -> int:
+        """Return the time of the machine."""
+        return time.time_ns() // 1_000_000
+
+    def claim(self, run_id: str, epoch: int, owner: str) -> RunRow | None:
+        """Make `owner` the owner of a queued run with this epoch."""
+        with self._writing():
+            run = super().claim(run_id, epoch, owner)
+            if run is not None and run.epoch > 1:
+                self._deltas.cut(run_id, run.next_seq)
+        return run
+
+    def _append(self, hold: Hold, facts: Sequence[str], *, has_progress: bool, stop_reason: str) -> bool:
+        ends = "status = 'done', owner = ''," if stop_reason else ""
+        count = self._write(
+            "UPDATE ts_runs SET next_seq = next_seq + ?, updated = ts_now(),"
+            f" deaths = CASE WHEN ? THEN 0 ELSE deaths END, {ends} stop_reason = ? WHERE {HELD}",
+            (len(facts), has_progress, stop_reason, *hold),
         )
-        return [FactRow(*row) for row in rows]
+        if count:
+            now = self._time[0]
+            rows = [(hold.run_id, hold.next_seq + n, now, data) for n, data in enumerate(facts)]
+            self._runs.executemany("INSERT INTO ts_facts VALUES (?, ?, ?, ?)", rows)
+        return bool(count)
 
-    def read_blob(self, run_id: str, name: str) -> str | None:
-        """Return a text that facts of a run refer to; None if there is no such text."""
-        rows = self._read("SELECT data FROM ts_blobs WHERE run_id = ? AND name = ?", run_id, name)
-        return rows[0][0] if rows else None
+    def mark_dispatched(self, entries: Collection[tuple[str, int]]) -> None:
+        """Note that an engine has got runs, each with its epoch."""
+        with self._writing():
+            for run_id, epoch in entries:
+                self._write(
+                    "UPDATE ts_runs SET dispatched = ? WHERE run_id = ? AND dispatched < ?", (epoch, run_id, epoch)
+                )
 
     def add_deltas(self, deltas: Sequence[DeltaRow]) -> None:
         """Store deltas, of any runs: at once, or together with the transaction that is under way."""
-        if self._runs.in_transaction:
+        if self._in_transaction:
             self._new_deltas += deltas
         else:
             self._deltas.add(deltas)
@@ -298,174 +161,136 @@ class SqliteSession(SqliteRuns):
         ended = [name for name, run in runs if run is None or (run.status == "done" and run.updated < before)]
         return self._deltas.delete(ended)
 
-    # Commands
-
-    def add_command(self, run_id: str, name: str, data: str) -> bool:
-        """Store a command, unless the run has one of this name, and wake the run if it is paused."""
-        with self._writing() as now:
-            count = self._write(
-                "INSERT INTO ts_commands (run_id, name, data, at) SELECT run_id, ?, ?, ? FROM ts_runs"
-                " WHERE run_id = ? AND status <> 'done' ON CONFLICT DO NOTHING",
-                name,
-                data,
-                now,
-                run_id,
-            )
-            if count:
-                self._write(
-                    "UPDATE ts_runs SET epoch = epoch + (status = 'paused'), status = 'queued', ready = 0, updated = ?"
-                    " WHERE run_id = ? AND status IN ('paused', 'queued')",
-                    now,
-                    run_id,
-                )
-        return bool(count)
-
-    def read_commands(self, run_ids: Collection[str], *, names: Collection[str] = ()) -> list[CommandRow]:
-        """Return the commands of these runs that are not handled, in the order in which they came."""
-        condition = f"AND name IN ({make_marks(names)})" if names else ""
-        rows = self._read(
-            "SELECT run_id, name, data, at, is_handled FROM ts_commands"
-            f" WHERE is_handled = 0 AND run_id IN ({make_marks(run_ids)}) {condition} ORDER BY number",
-            *run_ids,
-            *names,
-        )
-        return [CommandRow(*row[:4], is_handled=bool(row[4])) for row in rows]
-
-    def list_commanded(self, names: Collection[str], limit: int) -> list[RunRow]:
-        """Return queued runs that are ready and have a command with one of these names."""
-        return self._find(
-            "WHERE status = 'queued' AND ready <= ? AND format <= ? AND EXISTS (SELECT 1 FROM ts_commands c"
-            f" WHERE c.run_id = ts_runs.run_id AND c.is_handled = 0 AND c.name IN ({make_marks(names)}))"
-            " ORDER BY priority DESC, number LIMIT ?",
-            self.read_clock(),
-            STORED_FORMAT,
-            *names,
-            limit,
-        )
-
-    def find_command(self, run_id: str, name: str) -> CommandRow | None:
-        """Return a command, handled or not; None if there is none of this name."""
-        rows = self._read(
-            "SELECT run_id, name, data, at, is_handled FROM ts_commands WHERE run_id = ? AND name = ?", run_id, name
-        )
-        return CommandRow(*rows[0][:4], is_handled=bool(rows[0][4])) if rows else None
-
-    # Workers
-
-    def beat(self, worker: str, lease_ms: int, info: str = "{}") -> int:
-        """Say that a worker lives."""
-        with self._writing() as now:
-            self._write(
-                "INSERT INTO ts_workers VALUES (?, ?, ?, ?) ON CONFLICT (worker) DO UPDATE"
-                " SET beat = excluded.beat, expires = excluded.expires, info = excluded.info",
-                worker,
-                now,
-                now + lease_ms,
-                info,
-            )
-            return now
-
-    def leave(self, worker: str) -> None:
-        """Remove a worker, and queue what it still owns."""
-        with self._writing() as now:
-            self._write(
-                "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, updated = ?"
-                " WHERE status = 'running' AND owner = ?",
-                now,
-                worker,
-            )
-            self._write("DELETE FROM ts_workers WHERE worker = ?", worker)
-
-    def list_workers(self) -> list[WorkerRow]:
-        """Return all workers that have beaten within the last day."""
-        rows = self._read(
-            "SELECT worker, beat, expires, info FROM ts_workers WHERE beat > ? ORDER BY worker",
-            self.read_clock() - DAY_MS,
-        )
-        return [WorkerRow(*row) for row in rows]
-
-    def sweep(self) -> Sweep:
-        """Take runs from lost owners, and wake those whose deadline is over."""
-        with self._writing() as now:
-            taken = self._read(
-                "SELECT run_id, epoch FROM ts_runs WHERE status = 'running' AND owner NOT IN"
-                " (SELECT worker FROM ts_workers WHERE expires > ?)",
-                now,
-            )
-            for run_id, epoch in taken:
-                self._write(
-                    "UPDATE ts_runs SET status = 'queued', owner = '', epoch = epoch + 1, deaths = deaths + 1,"
-                    " takeovers = takeovers + 1, updated = ? WHERE run_id = ? AND epoch = ?",
-                    now,
-                    run_id,
-                    epoch,
-                )
-            late = self._read("SELECT run_id FROM ts_runs WHERE status IN ('queued', 'paused') AND deadline <= ?", now)
-            for (run_id,) in late:
-                self.add_command(run_id, "deadline", "{}")
-            self._write("DELETE FROM ts_workers WHERE beat < ?", now - DAY_MS)
-            alive = self._read("SELECT worker FROM ts_workers WHERE expires > ? ORDER BY worker", now)
-        return Sweep(tuple((run_id, epoch) for run_id, epoch in taken), tuple(row[0] for row in alive))
-
-    # For an engine that dispatches runs
-
-    def list_undispatched(self, limit: int) -> list[RunRow]:
-        """Return queued runs that are ready and whose epoch is higher than `dispatched`."""
-        return self._find(
-            "WHERE status = 'queued' AND dispatched < epoch AND ready <= ? ORDER BY priority DESC, number LIMIT ?",
-            self.read_clock(),
-            limit,
-        )
-
-    def mark_dispatched(self, entries: Collection[tuple[str, int]]) -> None:
-        """Note that an engine has got runs, each with its epoch."""
-        with self._writing():
-            self._runs.executemany(
-                "UPDATE ts_runs SET dispatched = ? WHERE run_id = ? AND dispatched < ?",
-                [(epoch, run_id, epoch) for run_id, epoch in entries],
-            )
-
-    def list_dispatched(self, before: int, *, after: str = "", limit: int = 1000) -> list[RunRow]:
-        """Return queued runs that an engine has got with their epoch, in the order of their ids."""
-        return self._find(
-            "WHERE status = 'queued' AND dispatched >= epoch AND updated < ? AND run_id > ? ORDER BY run_id LIMIT ?",
-            before,
-            after,
-            limit,
-        )
-
-    def requeue(self, run_id: str, epoch: int, *, delay_ms: int = 0) -> bool:
-        """Raise the epoch of a queued run, because an engine has lost it."""
-        with self._writing() as now:
-            count = self._write(
-                "UPDATE ts_runs SET epoch = epoch + 1, ready = ?, updated = ?"
-                " WHERE run_id = ? AND epoch = ? AND status = 'queued'",
-                now + delay_ms,
-                now,
-                run_id,
-                epoch,
-            )
-        return bool(count)
-
-    # Retention
-
     def prune(self, before: int, limit: int = 1000) -> list[str]:
         """Delete runs that ended before a time, with all that belongs to them."""
-        with self._writing():
-            rows = self._read(
-                "SELECT run_id, chat FROM ts_runs r WHERE status = 'done' AND updated < ?"
-                " AND (chat = '' OR NOT EXISTS (SELECT 1 FROM ts_runs o WHERE o.chat = r.chat"
-                " AND (o.status <> 'done' OR o.updated >= ?)))"
-                " ORDER BY chat, number LIMIT ?",
-                before,
-                before,
-                limit,
-            )
-            run_ids = {run_id for run_id, _ in rows}
-            if rows and (last := rows[-1][1]):  # the limit may have cut this chat in two
-                run_ids |= {row[0] for row in self._read("SELECT run_id FROM ts_runs WHERE chat = ?", last)}
-            for table in ("ts_facts", "ts_blobs", "ts_commands", "ts_runs"):
-                statement = f"DELETE FROM {table} WHERE run_id = ?"
-                self._runs.executemany(statement, [(run_id,) for run_id in run_ids])
-        self._deltas.delete(run_ids)
-        return list(run_ids)
+        pruned = super().prune(before, limit)
+        self._deltas.delete(pruned)
+        return pruned
+
+
+class SqliteDeltas:
+    """A connection to the file of deltas, opened when it is first used.
+
+    Args:
+        path: The file of the runs to which the deltas belong.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(f"{path.name}.deltas")
+        self._file: tuple[int, int] | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._is_failing = False
+
+    def add(self, deltas: Sequence[DeltaRow]) -> None:
+        """Store deltas; those that exist already are left as they are."""
+        if deltas:
+            self._write_all("INSERT INTO ts_deltas VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", deltas)
+
+    def read(self, run_id: str, after: tuple[int, int], through: int) -> list[DeltaRow]:
+        """Return the deltas of a run after `(seq, pos)` whose `seq` is at most `through`, in order."""
+        rows = self._read(
+            "SELECT run_id, seq, pos, data FROM ts_deltas"
+            " WHERE run_id = ? AND (seq, pos) > (?, ?) AND seq <= ? ORDER BY seq, pos",
+            (run_id, *after, through),
+        )
+        return [DeltaRow(*row) for row in rows]
+
+    def cut(self, run_id: str, next_seq: int) -> None:
+        """Delete the deltas of a run that come after facts which were never committed: those from `next_seq` on."""
+        self._write_all("DELETE FROM ts_deltas WHERE run_id = ? AND seq >= ?", [(run_id, next_seq)])
+
+    def list_runs(self) -> list[str]:
+        """Return the ids of all runs that have deltas."""
+        return [row[0] for row in self._read("SELECT DISTINCT run_id FROM ts_deltas")]
+
+    def delete(self, run_ids: Collection[str]) -> int:
+        """Delete all deltas of these runs, and return how many there were."""
+        return self._write_all("DELETE FROM ts_deltas WHERE run_id = ?", [(run_id,) for run_id in run_ids])
+
+    def read_version(self) -> tuple[object, object]:
+        """Return what is another value after another connection has changed the file, or it was replaced."""
+        version = self._read("PRAGMA data_version")
+        return self._file, version
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def _read(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        return self._use(lambda connection: connection.execute(statement, values).fetchall(), [])
+
+    def _write_all(self, statement: str, rows: Sequence[tuple[object, ...]]) -> int:
+        """Execute a statement for each row, in one transaction; return how many rows of the table it changed."""
+
+        def write(connection: sqlite3.Connection) -> int:
+            with transaction(connection):
+                return connection.executemany(statement, rows).rowcount
+
+        return self._use(write, 0) if rows else 0
+
+    def _use(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """Do something with the file. If it is damaged, do it with a new one; if it fails, return `otherwise`."""
+        for _ in range(2):
+            try:
+                value = work(self._connect())
+            except (sqlite3.Error, OSError) as error:
+                if not self._is_failing:
+                    LOG.warning("the file of deltas %s cannot be used: %s", self._path, error)
+                self._is_failing = True
+                self.close()
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of an extended code
+                if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                    break
+                with suppress(OSError):
+                    self._remove()
+            else:
+                self._is_failing = False
+                return value
+        return otherwise
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is None or identify(self._path) != self._file:
+            self.close()
+            create_file(self._path)
+            self._file = identify(self._path)
+            self._connection = open_file(self._path, DELTAS)
+        return self._connection
+
+    def _remove(self) -> None:
+        """Remove the damaged file, unless another process has replaced it already."""
+        if identify(self._path) == self._file:
+            for suffix in ("-wal", "-shm", ""):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+
+class SqliteWatch:
+    """Looks every few milliseconds whether the files have changed: SQLite tells nobody."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = f"the store {path}"
+        with name_errors(self._name):
+            self._runs = open_file(path, RUNS)
+            self._deltas = SqliteDeltas(path)
+            self._seen = self._read_versions()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until something was committed since the last call, or until this time is over."""
+        end = time.monotonic() + seconds
+        with name_errors(self._name):
+            while (versions := self._read_versions()) == self._seen:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                time.sleep(min(POLL_SECONDS, left))
+        self._seen = versions
+        return True
+
+    def _read_versions(self) -> tuple[object, ...]:
+        return self._runs.execute("PRAGMA data_version").fetchone()[0], self._deltas.read_version()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._runs.close()
+        self._deltas.close()

@@ -3,6 +3,13 @@
 The worker says that it lives, takes runs from workers that do not (`sweep`), and carries out what people want of the
 runs that it drives. Which runs it drives, the dispatcher decides. On SIGTERM runs are parked: they stop at a point
 where nothing is under way, and another worker goes on.
+
+- What a worker owns in the journal and what it drives must agree, by `(run_id, epoch)`. The difference is given back
+  without a death, at every second tick and by `JournalSession.leave`. So no claim needs a known outcome.
+- A death is counted where a process died: in `sweep`, and for a process of a suspect run that ended without giving the
+  run up. An exception never counts: the run waits, each time twice as long.
+- A queued run with a command of `COMMAND_FACTS` is ended from the tick, beside lanes and slots, whatever the
+  dispatcher, and whether or not the worker has its agent.
 """
 
 import asyncio
@@ -15,11 +22,9 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from importlib import import_module
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from toolspeak.durable.dispatch import ClaimDispatcher, Dispatcher, Enqueuer, Entry
+from toolspeak.durable.dispatch import ClaimDispatcher, Dispatcher, Enqueuer, Entry, RetryDelays
 from toolspeak.durable.journal import Fenced, JournalSession
 from toolspeak.durable.quarantine import (
     COULD_NOT_DRIVE,
@@ -31,48 +36,16 @@ from toolspeak.durable.quarantine import (
     load_agents,
 )
 from toolspeak.durable.rows import STORED_FORMAT, RunRow
-from toolspeak.durable.runs import POSTGRES_SCHEMES, Runs
+from toolspeak.durable.runs import POSTGRES_SCHEMES, Runs, import_cluster
 from toolspeak.durable.segment import COMMAND_FACTS, MakeDeps, Segment
 from toolspeak.durable.writer import Heartbeat, Writer
 from toolspeak.run.agent import Agent
 from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.log import LOG
 
-# `RetryDelays`: how long runs wait that a worker could not drive.
-
-
-FIRST_DELAY_MS = 500
-
-MAX_DELAY_MS = 2 * 60 * 1000
-
-MAX_RUNS = 10_000
-"""How many runs are remembered. Another worker may have ended a run, so the oldest are forgotten."""
-
-
-class RetryDelays:
-    """Delays of runs, each twice as long as the one before it, until the run was driven."""
-
-    def __init__(self) -> None:
-        self._delays: dict[str, int] = {}
-
-    def next_delay_ms(self, run_id: str) -> int:
-        """Return how long a run waits that could not be driven once more."""
-        delay = min(2 * self._delays.pop(run_id, FIRST_DELAY_MS // 2), MAX_DELAY_MS)
-        self._delays[run_id] = delay
-        if len(self._delays) > MAX_RUNS:
-            del self._delays[next(iter(self._delays))]
-        return delay
-
-    def forget(self, run_id: str) -> None:
-        """Begin anew with a run, since it was driven."""
-        self._delays.pop(run_id, None)
-
-
-# A worker for programs that are not async: in a thread of its own, with an event loop of its own.
-
 
 class WorkerThread:
-    """A worker in a thread of its own, for programs that are not async."""
+    """A worker for programs that are not async: in a thread of its own, with an event loop of its own."""
 
     def __init__(self, worker: AbstractAsyncContextManager[object]) -> None:
         self._worker = worker
@@ -111,6 +84,12 @@ T = TypeVar("T")
 
 MAX_TICK_SECONDS = 0.5
 """How long a cancellation or a lost worker stays unnoticed."""
+
+FIRST_DELAY_MS = 500
+"""How long a run waits that could not be driven for the first time."""
+
+MAX_DELAY_MS = 2 * 60 * 1000
+"""How long such a run waits at most."""
 
 RETRY_DELAY_MS = 500
 """How long a run waits that was handed to a worker which could not claim or take it."""
@@ -184,7 +163,7 @@ class Worker:
         self._last_pulse: float | None = None
         self._segments: dict[Entry, Segment] = {}
         self._undriven: set[Entry] = set()
-        self._retries = RetryDelays()
+        self._retries = RetryDelays(FIRST_DELAY_MS, MAX_DELAY_MS)
         self._endings: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -228,9 +207,7 @@ class Worker:
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._stack is not None:
             await self._stack.aclose()
 
@@ -276,9 +253,7 @@ class Worker:
         self._thread = WorkerThread(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._thread is not None:
             self._thread.stop()
 
@@ -462,12 +437,7 @@ def _choose_dispatcher(runs: Runs, *, can_isolate: bool) -> Dispatcher:
     """Return what hands out runs: DBOS on Postgres, else a claim."""
     if not runs.url.startswith(POSTGRES_SCHEMES):
         return ClaimDispatcher(runs.watcher, can_isolate=can_isolate)
-    try:
-        module = import_module("toolspeak.durable.dbos_dispatcher")
-    except ModuleNotFoundError as error:
-        cure = "pip install 'toolspeak[cluster]'"
-        raise UsageError(f"{error.name} is missing, which a worker on Postgres needs: {cure}") from None
-    return module.DbosDispatcher(runs.url)
+    return import_cluster("toolspeak.durable.dbos_dispatcher", "a worker on Postgres").DbosDispatcher(runs.url)
 
 
 async def _cancel_all(tasks: set[asyncio.Task[None]]) -> None:

@@ -1,9 +1,10 @@
 """`Writer`: the thread through which a process uses its journal.
 
-Jobs of all runs that have come meanwhile share one transaction, so that many runs wait for one flush to the disk. Jobs
-that come while the transaction waits for other processes join it. An event loop is woken once for all its answers.
-The thread also says that its worker lives: a blocked event loop does not stop its beats, and a thread that cannot reach
-the database does. A process that is forked begins with a thread and a session of its own.
+Jobs of all runs that have come meanwhile share one transaction, so that many runs wait for one flush to the disk. A
+transaction takes its jobs when it has begun, so that those which come while it waits for other processes join it. An
+event loop is woken once for all its answers. The thread also says that its worker lives: a blocked event loop does not
+stop its beats, and a thread that cannot reach the database does. A process that is forked begins with a thread and a
+session of its own.
 """
 
 import asyncio
@@ -22,11 +23,6 @@ from toolspeak.durable.journal import Fenced, Journal, JournalSession, OutcomeUn
 from toolspeak.values.errors import StoreUnavailable, UsageError
 from toolspeak.values.log import LOG
 
-# `renew_after_fork`: lets objects that have threads and connections start anew in a process that was forked.
-#
-# A fork copies locks, queues and connections, but not the threads that use them. What the child got is neither used nor
-# closed: the connections belong to the parent.
-
 
 class Renewable(Protocol):
     """Something with threads and connections."""
@@ -43,13 +39,12 @@ _LEFT_BEHIND: list[object] = []
 
 
 def renew_after_fork(each: Renewable) -> None:
-    """Let an object be renewed in each process that is forked from this one."""
+    """Let an object with threads and connections start anew in each process that is forked from this one.
+
+    A fork copies locks, queues and connections, but not the threads that use them. What the child got is neither used
+    nor closed: the connections belong to the parent.
+    """
     _RENEWED.add(each)
-
-
-def leave_behind(*copied: object) -> None:
-    """Keep something that was copied from the parent, without ever using it."""
-    _LEFT_BEHIND.extend(copied)
 
 
 def _renew_all() -> None:
@@ -118,7 +113,7 @@ class Writer:
     def renew(self) -> None:
         """Begin without a thread and without a session."""
         if self._session is not None:
-            leave_behind(self._session)
+            _LEFT_BEHIND.append(self._session)
         self._session = None
         self._next_beat = 0.0
         self._jobs: SimpleQueue[WriterJob[Any] | None] = SimpleQueue()
@@ -171,7 +166,7 @@ class Writer:
         while self._is_open or self._taken:
             self._wait()
             try:
-                session = self._connect()
+                session = self._session = self._session or self._journal.connect()
                 self._beat(session)
             except Exception as error:
                 self._session, self._next_beat = None, time.monotonic() + RETRY_SECONDS
@@ -203,11 +198,6 @@ class Writer:
             self._is_open = False
         else:
             self._taken.append(job)
-
-    def _connect(self) -> JournalSession:
-        if self._session is None:
-            self._session = self._journal.connect()
-        return self._session
 
     def _beat(self, session: JournalSession) -> None:
         beat = self._heartbeat

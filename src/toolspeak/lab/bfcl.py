@@ -22,7 +22,7 @@ from toolspeak.lab.questions import Question, Suite, Verdict
 from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.errors import UsageError
 from toolspeak.values.frozen import frozen
-from toolspeak.values.messages import Concat, Message, Ref, Role, Text, ToolCall
+from toolspeak.values.messages import Concat, Message, Ref, Text, ToolCall
 from toolspeak.values.spec import ToolSpec
 
 CATEGORIES = ("simple", "multiple", "parallel", "parallel_multiple", "irrelevance")
@@ -102,7 +102,7 @@ def parse_question(row: Mapping[str, Any], category: str) -> Question:
     return Question(
         id=row["id"],
         category=category,
-        messages=tuple(_message(message["role"], message["content"]) for message in turn),
+        messages=tuple(Message(role=each["role"], parts=(Text(text=each["content"]),)) for each in turn),
         tools=tuple(convert_function(function) for function in row["function"]),
     )
 
@@ -235,7 +235,3 @@ def _read_rows(folder: Path, category: str, *, needed: bool = True) -> list[dict
             )
         return []
     return [json.loads(line) for line in found[-1].read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def _message(role: Role, text: str) -> Message:
-    return Message(role=role, parts=(Text(text=text),))

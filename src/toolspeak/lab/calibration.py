@@ -63,14 +63,14 @@ class DialectComparison:
     def ranking(self) -> tuple[str, ...]:
         """The dialects that were asked, the best first. Of two that are right equally often, that with fewer tokens."""
         asked = [name for name, results in self.results.items() if results]
-        most = max((len(self.results[name]) for name in asked), default=0)
-        # A dialect that was asked fewer questions may have been lucky with them.
-        return tuple(
-            sorted(asked, key=lambda name: (len(self.results[name]) < most, *self._sort_key(self.tally(name))))
-        )
+        tallies = {name: self.tally(name) for name in asked}
+        most = max((tally.count for tally in tallies.values()), default=0)
 
-    def _sort_key(self, tally: Tally) -> tuple[float, float]:
-        return -tally.share, (tally.prompt_tokens or 0) + (tally.answer_tokens or 0)
+        def rank(name: str) -> tuple[bool, float, float]:
+            tally = tallies[name]  # a dialect that was asked fewer questions may have been lucky with them
+            return tally.count < most, -tally.share, (tally.prompt_tokens or 0) + (tally.answer_tokens or 0)
+
+        return tuple(sorted(asked, key=rank))
 
     def lead_over(self, other: str) -> Lead:
         """Return how far the leader is ahead of another dialect, by the questions that both were asked."""

@@ -1,4 +1,23 @@
-"""Counts what readers made of the records, and lays the counts out."""
+"""The records of spoken calls: what models write, the tools they had, the calls that were meant; what readers give.
+
+`spoken.jsonl.gz` is packed from the records of the tests by `scripts/pack_records.py`; a test fails if the two differ.
+A record may name its `family` and its `kind`. Where it does not, the family follows from the text, and the kind from
+the calls that were meant and from the word in brackets with which the note of the record begins.
+
+A reader is asked in a process of its own, so that every run ends, whatever the reader does. One that raises has
+answered. One that takes too long, or ends its process, is started again for the next text. If that happens for
+`MAX_FAILURES_IN_A_ROW` texts in a row, the reader is not asked any more.
+
+Readers were written for other contracts than the one of the records. So each is judged by what its calls would do:
+
+1. Arguments are coerced by the schema before they are compared: `"3"` is as good as `3` where an integer is asked for.
+2. A call of a tool that is not on offer, or with arguments that do not fit the schema even then, does not count: any
+   program would refuse to run it.
+3. Order counts. Calls that were meant and are missing are missed; any other difference is wrong.
+
+A reference to the result of another call is `{"$call": 0}`, the place of that call. Records with references are a kind
+of their own, since few readers have anything like them.
+"""
 
 import gzip
 import json
@@ -11,7 +30,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from threading import Thread
-from types import TracebackType
 from typing import IO, Any, Literal, Self, TypeAlias, cast
 
 from toolspeak.reading.forms import FAMILIES
@@ -21,13 +39,6 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Concat, Ref
 from toolspeak.values.spec import ToolSpec, read_definition
 from toolspeak.values.validation import is_valid
-
-# The records of spoken calls: what models write, the tools that they had, and the calls that were meant.
-#
-# `spoken.jsonl.gz` is packed from the records of the tests by `scripts/pack_records.py`; a test fails if the two
-# differ. A record may name its `family` and its `kind`. Where it does not, the family follows from the text, and the
-# kind from the calls that were meant and from the word in brackets with which the note of the record begins.
-
 
 PACKED_NAME = "spoken.jsonl.gz"
 
@@ -95,13 +106,10 @@ def load_records(lines: Iterable[str] | None = None) -> list[SpokenRecord]:
     Args:
         lines: A record of JSON on each line; without them, the records that come with the package.
     """
-    lines = _packed_lines() if lines is None else lines
+    if lines is None:
+        packed = (files("toolspeak.lab") / PACKED_NAME).read_bytes()
+        lines = gzip.decompress(packed).decode("utf-8").split("\n")
     return [build_record(json.loads(line)) for line in lines if line.strip()]
-
-
-def _packed_lines() -> list[str]:
-    packed = (files("toolspeak.lab") / PACKED_NAME).read_bytes()
-    return gzip.decompress(packed).decode("utf-8").split("\n")
 
 
 def build_record(data: dict[str, Any]) -> SpokenRecord:
@@ -150,12 +158,6 @@ def has_reference(value: Any) -> bool:
     return isinstance(value, list) and any(map(has_reference, cast("list[Any]", value)))
 
 
-# Asks a reader in a process of its own, so that every run ends, whatever the reader does.
-#
-# A reader that raises has answered. One that takes too long, or ends its process, is started again for the next text.
-# If that happens for `MAX_FAILURES_IN_A_ROW` texts in a row, the reader is not asked any more.
-
-
 OURS = "toolspeak"
 """The name of our reader, where others are given as `module:function`."""
 
@@ -200,9 +202,7 @@ class ReaderProcess:
         self._start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the process."""
         self._stop()
 
@@ -285,21 +285,6 @@ def _decode_answer(line: str) -> dict[str, Any]:
         return {"error": "what it returned cannot be read as JSON"}
 
 
-# Whether the calls that a reader gave for a record are those that were meant.
-#
-# Readers were written for other contracts than the one of the records. So that each is judged by what its calls would
-# do:
-#
-# 1. Arguments are coerced by the schema before they are compared: `"3"` is as good as `3` where an integer is asked
-# for.
-# 2. A call of a tool that is not on offer, or with arguments that do not fit the schema even then, does not count: any
-# program would refuse to run it.
-# 3. Order counts. Calls that were meant and are missing are missed; any other difference is wrong.
-#
-# A reference to the result of another call is `{"$call": 0}`, the place of that call. Records with references are a
-# kind of their own, since few readers have anything like them.
-
-
 Judgement: TypeAlias = Literal["right", "wrong", "missed", "error"]
 """What a reader made of a record.
 
@@ -340,17 +325,23 @@ def judge(record: SpokenRecord, got: Any) -> RecordResult:
 
 def _judge_calls(record: SpokenRecord, got: list[dict[str, Any]]) -> Judgement:
     specs = {spec.name: spec for spec in record.specs}
-    meant = [_canonical_call(call["name"], _decode(call["arguments"])) for call in record.expected]
+    meant = [(call["name"], _canonical(_decode(call["arguments"]))) for call in record.expected]
     calls: list[Any] = []
     for call in got:
         spec = specs.get(call["name"])
         arguments = _decode(call["arguments"])
         if spec is not None:
             arguments = coerce_arguments(arguments, spec.parameters)
-        canonical = _canonical_call(call["name"], arguments)
-        if canonical in meant or (spec is not None and _can_run(arguments, spec)):
+        canonical = call["name"], _canonical(arguments)
+        can_run = (
+            spec is not None and isinstance(arguments, dict) and is_valid(arguments, spec.parameters, spec.parameters)
+        )
+        if canonical in meant or can_run:
             calls.append(canonical)
-    return _compare(calls, meant)
+    if calls == meant:
+        return "right"
+    rest = iter(meant)
+    return "missed" if all(call in rest for call in calls) else "wrong"
 
 
 def _find_problem(got: Any) -> str | None:
@@ -362,17 +353,6 @@ def _find_problem(got: Any) -> str | None:
         if "arguments" not in call:
             return "it returned a call without arguments"
     return None
-
-
-def _compare(calls: list[Any], meant: list[Any]) -> Judgement:
-    if calls == meant:
-        return "right"
-    rest = iter(meant)
-    return "missed" if all(call in rest for call in calls) else "wrong"
-
-
-def _can_run(arguments: Any, spec: ToolSpec) -> bool:
-    return isinstance(arguments, dict) and is_valid(arguments, spec.parameters, spec.parameters)
 
 
 def _decode(value: Any) -> Any:
@@ -387,10 +367,6 @@ def _decode(value: Any) -> Any:
     if items.keys() == {"$concat"} and isinstance(items["$concat"], list):
         return Concat(parts=tuple(_decode(part) for part in cast("list[Any]", items["$concat"])))
     return {key: _decode(item) for key, item in items.items()}
-
-
-def _canonical_call(name: str, arguments: Any) -> Any:
-    return name, _canonical(arguments)
 
 
 def _canonical(value: Any) -> Any:
@@ -452,34 +428,28 @@ def build_table(reports: Sequence[ReaderReport], title: str, group_of: Grouping)
     rows = [[title, "records", *(report.name for report in reports)]]
     for group in (*sorted(sizes), None):
         size = len(records) if group is None else sizes[group]
-        cells = [_format_counts(report.count(group_of, group)) for report in reports]
+        counts = [report.count(group_of, group) for report in reports]
+        cells = [" / ".join(str(each[judgement]) for judgement in JUDGEMENTS) for each in counts]
         rows.append(["all" if group is None else group, str(size), *cells])
     return rows
 
 
-def _format_counts(counts: Counter[Judgement]) -> str:
-    return " / ".join(str(counts[each]) for each in JUDGEMENTS)
-
-
 def encode_report(report: ReaderReport) -> dict[str, Any]:
     """Return the counts of a reader, and each record that it did not read right, as JSON data."""
+
+    def encode(group_of: Grouping, group: str | None) -> dict[str, int]:
+        counts = report.count(group_of, group)
+        return {each: counts[each] for each in JUDGEMENTS}
+
+    records = [each.record for each in report.results]
     return {
         "name": report.name,
         "target": report.target,
-        "all": _encode_counts(report.count(family_of)),
-        "families": _encode_groups(report, family_of),
-        "kinds": _encode_groups(report, kind_of),
+        "all": encode(family_of, None),
+        "families": {each: encode(family_of, each) for each in sorted(set(map(family_of, records)))},
+        "kinds": {each: encode(kind_of, each) for each in sorted(set(map(kind_of, records)))},
         "failures": [encode_failure(each) for each in report.results if each.judgement != "right"],
     }
-
-
-def _encode_groups(report: ReaderReport, group_of: Grouping) -> dict[str, dict[str, int]]:
-    groups = sorted({group_of(each.record) for each in report.results})
-    return {group: _encode_counts(report.count(group_of, group)) for group in groups}
-
-
-def _encode_counts(counts: Counter[Judgement]) -> dict[str, int]:
-    return {each: counts[each] for each in JUDGEMENTS}
 
 
 def encode_failure(result: RecordResult) -> dict[str, Any]:

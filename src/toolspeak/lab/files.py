@@ -4,6 +4,10 @@ A line of prompts has `id`, `prompt` and `shown`, which is the hash of the promp
 `text`, and if known `prompt_tokens`, `answer_tokens`, `finish` and the other fields of the prompt. A line of results is
 a line of answers with the verdict, so that results can be scored again as answers. A question with follow-ups has a
 line for each answer; the verdict of each is about all answers up to it.
+
+Chat templates turn messages into the prompt text that a model reads. Usually a server applies the template. It is
+needed here where answers are made elsewhere, from prompts written to a file. In `native` the conversation of a
+follow-up has calls and their results; in the other dialects all is text.
 """
 
 import gzip
@@ -11,7 +15,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TextIO, cast, get_args
 
 from toolspeak.dialects import Shown
@@ -20,12 +23,6 @@ from toolspeak.values.errors import UsageError
 from toolspeak.values.events import FinishReason
 from toolspeak.wire.chat_request import ChatRequest
 from toolspeak.wire.openai_chat import request_body, tool_definitions
-
-# Chat templates: they turn messages into the prompt text that a model reads.
-#
-# Usually a server applies the template. It is needed here where answers are made elsewhere, from prompts written to a
-# file. In `native` the conversation of a follow-up has calls and their results; in the other dialects all is text.
-
 
 DEFAULT_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
@@ -122,13 +119,8 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def write_prompts(path: Path, trials: Iterable[Trial], template: Callable[[Shown], str]) -> int:
     """Write the prompts of trials; return how many there are."""
-    count = 0
-    with _open_for_writing(path) as file:
-        for trial in trials:
-            row = {"id": trial.id, "prompt": template(trial.render()), "shown": trial.prompt_hash()}
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            count += 1
-    return count
+    rows = ({"id": trial.id, "prompt": template(trial.render()), "shown": trial.prompt_hash()} for trial in trials)
+    return _write(path, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def read_answers(path: Path, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> list[RecordedAnswer]:
@@ -194,9 +186,7 @@ class ResultsFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 
@@ -232,12 +222,7 @@ def write_failures(
         failed: The wrong answers, with their trials.
         template: The chat template of the prompt; if None, messages and tools are written as they are sent.
     """
-    count = 0
-    with _open_for_writing(path) as file:
-        for trial, result in failed:
-            file.write(_format_failure(trial, result, template))
-            count += 1
-    return count
+    return _write(path, (_format_failure(trial, result, template) for trial, result in failed))
 
 
 def _format_failure(trial: Trial, result: TrialResult, template: Callable[[Shown], str] | None) -> str:
@@ -270,6 +255,12 @@ def _format_prompt(shown: Shown) -> str:
         written = [f"{call['name']}({call['arguments']})" for call in calls]
         lines.append(f"{message['role']}: " + "\n".join(filter(None, (message["content"], *written))))
     return "\n".join(lines)
+
+
+def _write(path: Path, texts: Iterable[str]) -> int:
+    """Write texts one after the other, and return how many there are."""
+    with _open_for_writing(path) as file:
+        return sum(1 for text in texts if file.write(text))
 
 
 def _open(path: Path, mode: str) -> TextIO:

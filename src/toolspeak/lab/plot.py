@@ -3,17 +3,15 @@
 The upper part has a group of bars for each category with a bar for each dialect, and a whisker for the confidence
 interval. Where questions had follow-ups, the bar includes them, and a dashed line across it marks the share of the
 first answers alone. The lower part has the tokens of prompts and of answers for each dialect.
+
+The look is that of all pictures: of agents and runs (`toolspeak graph`), of evaluations, of benchmarks. A picture
+follows the reader's choice of light or dark. It loads nothing. Colours also stand in attributes, or are plain in the
+style: programs that draw an SVG without all of CSS show the light picture.
 """
 
 from html import escape
 
 from toolspeak.lab.summary import MEAN, Summary, Tally
-
-# The look of all pictures: of agents and runs (`toolspeak graph`), of evaluations, of benchmarks.
-#
-# A picture follows the reader's choice of light or dark. It loads nothing. Colours also stand in attributes, or are
-# plain in the style: programs that draw an SVG without all of CSS show the light picture.
-
 
 COLORS = ("#7f8c9b", "#c98a2b", "#2f6db5", "#3a8f5c", "#8d5aa5", "#b5483a")
 """Grey, amber, blue, green, purple, red: readable on light and on dark ground."""

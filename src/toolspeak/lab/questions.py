@@ -9,20 +9,18 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Call, Message, Result, Text, ToolCall, assistant, user
 from toolspeak.values.spec import ToolSpec
 
-# Parses the turns of a conversation that a question continues.
-#
-# A turn is an object with one key:
-#
-#     {"user": "…"}                                      what the user says
-#     {"calls": [{"name": "f", "arguments": {…}}, …]}    the calls of the assistant
-#     {"results": [value, {"error": "…"}, …]}            their results, one for each call, in order
-#     {"reply": "…"}                                     what the assistant says
-#
-# Calls are followed by their results. The last turn is the user's or holds results: the assistant acts next.
-
 
 def parse_turns(turns: Sequence[Any], specs: Sequence[ToolSpec], where: str) -> tuple[Message, ...]:
-    """Parse turns into the messages of a history.
+    """Parse turns into the messages of a history that a question continues.
+
+    A turn is an object with one key:
+
+        {"user": "…"}                                      what the user says
+        {"calls": [{"name": "f", "arguments": {…}}, …]}    the calls of the assistant
+        {"results": [value, {"error": "…"}, …]}            their results, one for each call, in order
+        {"reply": "…"}                                     what the assistant says
+
+    Calls are followed by their results. The last turn is the user's or holds results: the assistant acts next.
 
     Args:
         turns: The turns.
@@ -56,10 +54,9 @@ def _parse_turn(turn: Any, number: int, where: str) -> tuple[str, Any]:
     """Return what kind of turn it is, and its content: a text, or a list."""
     if isinstance(turn, dict) and len(items := list(cast("dict[str, Any]", turn).items())) == 1:
         kind, content = items[0]
-        is_text, is_list = isinstance(content, str), isinstance(content, list)
-        if (kind in ("user", "reply") and is_text) or (kind == "results" and is_list):
+        if kind in ("user", "reply") and isinstance(content, str):
             return kind, content
-        if kind == "calls" and is_list and content:
+        if kind in ("results", "calls") and isinstance(content, list) and (content or kind == "results"):
             return kind, content
     raise UsageError(f"{where}: turn {number} is not one of 'user', 'calls', 'results' and 'reply'")
 
@@ -77,9 +74,7 @@ def _parse_call(value: Any, call_id: str, specs: Sequence[ToolSpec], where: str)
 def _build_results(results: Sequence[Any], calls: Sequence[ToolCall], where: str) -> Message:
     if len(results) != len(calls):
         raise UsageError(f"{where}: there are {len(results)} results for {len(calls)} calls")
-    return Message(
-        role="tool", parts=tuple(_build_result(value, call) for value, call in zip(results, calls, strict=True))
-    )
+    return Message(role="tool", parts=tuple(map(_build_result, results, calls)))
 
 
 def _build_result(value: Any, call: ToolCall) -> Result:

@@ -16,11 +16,9 @@ from toolspeak.dialects import read
 from toolspeak.reading.emitter import encode_calls
 from toolspeak.values.spec import read_definition
 
-# Our reader, as the function that `toolspeak conformance` asks.
-
 
 def read_calls(text: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls in a text, as JSON data."""
+    """Return the calls in a text, as JSON data: our reader, as the function that `toolspeak conformance` asks."""
     return encode_calls(read(text, [read_definition(tool) for tool in tools]))["calls"]
 
 
@@ -55,15 +53,14 @@ def main(target: str) -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         try:
-            answer = json.dumps({"calls": reader(asked["text"], asked["tools"])})
+            _answer(answers, {"calls": reader(asked["text"], asked["tools"])})
         except BaseException as error:  # SystemExit as well: one text must not end the reading of the others
-            answer = json.dumps({"error": _describe(error)})
-        answers.write(answer + "\n")
-        answers.flush()
+            _answer(answers, {"error": _describe(error)})
 
 
 def _answer(answers: TextIO, data: dict[str, Any]) -> None:
-    answers.write(json.dumps(data) + "\n")
+    text = json.dumps(data)  # before anything is written: what a reader returns may be no JSON
+    answers.write(f"{text}\n")
     answers.flush()
 
 

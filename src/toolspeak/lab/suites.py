@@ -8,15 +8,21 @@ question:
      "expected": [{"name": "forecast", "arguments": {"city": ["Oslo"]}, "optional": {"days": [1]}}]}
 
 `tools` is the name of a toolset above, or a list of tools; `messages` may be one text, the message of a user. A
-question that continues a conversation with calls has `turns` in place of `messages` (`turns.py`). An empty `expected`
-means that no tool may be called; `reply` may say what a good assistant says then. `judge.py` says how values are
-compared; docs/guides/measuring.md describes the whole format.
+question that continues a conversation with calls has `turns` in place of `messages` (`parse_turns`). An empty
+`expected` means that no tool may be called; `reply` may say what a good assistant says then. `judge.py` says how values
+are compared; docs/guides/measuring.md describes the whole format.
+
+`field` has requests as people write them, over several hundred sets of tools, in the folder `suites/field`, which is
+part of the repository and not of the package. Its questions are split by their set of tools, so that no tool that a
+model was trained on is used to measure it: `field` has the questions to measure with, `field-train` those to train on.
+A set is on the side that the hash of its name says, so a new set never moves another one, and nobody chooses the side.
 """
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, cast
@@ -28,13 +34,6 @@ from toolspeak.lab.questions import ExpectedCall, Question, Suite, parse_turns
 from toolspeak.values.errors import UsageError
 from toolspeak.values.messages import Message, Text
 from toolspeak.values.spec import ToolSpec
-
-# The suite `field`: requests as people write them, over several hundred sets of tools, in the folder `suites/field`.
-#
-# The folder is part of the repository and not of the package. The questions are split by their set of tools, so that no
-# tool that a model was trained on is used to measure it: `field` has the questions to measure with, `field-train` those
-# to train on. A set is on the side that the hash of its name says, so a new set never moves another one.
-
 
 FIELD_FOLDER = Path(__file__).parents[3] / "suites" / "field"
 """Where a checkout of the repository has the files of the suite."""
@@ -107,7 +106,7 @@ def select_categories(suite: Suite, categories: Sequence[str]) -> Suite:
         if category not in suite.categories:
             raise UsageError(f"{suite.name} has no category {category!r}; it has: {', '.join(suite.categories)}")
     kept = tuple(question for question in suite.questions if question.category in categories)
-    return Suite(name=suite.name, questions=kept, judge=suite.judge, expected=suite.expected)
+    return replace(suite, questions=kept)
 
 
 def read_suite(path: Path, *, name: str | None = None) -> Suite:

@@ -1,4 +1,4 @@
-"""Counts results: how many were right, with what confidence, and at what cost."""
+"""Counts results: how many were right, with what confidence, and at what cost; lays the figures out as a table."""
 
 from collections.abc import Callable, Iterable, Sequence
 from math import comb, sqrt
@@ -117,9 +117,9 @@ def tally_results(results: Sequence[TrialResult]) -> Tally:
         count=len(results),
         share=right / len(results) if results else 0.0,
         interval=wilson_interval(right, len(results)),
-        prompt_tokens=_mean_of_known([_sum_if_known([answer.prompt_tokens for answer in each]) for each in answers]),
-        answer_tokens=_mean_of_known([_sum_if_known([answer.answer_tokens for answer in each]) for each in answers]),
-        seconds=_mean_of_known([_sum_if_known([answer.seconds for answer in each]) for each in answers]),
+        prompt_tokens=_mean_of_sums([[answer.prompt_tokens for answer in each] for each in answers]),
+        answer_tokens=_mean_of_sums([[answer.answer_tokens for answer in each] for each in answers]),
+        seconds=_mean_of_sums([[answer.seconds for answer in each] for each in answers]),
         follow_ups=sum(len(each) > 1 for each in answers),
     )
 
@@ -141,23 +141,17 @@ def _average_tallies(tallies: Sequence[Tally]) -> Tally:
     )
 
 
-def _sum_if_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
-def _mean_of_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+def _mean_of_sums(series: Sequence[Sequence[float | None]]) -> float | None:
+    """Return the mean of the sums of those series in which all is known; None if there is none."""
+    known = [[value for value in values if value is not None] for values in series]
+    sums = [sum(found) for found, values in zip(known, series, strict=True) if len(found) == len(values)]
+    return fmean(sums) if sums else None
 
 
 def _weighted_mean(pairs: Sequence[tuple[float | None, int]]) -> float | None:
     known = [(value, count) for value, count in pairs if value is not None]
     total = sum(count for _, count in known)
     return sum(value * count for value, count in known) / total if total else None
-
-
-# The figures as a table of texts: a row for each category, a column for each dialect.
 
 
 Cell = Callable[[Tally], str]

@@ -18,8 +18,6 @@ from toolspeak.values.errors import ModelError
 from toolspeak.values.messages import Text
 from toolspeak.values.pieces import Answer, ApiCall
 
-# Follow-ups: where a call in an answer was malformed, the question is asked again.
-
 
 def iterate_series(trial: Trial, answers: Mapping[str, RecordedAnswer], limit: int | None = None) -> Iterator[Trial]:
     """Yield a trial and its follow-ups, as far as there are answers. The last trial may have no answer yet.
@@ -105,12 +103,13 @@ class TrialRunner:
 
     async def run(self, trials: Iterable[Trial]) -> AsyncGenerator[tuple[Trial, RecordedAnswer]]:
         """Run the trials; yield each with its answer as soon as that is there."""
-        waiting = self._skip_dropped(trials)
+        waiting = (trial for trial in trials if trial.dialect not in self.dropped)
         running: dict[asyncio.Task[RecordedAnswer], Trial] = {}
         try:
             while True:
                 while len(running) < self._concurrency and (trial := next(waiting, None)) is not None:
-                    running[asyncio.create_task(self._run_one(trial))] = trial
+                    asked = run_trial(self._model, trial, max_tokens=self._max_tokens)
+                    running[asyncio.create_task(asked)] = trial
                 if not running:
                     return
                 done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -126,12 +125,6 @@ class TrialRunner:
         """Raise the last error of the endpoint, if a dialect was dropped and there was no answer in any dialect."""
         if self.dropped and not self._answered:
             raise next(reversed(self.dropped.values()))
-
-    async def _run_one(self, trial: Trial) -> RecordedAnswer:
-        return await run_trial(self._model, trial, max_tokens=self._max_tokens)
-
-    def _skip_dropped(self, trials: Iterable[Trial]) -> Iterator[Trial]:
-        return (trial for trial in trials if trial.dialect not in self.dropped)
 
     def _take_answer(self, trial: Trial, task: asyncio.Task[RecordedAnswer]) -> RecordedAnswer:
         """Return the answer of a task; if the endpoint failed, count that and return an answer that says so."""

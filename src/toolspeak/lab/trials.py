@@ -3,6 +3,10 @@
 The id of a trial is `suite/category/dialect/question`, so that one file can hold the answers to all trials. A
 follow-up, in which the model is asked again because a call was malformed, has `#2` behind it, or `#3` and so on.
 
+The conversation of a trial goes on after a malformed call as the loop would lead it: the loop's own `reduce` and
+`decide` say what a model is told about a call that could not be read, and whether it is asked once more. Only no tool
+is run: each call that could have run has the same result.
+
 APIs accept no dots in the name of a tool. In `native` such names are written with `_`, and the calls are given the true
 names again; the dialects that are explained in a prompt keep every name.
 """
@@ -26,8 +30,6 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Call, Message, Text, ToolCall, ToolResult
 from toolspeak.values.pieces import Answer, ApiCall
 from toolspeak.values.spec import ToolSpec
-
-# Recorded answers of a model, and the results of judging them.
 
 
 @frozen
@@ -92,12 +94,6 @@ class TrialResult:
     def first(self) -> "TrialResult":
         """The result of the first answer alone."""
         return self.series[0]
-
-
-# The conversation of a trial, which goes on after a malformed call as the loop would lead it.
-#
-# It uses the loop's own `reduce` and `decide`: they decide what a model is told about a call that could not be read,
-# and whether it is asked once more. Only no tool is run: each call that could have run has the same result.
 
 
 CALL_OUTPUT = "done"
@@ -202,16 +198,16 @@ class Trial:
     def read(self, answer: RecordedAnswer) -> MessageContent:
         """Read an answer; the calls have the true names of the tools."""
         content = fold(read_answer(self._state(), self.dialect, answer))
-        true_names = dict(
-            zip((spec.name for spec in self.tools), (spec.name for spec in self.question.tools), strict=True)
-        )
+        true_names = {shown.name: spec.name for shown, spec in zip(self.tools, self.question.tools, strict=True)}
         calls = tuple(replace(each, call=replace(each.call, name=true_names[each.call.name])) for each in content.calls)
         return replace(content, calls=calls)
 
     def judge(self, answer: RecordedAnswer) -> TrialResult:
         """Read an answer, and judge the calls of all answers so far together."""
         content = self.read(answer)
-        earlier = self._judge_earlier()
+        earlier = ()
+        if self.earlier:
+            earlier = replace(self, earlier=self.earlier[:-1]).judge(self.earlier[-1]).series
         calls = tuple(each.call for each in content.calls)
         verdict = self.suite.judge(self.question, (*(call for result in earlier for call in result.calls), *calls))
         if answer.finish == "error":  # an empty answer would be right where no tool may be called
@@ -228,18 +224,12 @@ class Trial:
 
     def _state(self) -> State:
         """Return the state of the loop when it asks the model."""
-        names = dict(zip((spec.name for spec in self.question.tools), (spec.name for spec in self.tools), strict=True))
+        names = {spec.name: shown.name for spec, shown in zip(self.question.tools, self.tools, strict=True)}
         messages = [_rename_calls(message, names) for message in self.question.messages]
         state = begin_conversation(self.tools, self.dialect, messages)
         for answer in self.earlier:
             state = add_answer(state, self.dialect, answer)
         return state
-
-    def _judge_earlier(self) -> tuple[TrialResult, ...]:
-        if not self.earlier:
-            return ()
-        *earlier, last = self.earlier
-        return replace(self, earlier=tuple(earlier)).judge(last).series
 
 
 def _rename_calls(message: Message, names: Mapping[str, str]) -> Message:
@@ -277,19 +267,14 @@ def make_trials(suite: Suite, dialects: Iterable[str], *, limit: int | None = No
         limit: How many questions of each category are drawn; all if None.
         seed: The seed of the random draw.
     """
-    drawn = {
-        question.id
-        for category in suite.categories
-        for question in _sample([each for each in suite.questions if each.category == category], limit, seed)
-    }
-    questions = [question for question in suite.questions if question.id in drawn]
+    questions = list(suite.questions)
+    if limit is not None:
+        drawn: set[str] = set()
+        for category in suite.categories:
+            known = [each.id for each in suite.questions if each.category == category]
+            drawn.update(random.Random(seed).sample(known, min(limit, len(known))))  # noqa: S311 (no secret)
+        questions = [question for question in suite.questions if question.id in drawn]
     return [Trial(suite=suite, question=question, dialect=name) for name in dialects for question in questions]
-
-
-def _sample(questions: list[Question], limit: int | None, seed: int) -> list[Question]:
-    if limit is None or limit >= len(questions):
-        return questions
-    return random.Random(seed).sample(questions, limit)  # noqa: S311 (a sample, and no secret)
 
 
 def parse_trial_id(trial_id: str) -> tuple[str, str, str, str]:

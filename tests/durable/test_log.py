@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 from toolspeak import Agent, tool
-from toolspeak.durable.log import ConversationStore, RunLink, RunStore, StoredFact
-from toolspeak.durable.sqlite_schema import LOG_SCHEMA, open_database
+from toolspeak.durable.log import ConversationStore, RunLink, RunStore, StoredFact, open_log
+from toolspeak.durable.schema import LOG_MIGRATIONS
 from toolspeak.testing import ScriptedModel, calls, says
 from toolspeak.values.errors import RunPaused, UsageError
 from toolspeak.values.events import Compacted, Fact, RunStarted
 from toolspeak.values.messages import Message, Result, assistant, system, user
 
-SAVED = Path(__file__).parent / "schema_1.sqlite"
+LOG_SCHEMA = len(LOG_MIGRATIONS)
+SAVED = Path(__file__).parent / "data" / "log_schema_1.sqlite"
 
 
 def double(x: int) -> dict[str, Any]:
@@ -267,7 +268,7 @@ def test_a_file_that_is_no_database_is_named(path: Path):
 def test_a_fact_of_a_newer_format_is_named(path: Path):
     with ConversationStore(path) as store:
         store.start(RunStarted(run_id="r", model="m", dialect="native", messages=(user("?"),)), 1)
-        with open_database(path) as connection:
+        with open_log(path) as connection:
             connection.execute("UPDATE ts_facts SET data = ?", (json.dumps({"v": 99, "kind": "run_started"}),))
         with pytest.raises(UsageError, match="fact 0 of the run r in the log cannot be read: saved in format 99"):
             store.load_facts("r")
@@ -291,6 +292,7 @@ with RunStore(Path(path)) as store:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(path: Path):
     # The file does not exist yet, so that they also race to create it.
     writers = [
@@ -298,7 +300,7 @@ def test_processes_that_write_at_once_lose_nothing(path: Path):
         for number in range(3)
     ]
     for writer in writers:
-        _, errors = writer.communicate(timeout=60)
+        _, errors = writer.communicate(timeout=300)
         assert (writer.returncode, errors.decode()) == (0, "")
     with ConversationStore(path) as store:
         (entry,) = store.list_newest()

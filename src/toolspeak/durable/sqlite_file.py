@@ -1,0 +1,177 @@
+"""SQLite files: how they are created, opened, brought up to date and written, whatever they hold.
+
+`PRAGMA user_version` is the number of the schema of a file. One with a lower number is brought up to date when it is
+opened; one with a higher number was written by a newer toolspeak, and is refused. `PRAGMA application_id` tells files
+of durable runs from other databases; the log and the deltas have none.
+
+A file is never opened beside SQLite: closing it would release the locks that SQLite holds on it in this process, and
+another process would then take this one for gone and delete its write-ahead log.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from toolspeak.durable.schema import DELTA_MIGRATIONS, LOG_MIGRATIONS, SQLITE_MIGRATIONS, Migrations
+from toolspeak.values.errors import StoreUnavailable, UsageError
+
+BUSY_SECONDS = 10.0
+"""How long a transaction waits for that of another process."""
+
+LOCK_POLL_SECONDS = 0.001
+"""How often a transaction that waits looks whether that of another process has ended. SQLite itself would wait longer
+each time, up to 0.1 s, while a commit takes a few milliseconds."""
+
+
+class FileKind(NamedTuple):
+    """What a file is for, its schema, how safe a commit is, and what `PRAGMA application_id` is in it (0: nothing)."""
+
+    holds: str
+    migrations: Migrations
+    synchronous: str
+    application_id: int = 0
+
+
+RUNS = FileKind("durable runs", SQLITE_MIGRATIONS, "FULL", 0x7453_6452)
+DELTAS = FileKind("deltas", DELTA_MIGRATIONS, "OFF")
+LOG = FileKind("the log", LOG_MIGRATIONS, "NORMAL")
+
+
+def open_file(path: Path, kind: FileKind) -> sqlite3.Connection:
+    """Open a file, and create it or bring it up to date if needed. Only its owner may read it.
+
+    Raises:
+        UsageError: The file holds something else, or was written by a newer toolspeak.
+        sqlite3.Error: It cannot be used as a database.
+        OSError: It cannot be created.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    create_file(path)
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        _use_write_ahead_log(connection)
+        connection.execute(f"PRAGMA synchronous = {kind.synchronous}")
+        _migrate(connection, path, kind)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work at once. For this switch SQLite does not wait for others, so it is repeated."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, kind: FileKind) -> None:
+    newest = len(kind.migrations)
+    if _read_schema(connection, path, kind) == newest:
+        return
+    with transaction(connection):
+        for number in range(
+            _read_schema(connection, path, kind), newest
+        ):  # again: another process may have been faster
+            for statement in kind.migrations[number]:
+                connection.execute(statement)
+        if kind.application_id:
+            connection.execute(f"PRAGMA application_id = {kind.application_id}")
+        connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def _read_schema(connection: sqlite3.Connection, path: Path, kind: FileKind) -> int:
+    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0  # first: others may migrate
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if kind.application_id not in (0, application) and not is_empty:
+        raise UsageError(f"{path} is a database of something else than {kind.holds}; name another file")
+    if number > len(kind.migrations):
+        raise UsageError(
+            f"{path} was written by a newer toolspeak (schema {number}; this one reads {len(kind.migrations)}): "
+            "upgrade toolspeak"
+        )
+    return number
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Generator[None]:
+    """Run the statements within this context as one transaction, which waits for those of other processes.
+
+    It takes the lock for writing at its beginning, so none has to be repeated.
+    """
+    _begin(connection)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        raise
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    ends = time.monotonic() + BUSY_SECONDS
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            is_last = time.monotonic() > ends
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if is_last or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # without the details of its kind
+                    raise
+            time.sleep(LOCK_POLL_SECONDS)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
+
+
+@contextmanager
+def name_errors(name: str, kind: type[Exception] = StoreUnavailable) -> Generator[None]:
+    """Raise errors of the database and of the file system as errors that name the file."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise kind(f"{name} cannot be used: {getattr(error, 'strerror', None) or error}") from error
+
+
+_creating = threading.Lock()
+
+
+def create_file(path: Path) -> None:
+    """Create an empty file that only its owner may read, if there is none. A file that exists is not opened."""
+    with _creating, suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def create_private(path: Path) -> None:
+    """Create a file and its folder, if they do not exist. Only their owner may read them, whoever could before."""
+    folder = path.parent
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    create_file(path)
+    if os.name == "posix":
+        for each, mode in ((folder, 0o700), (path, 0o600)):  # SQLite gives the files beside it the same mode
+            if each.stat().st_mode & 0o077:
+                each.chmod(mode)
+
+
+def identify(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one under the same name; None if there is no such file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
