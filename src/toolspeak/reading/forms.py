@@ -297,6 +297,9 @@ DATA_LABELS = frozenset(
 RESULT_LABELS = frozenset("output tool_output result tool_result stdout observation tool_response".split())
 """Labels of blocks that hold results, which are made up if the model writes them."""
 
+RESULTS_LABEL = "Results of your calls"
+"""The label under which the text dialects show results."""
+
 
 # The tokens of all model families by what they do, and finding a token in a text.
 

@@ -20,7 +20,15 @@ from toolspeak.reading.bare_calls import INDENT, TRANSPARENT, WORD, BareCallRead
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.fences import FencedCallReader
-from toolspeak.reading.forms import ANSWER_ENDS, INLINE_FIRST_CHARS, ROLES, THINKING_CLOSERS, is_tag_start, next_token
+from toolspeak.reading.forms import (
+    ANSWER_ENDS,
+    INLINE_FIRST_CHARS,
+    RESULTS_LABEL,
+    ROLES,
+    THINKING_CLOSERS,
+    is_tag_start,
+    next_token,
+)
 from toolspeak.reading.names import Names, index_names
 from toolspeak.reading.prose import MAX_LABEL_CHARS, ProseEmitter
 from toolspeak.reading.protocols import ProtocolReader
@@ -247,7 +255,7 @@ NUMBER = re.compile(r"[\d.)]*")
 """That number alone, which is shown as prose."""
 
 RESULT_LABEL = re.compile(
-    r"(?:(?:tool|function|execution|code) )?(?:observation|output|result|response)s?|results of your calls", re.I
+    rf"(?:(?:tool|function|execution|code) )?(?:observation|output|result|response)s?|{RESULTS_LABEL}", re.I
 )
 """The label of a result, which the model makes up if it writes the label after a call."""
 
