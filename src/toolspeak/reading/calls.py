@@ -143,8 +143,7 @@ class CallReader:
         token = yield from next_token(self.source)
         goes_on = token is not None and token[0] in ("open", "close")
         if not goes_on:
-            self.source.rewind(mark)
-        self.source.unmark()
+            self.source.return_to(mark)
         return goes_on
 
     def _skip_fence(self) -> Reading[None]:
@@ -438,8 +437,7 @@ class CallReader:
             yield from self.values.skip_space()
             token = yield from next_token(self.source)
             if token is None or token[0] != "separate":
-                self.source.rewind(mark)
-                self.source.unmark()
+                self.source.return_to(mark)
                 return found
             self.source.unmark()
             self.source.pos += len(token[1])

@@ -11,11 +11,11 @@ from toolspeak.reading.code.plain_calls import PlainCallReader
 from toolspeak.reading.code.statements import StatementReader
 from toolspeak.reading.code.syntax import Invocation, Name, NoOp, ObjectLiteral, Statement, walk
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
-from toolspeak.reading.doubt import QUOTE, CallDoubt, Meaning, run_to_end, skip_block
+from toolspeak.reading.doubt import QUOTE, CallDoubt, Meaning, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import next_token
 from toolspeak.reading.shapes import NotACall
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.values.spec import ToolSpec
 
 T = TypeVar("T")
@@ -195,15 +195,12 @@ class CodeCallReader:
                 return True
             line = yield from source.read_line()
         finally:
-            source.rewind(mark)
-            source.unmark()
+            source.return_to(mark)
         return self._can_read(line)
 
     def _can_read(self, line: str) -> bool:
         """Whether a line consists of statements that can be read."""
-        source = Source()
-        source.feed(line + "\n")
-        source.ended = True
+        source = Source.hold_whole(line + "\n")
         cursor = Cursor(source, self._cursor.keys)
         statements = StatementReader(cursor)
         try:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from toolspeak.reading.cursor import UNESCAPED, Ambiguous, Cursor, QuoteRole, ReadError, Truncated
 from toolspeak.reading.forms import INLINE_FIRST_CHARS, next_token
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.frozen import frozen
 
@@ -194,8 +194,7 @@ class CallDoubt:
         yield from skip_block(self._cursor)
         is_end = yield from source.is_at_end()
         text = source.since(self._start)
-        source.rewind(mark)
-        source.unmark()
+        source.return_to(mark)
         if is_end and not source.ended_well:
             raise Truncated
         attempts = Attempts()
@@ -216,9 +215,7 @@ class CallDoubt:
 
     def _attempt(self, text: str, attempts: Attempts) -> CallReading | None:
         """Return one reading of the text; None if it cannot be read so."""
-        source = Source()
-        source.feed(text)
-        source.ended = True
+        source = Source.hold_whole(text)
         cursor = Cursor(source, self._cursor.keys)
         cursor.announced, cursor.block_end = self._cursor.announced, self._cursor.block_end
         cursor.choices = attempts
@@ -235,15 +232,6 @@ class CallDoubt:
         if meaning is None or is_guess:
             return None  # the brackets that are missing may have been closed in the string
         return CallReading(meaning=meaning, quotes=attempts.quotes, repairs=frozenset(cursor.doubts))
-
-
-def run_to_end(reading: Reading[T]) -> T:
-    """Return the result of a reading whose text is all there."""
-    while True:
-        try:
-            next(reading)
-        except StopIteration as stop:
-            return stop.value
 
 
 def skip_block(cursor: Cursor) -> Reading[None]:
@@ -309,8 +297,7 @@ def is_call_settled(cursor: Cursor, *, in_list: bool = False) -> Reading[bool]:
             if not source.may_rewind or not (yield from _can_read_value(cursor)):
                 return False
     finally:
-        source.rewind(mark)
-        source.unmark()
+        source.return_to(mark)
 
 
 def may_end_later(cursor: Cursor, start: int) -> Reading[bool]:
@@ -319,8 +306,7 @@ def may_end_later(cursor: Cursor, start: int) -> Reading[bool]:
     mark = source.mark()
     yield from skip_block(cursor)
     found = STRING_END.search(source.since(start)) is not None
-    source.rewind(mark)
-    source.unmark()
+    source.return_to(mark)
     return found
 
 

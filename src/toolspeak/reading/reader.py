@@ -220,8 +220,7 @@ class TokenReader:
         source.pos += 1
         name = yield from source.read_while(WORD)
         after = yield from source.peek(2)
-        source.rewind(mark)
-        source.unmark()
+        source.return_to(mark)
         self._emitter.enter("tool_tag", name)
         is_tool = name in self._emitter.specs and after[:1] == ">" and not self._prose.line.strip()
         if is_tool and (yield from self._bare.read_sequence(explicit=False)):
@@ -531,8 +530,7 @@ class Reader:
         yield from source.read_while(INLINE_CODE)
         following = yield from source.peek(3)
         is_alone = re.match(r"`[ \t]*(?:\n|$)" if source.ended_well else r"`[ \t]*\n", following)
-        source.rewind(mark)
-        source.unmark()
+        source.return_to(mark)
         if not is_alone:
             yield from self._read_backtick()
             return

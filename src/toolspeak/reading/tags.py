@@ -11,12 +11,12 @@ from collections.abc import Collection, Set
 from typing import Any, cast
 
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
-from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, run_to_end, skip_block
+from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
 from toolspeak.reading.forms import MINIMAX_MARK as MARK
 from toolspeak.reading.shapes import NotACall, has_required
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.coercion import coerce
@@ -399,9 +399,7 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
         keys: The parameters of all tools, by which doubtful strings are decided.
         otherwise: What to return if the text is no value; without it, a `ReadError` is raised.
     """
-    source = Source()
-    source.feed(text)
-    source.ended = True
+    source = Source.hold_whole(text)
     cursor = Cursor(source, keys)
     doubt = CallDoubt(cursor, 0, lambda other: ValueReader(other).read_value(), _find_any_meaning, is_call_settled)
     try:

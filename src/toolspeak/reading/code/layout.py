@@ -1,4 +1,8 @@
-"""Space in code: line ends end a statement, but not inside brackets."""
+"""The layout of code: space between tokens, lines at which statements begin, headers and bodies.
+
+Line ends end a statement, but not inside brackets. `CodeRules` says what may follow a string in code, and where a comma
+may be missing.
+"""
 
 import re
 from collections.abc import Callable
@@ -9,17 +13,11 @@ from toolspeak.reading.source import Reading
 from toolspeak.reading.strings import FULL_WIDTH, QUOTES
 from toolspeak.reading.values import SpaceReader
 
-# The lines of code: where the next statement begins, in which column, and where a broken one ends.
-
-
 INDENT = re.compile(r"[ \t\u200b\u200c\u200d\u2060\ufeff\u00a0]*")
 
 
 class LineReader:
-    """Finds the beginnings of statements.
-
-    Args:
-        cursor: Where code is read.
+    """Finds where the next statement begins, in which column, and where a broken one ends.
 
     Attributes:
         column: The column of the statement at hand, which decides where an indented body ends.
@@ -86,9 +84,6 @@ class LineReader:
                 return
             depth += (char in "([{") - (char in ")]}")
             source.pos += 1
-
-
-# The rules of code: what may follow a string, and where a comma may be missing.
 
 
 KEYWORD_AFTER_STRING = re.compile(r"(?:if|else|for|in|as|and|or|is|not)\b|[rbuf]{0,2}[\"'`]")
@@ -192,22 +187,12 @@ class CodeSpaceReader:
         return False
 
 
-# The bodies of functions, loops and conditions, and the headers before them.
-
-
 CONDITION_WORD = re.compile(r"(?:and|or|in|is|not|if)\b")
 UNTIL_QUOTE = {quote: re.compile(rf"[^{quote}\n]*") for quote in "\"'`"}
 
 
 class BodyReader:
-    """Reads headers and bodies.
-
-    Args:
-        cursor: Where code is read.
-        space: Skips space between tokens.
-        lines: Finds the statements of a body.
-        read_statement: Reads the next statement; None at the end of the block.
-    """
+    """Reads the bodies of functions, loops and conditions, and the headers before them."""
 
     def __init__(
         self,
