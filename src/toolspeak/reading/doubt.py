@@ -142,7 +142,7 @@ class CallDoubt:
             may_be_prose: Whether what cannot be read is prose, and so is not tried in other ways.
         """
         cursor = self._cursor
-        cursor.doubt = self
+        cursor.resolve = self.resolve
         try:
             result = yield from reading
         except Ambiguous:
@@ -218,7 +218,7 @@ class CallDoubt:
         source = Source.hold_whole(text)
         cursor = Cursor(source, self._cursor.keys)
         cursor.announced, cursor.block_end = self._cursor.announced, self._cursor.block_end
-        cursor.choices = attempts
+        cursor.choose = attempts.choose
         try:
             result = run_to_end(self._reread(cursor))
             if not run_to_end(self._is_settled(cursor)):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from toolspeak.reading.code.syntax import Statement
 from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import FULL_WIDTH, QUOTES
+from toolspeak.reading.strings import FULL_WIDTH, QUOTES, SyntaxRules
 from toolspeak.reading.values import SpaceReader
 
 INDENT = re.compile(r"[ \t\u200b\u200c\u200d\u2060\ufeff\u00a0]*")
@@ -92,18 +92,10 @@ UNSUPPORTED = "it uses code that is not supported"
 HINT = "Write plain calls with literal values, one per line."
 
 
-class CodeRules:
-    """The rules of Python and TypeScript.
-
-    Attributes:
-        python: Whether the code is Python, where `//` divides. Set anew for each piece of code.
-    """
+class CodeRules(SyntaxRules):
+    """The rules of Python and TypeScript. `python` is set anew for each piece of code."""
 
     in_code = True
-
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
-        self.python = False
 
     def can_follow_outside_brackets(self, char: str, gap: str) -> bool:
         return "\n" in gap or char in ";+-*%,.)[]}`~<#/\\=:" or bool(gap)
@@ -122,8 +114,7 @@ class CodeRules:
         # An operator that is not read would otherwise pass for the next item.
         if not (char in QUOTES or char.isalnum() or char in "_[{*"):
             raise ReadError(UNSUPPORTED, HINT)
-        self._cursor.note_repair("syntax")
-        self._cursor.note_doubt("comma")
+        super().check_missing_comma(char)
 
 
 INLINE_BLANKS = re.compile(r"[^\S\n]*[\u200b-\u200f\u2060\ufeff]*[^\S\n]*")
