@@ -26,12 +26,7 @@ BEFORE_DEFINED_NAME = re.compile(r"(?:def|function)\s+$")
 
 
 class CodeCallReader:
-    """Reads calls from code. Names that one piece of code binds are known in the next.
-
-    Args:
-        cursor: Where code is read.
-        emitter: Emits the calls.
-    """
+    """Reads calls from code. Names that one piece of code binds are known in the next."""
 
     def __init__(self, cursor: Cursor, emitter: EventEmitter) -> None:
         self._cursor = cursor

@@ -9,25 +9,9 @@ a condition) is read and kept as `Dynamic`; an expression that is not supported 
 import re
 from collections.abc import Callable
 
+from toolspeak.reading.code import syntax
 from toolspeak.reading.code.layout import HINT, UNSUPPORTED, BodyReader, CodeRules, CodeSpaceReader
-from toolspeak.reading.code.syntax import (
-    Closure,
-    Comprehension,
-    Constant,
-    Dynamic,
-    Expression,
-    ExprStatement,
-    Formatted,
-    Invocation,
-    ListLiteral,
-    Member,
-    Name,
-    ObjectLiteral,
-    Operation,
-    Spread,
-    Template,
-    Unsupported,
-)
+from toolspeak.reading.code.syntax import Expression
 from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.source import Reading
 from toolspeak.reading.strings import StringReader
@@ -88,8 +72,8 @@ class CodeStringReader:
             return _as_expression(first)
         texts = [part for part in parts if isinstance(part, str)]
         if len(texts) == len(parts):
-            return Constant(value="".join(texts))
-        return Template(parts=tuple(_as_expression(part) for part in parts))
+            return syntax.Constant(value="".join(texts))
+        return syntax.Template(parts=tuple(_as_expression(part) for part in parts))
 
     def _read_one_prefixed(self, prefix: str) -> Reading[str | Expression]:
         """Read a raw, formatted or bytes string, whose prefix has been read."""
@@ -125,7 +109,7 @@ class CodeStringReader:
         if (yield from source.is_at_end()):
             raise Truncated
         source.pos += 1
-        return Formatted(value=value, spec=spec) if spec else value
+        return syntax.Formatted(value=value, spec=spec) if spec else value
 
     def join(self, pieces: list[str | Expression], *, python: bool) -> str | Expression:
         """Return the text of `pieces`, or a `Template` if expressions are among them."""
@@ -139,16 +123,16 @@ class CodeStringReader:
                 text += piece
                 continue
             if text:
-                parts.append(Constant(value=text))
+                parts.append(syntax.Constant(value=text))
                 text = ""
             parts.append(piece)
         if text:
-            parts.append(Constant(value=text))
-        return Template(parts=tuple(parts), python=python)
+            parts.append(syntax.Constant(value=text))
+        return syntax.Template(parts=tuple(parts), python=python)
 
 
 def _as_expression(string: str | Expression) -> Expression:
-    return Constant(value=string) if isinstance(string, str) else string
+    return syntax.Constant(value=string) if isinstance(string, str) else string
 
 
 IDENTIFIER = re.compile(r"[\w$]*")
@@ -191,7 +175,7 @@ class ExpressionReader:
                 yield from self._space.skip_all()  # an operator at the end of a line: the next one goes on with it
                 # A power binds to the right: 2 ** 3 ** 2 is 2 ** 9.
                 right = yield from self.read(PRECEDENCE[operator] + (operator != "**"))
-                left = Operation(operator=operator, left=left, right=right)
+                left = syntax.Operation(operator=operator, left=left, right=right)
             if level == 1:
                 left = yield from self._read_dynamic(left)
         finally:
@@ -205,28 +189,28 @@ class ExpressionReader:
             if sign == "if":
                 condition = yield from self._read_arithmetic()
                 yield from self._space.skip_words("else")
-                left = Dynamic(always=(condition,), maybe=(left, (yield from self.read())))
+                left = syntax.Dynamic(always=(condition,), maybe=(left, (yield from self.read())))
             elif sign == "?":
                 one = yield from self.read()
                 if (yield from self._space.skip()) == ":":
                     self._source.pos += 1
-                left = Dynamic(always=(left,), maybe=(one, (yield from self.read())))
+                left = syntax.Dynamic(always=(left,), maybe=(one, (yield from self.read())))
             elif sign in ("or", "and", "||", "&&", "??"):
-                left = Dynamic(always=(left,), maybe=((yield from self._read_arithmetic()),))
+                left = syntax.Dynamic(always=(left,), maybe=((yield from self._read_arithmetic()),))
             else:
                 if sign in ("is", "not"):
                     yield from self._space.skip_words("not", "in")
-                left = Dynamic(always=(left, (yield from self._read_arithmetic())), maybe=())
+                left = syntax.Dynamic(always=(left, (yield from self._read_arithmetic())), maybe=())
         return left
 
     def _read_arithmetic(self) -> Reading[Expression]:
         """Read an operand of a comparison or a condition: an expression without either on its top level."""
         if (yield from self._space.skip_words("not")):
-            return Dynamic(always=((yield from self._read_arithmetic()),), maybe=())
+            return syntax.Dynamic(always=((yield from self._read_arithmetic()),), maybe=())
         left = yield from self.read_operand()
         while (operator := (yield from self._peek_operator())) is not None:
             self._source.pos += len(operator)
-            left = Operation(operator=operator, left=left, right=(yield from self.read_operand()))
+            left = syntax.Operation(operator=operator, left=left, right=(yield from self.read_operand()))
         return left
 
     def _peek_dynamic_sign(self) -> Reading[str | None]:
@@ -269,13 +253,13 @@ class ExpressionReader:
         if char in "-+":
             self._source.pos += 1
             operand = yield from self.read(PRECEDENCE["**"])
-            number = operand.value if isinstance(operand, Constant) else None
+            number = operand.value if isinstance(operand, syntax.Constant) else None
             if isinstance(number, int | float) and not isinstance(number, bool):
-                return Constant(value=-number if char == "-" else number)
-            return Operation(operator=char, left=Constant(value=0), right=operand)
+                return syntax.Constant(value=-number if char == "-" else number)
+            return syntax.Operation(operator=char, left=syntax.Constant(value=0), right=operand)
         if char == "!":
             self._source.pos += 1
-            return Dynamic(always=((yield from self.read_operand()),), maybe=())
+            return syntax.Dynamic(always=((yield from self.read_operand()),), maybe=())
         base = yield from self._read_base(char)
         return (yield from self._read_postfixes(base))
 
@@ -288,7 +272,7 @@ class ExpressionReader:
             if (yield from self._space.skip()) in ("", "\n", "=", ";"):
                 break
             items.append((yield from self.read()))
-        return first if len(items) == 1 else ListLiteral(items=tuple(items))
+        return first if len(items) == 1 else syntax.ListLiteral(items=tuple(items))
 
     def read_item(self) -> Reading[Expression]:
         """Read an item of a list or an argument: an expression, a spread, or a comprehension."""
@@ -298,7 +282,7 @@ class ExpressionReader:
             source.pos += 1 if char == "*" else 3
             if (yield from self._space.skip_all()) in (")", "]", ",", ""):
                 raise ReadError("it is a placeholder", "Write real values.")
-            return Spread(value=(yield from self.read()))
+            return syntax.Spread(value=(yield from self.read()))
         item = yield from self.read()
         if (yield from self._space.skip_all()) == "f" and (yield from source.starts_with("for ")):
             source.pos += 4
@@ -308,7 +292,7 @@ class ExpressionReader:
             items = yield from self.read()
             if (yield from self._space.skip_all()) == "i":
                 raise ReadError("a comprehension with a condition is not supported", HINT)
-            return Comprehension(item=item, target=target, items=items)
+            return syntax.Comprehension(item=item, target=target, items=items)
         return item
 
     def read_targets(self) -> Reading[Expression]:
@@ -317,7 +301,7 @@ class ExpressionReader:
         while (yield from self._space.skip()) == ",":
             self._source.pos += 1
             names.append((yield from self.read_operand()))
-        return names[0] if len(names) == 1 else ListLiteral(items=tuple(names))
+        return names[0] if len(names) == 1 else syntax.ListLiteral(items=tuple(names))
 
     # Operands
 
@@ -331,7 +315,7 @@ class ExpressionReader:
         if char == "{":
             return (yield from self._read_braces())
         if char.isdecimal() or char == ".":
-            return Constant(value=(yield from self._read_number()))
+            return syntax.Constant(value=(yield from self._read_number()))
         if (opener := (yield from self._strings.plain.peek_opener())) is not None:
             return (yield from self._strings.read(opener))
         word = yield from source.read_while(IDENTIFIER)
@@ -365,35 +349,35 @@ class ExpressionReader:
             parameters = (yield from source.read_while(LAMBDA_PARAMETERS)).split(",")
             source.pos += 1
             body = yield from self.read()
-            names = tuple(Name(name=name.strip()) for name in parameters if name.strip())
-            return Closure(parameters=names, body=(ExprStatement(value=body),))
+            names = tuple(syntax.Name(name=name.strip()) for name in parameters if name.strip())
+            return syntax.Closure(parameters=names, body=(syntax.ExprStatement(value=body),))
         if word == "not":
-            return Dynamic(always=((yield from self.read()),), maybe=())
+            return syntax.Dynamic(always=((yield from self.read()),), maybe=())
         if word in LITERALS and following not in ("(", "="):
-            return Constant(value=LITERALS[word])
+            return syntax.Constant(value=LITERALS[word])
         if word in ("NaN", "Infinity"):
-            return Unsupported(reason=f"{word} is not a number")
+            return syntax.Unsupported(reason=f"{word} is not a number")
         if (yield from self._space.skip()) == "=" and (yield from source.peek(2)) == "=>":
-            return (yield from self._read_arrow((Name(name=word),)))
-        return Name(name=word)
+            return (yield from self._read_arrow((syntax.Name(name=word),)))
+        return syntax.Name(name=word)
 
     # Functions
 
-    def _read_function(self) -> Reading[Closure]:
+    def _read_function(self) -> Reading[syntax.Closure]:
         """Read a function after the word `function`."""
         yield from self._space.skip()
         yield from self._source.read_while(IDENTIFIER)
         header, opener = yield from self._bodies.read_header()
-        names = tuple(Name(name=name) for name in PARAMETER_NAME.findall(header))
-        return Closure(parameters=names, body=(yield from self._bodies.read(opener)))
+        names = tuple(syntax.Name(name=name) for name in PARAMETER_NAME.findall(header))
+        return syntax.Closure(parameters=names, body=(yield from self._bodies.read(opener)))
 
-    def _read_arrow(self, parameters: tuple[Expression, ...]) -> Reading[Closure]:
+    def _read_arrow(self, parameters: tuple[Expression, ...]) -> Reading[syntax.Closure]:
         """Read an arrow, which is next, and the body behind it."""
         self._source.pos += 2
         if (yield from self._space.skip()) == "{":
-            return Closure(parameters=parameters, body=(yield from self._bodies.read("{")))
+            return syntax.Closure(parameters=parameters, body=(yield from self._bodies.read("{")))
         body = yield from self.read()
-        return Closure(parameters=parameters, body=(ExprStatement(value=body),))
+        return syntax.Closure(parameters=parameters, body=(syntax.ExprStatement(value=body),))
 
     # Brackets
 
@@ -410,9 +394,9 @@ class ExpressionReader:
         commas = yield from self._brackets.read_items(")", read_item)
         if (yield from self._space.skip()) == "=" and (yield from self._source.peek(2)) == "=>":
             return (yield from self._read_arrow(tuple(items)))
-        if len(items) == 1 and not commas and not isinstance(items[0], Comprehension):
+        if len(items) == 1 and not commas and not isinstance(items[0], syntax.Comprehension):
             return items[0]
-        return ListLiteral(items=tuple(items))
+        return syntax.ListLiteral(items=tuple(items))
 
     def _read_list(self) -> Reading[Expression]:
         items: list[Expression] = []
@@ -421,11 +405,11 @@ class ExpressionReader:
             items.append((yield from self.read_item()))
 
         yield from self._brackets.read_items("]", read_item)
-        if len(items) == 1 and isinstance(items[0], Comprehension):
+        if len(items) == 1 and isinstance(items[0], syntax.Comprehension):
             return items[0]
-        return ListLiteral(items=tuple(items))
+        return syntax.ListLiteral(items=tuple(items))
 
-    def _read_braces(self) -> Reading[ObjectLiteral | ListLiteral]:
+    def _read_braces(self) -> Reading[syntax.ObjectLiteral | syntax.ListLiteral]:
         """Read an object, a dict, or a set (`{"a", "b"}`), which is a list; the brace is next."""
         pairs: list[tuple[str | None, Expression]] = []
         members: list[Expression] = []
@@ -433,7 +417,7 @@ class ExpressionReader:
 
         def read_entry(char: str) -> Reading[None]:
             entry = yield from self._read_entry(char)
-            if isinstance(entry, Constant):
+            if isinstance(entry, syntax.Constant):
                 members.append(entry)
             else:
                 pairs.append(entry)
@@ -443,9 +427,9 @@ class ExpressionReader:
         yield from self._brackets.read_items("}", read_entry)
         if members and self._source.text[self._source.pos - 1] not in "}｝":
             raise ReadError("a set is not closed", HINT)
-        return ListLiteral(items=tuple(members)) if members else ObjectLiteral(items=tuple(pairs))
+        return syntax.ListLiteral(items=tuple(members)) if members else syntax.ObjectLiteral(items=tuple(pairs))
 
-    def _read_entry(self, char: str) -> Reading[tuple[str | None, Expression] | Constant]:
+    def _read_entry(self, char: str) -> Reading[tuple[str | None, Expression] | syntax.Constant]:
         """Read a key and its value, a key that is also the name of its value, or an object that is unpacked.
 
         A text or a number without a value is a member of a set.
@@ -465,11 +449,11 @@ class ExpressionReader:
         following = yield from self._space.skip_all()
         is_bare = char.isalnum() or char in "_$-"
         if following in (",", "}") and not is_bare:
-            return Constant(value=key)
+            return syntax.Constant(value=key)
         if following in (",", "}") and char.isdecimal():
-            return Constant(value=parse_number(key))
+            return syntax.Constant(value=parse_number(key))
         if following in (",", "}", "") and key.isidentifier():
-            return key, Name(name=key)
+            return key, syntax.Name(name=key)
         sign = yield from self._brackets.read_colon(key)
         if sign == "=" and self._has_colon:
             self._cursor.note_doubt("sign")  # a default value, where values are given
@@ -508,7 +492,7 @@ class ExpressionReader:
             if char == "?" and (yield from source.peek(2)) == "?.":
                 source.pos += 1
                 char = "."
-            if char == "." and not (isinstance(base, Constant) and isinstance(base.value, int | float)):
+            if char == "." and not (isinstance(base, syntax.Constant) and isinstance(base.value, int | float)):
                 source.pos += 1
                 if (yield from source.peek(1)) == "[":
                     continue
@@ -517,7 +501,11 @@ class ExpressionReader:
                 base = yield from self._read_subscript(base)
             elif char == "(":
                 base = yield from self._read_call(base)
-            elif char == "<" and isinstance(base, Name | Member) and (yield from self._skip_type_arguments()):
+            elif (
+                char == "<"
+                and isinstance(base, syntax.Name | syntax.Member)
+                and (yield from self._skip_type_arguments())
+            ):
                 continue
             elif char == "!" and (yield from source.peek(2)) != "!=":
                 source.pos += 1
@@ -538,7 +526,7 @@ class ExpressionReader:
         if key == "raw" and (yield from source.peek(1)) == "`":
             source.pos += 1
             return (yield from self._strings.read_raw_template())
-        return Member(base=base, key=Constant(value=key))
+        return syntax.Member(base=base, key=syntax.Constant(value=key))
 
     def _read_subscript(self, base: Expression) -> Reading[Expression]:
         """Read `[key]`."""
@@ -550,7 +538,7 @@ class ExpressionReader:
             raise Truncated if (yield from source.is_at_end()) else ReadError(UNSUPPORTED, HINT)
         source.pos += 1
         self._cursor.open.pop()
-        return Member(base=base, key=key)
+        return syntax.Member(base=base, key=key)
 
     def _skip_type_arguments(self) -> Reading[bool]:
         """Skip `<Type>` before the parenthesis of a call; whether one came."""
@@ -580,7 +568,7 @@ class ExpressionReader:
 
     # Calls
 
-    def _read_call(self, callee: Expression) -> Reading[Invocation]:
+    def _read_call(self, callee: Expression) -> Reading[syntax.Invocation]:
         """Read the arguments of a call; the parenthesis is next."""
         args: list[Expression] = []
         keywords: list[tuple[str | None, Expression]] = []
@@ -604,7 +592,7 @@ class ExpressionReader:
                 args.append((yield from self.read_item()))
 
         yield from self._brackets.read_items(")", read_argument)
-        return Invocation(callee=callee, args=tuple(args), keywords=tuple(keywords))
+        return syntax.Invocation(callee=callee, args=tuple(args), keywords=tuple(keywords))
 
     def _read_keyword(self) -> Reading[str | None]:
         """Read the name and the sign of a keyword argument, `name=` or `name:`; None, with nothing read, otherwise."""

@@ -8,29 +8,10 @@ supported. Reading gives a tree (`syntax.py`); nothing is executed.
 
 import re
 
+from toolspeak.reading.code import syntax
 from toolspeak.reading.code.expressions import IDENTIFIER, PRECEDENCE, TYPE, ExpressionReader
 from toolspeak.reading.code.layout import HINT, UNSUPPORTED, BodyReader, CodeRules, CodeSpaceReader, LineReader
-from toolspeak.reading.code.syntax import (
-    Bind,
-    Block,
-    Closure,
-    Constant,
-    Define,
-    Expression,
-    ExprStatement,
-    Handlers,
-    If,
-    Import,
-    Jump,
-    Loop,
-    Name,
-    NoOp,
-    Operation,
-    Return,
-    Statement,
-    UnboundedLoop,
-    Unsupported,
-)
+from toolspeak.reading.code.syntax import Expression, Statement
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
 from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.reading.strings import QUOTES
@@ -89,7 +70,7 @@ class StatementReader:
         self._cursor.open.append("]")
         value = yield from self._expressions.read_item()
         self._cursor.open.pop()
-        return ExprStatement(value=value)
+        return syntax.ExprStatement(value=value)
 
     def read(self) -> Reading[Statement | None]:
         """Read the next statement; None at the end of the block. A broken one is skipped: `NoOp` with the reason.
@@ -111,7 +92,7 @@ class StatementReader:
             del open_brackets[depth:]
             if self._source.here == start:
                 self._source.pos += 1  # a stray closer, which no line begins with
-            return NoOp(reason=error.reason)
+            return syntax.NoOp(reason=error.reason)
 
     def _read_statement(self) -> Reading[Statement]:
         source, space = self._source, self._space
@@ -156,15 +137,15 @@ class StatementReader:
             case "return" | "yield":
                 return self._read_return()
             case "raise" | "throw":
-                return self._skip_line(Return(value=Unsupported(reason="the code stops with an error")))
+                return self._skip_line(syntax.Return(value=syntax.Unsupported(reason="the code stops with an error")))
             case "break" | "continue":
-                return self._skip_line(Jump())
+                return self._skip_line(syntax.Jump())
             case "const" | "let" | "var":
                 return self._read_declared()
             case "assert":
                 return self._read_simple()
             case _:
-                return self._skip_line(NoOp())
+                return self._skip_line(syntax.NoOp())
 
     def _skip_line(self, statement: Statement) -> Reading[Statement]:
         yield from self._source.read_line()
@@ -173,22 +154,22 @@ class StatementReader:
     def _read_return(self) -> Reading[Statement]:
         char = yield from self._space.skip()
         if char in ("", "\n", ";", "}"):
-            return Return(value=Constant(value=None))
+            return syntax.Return(value=syntax.Constant(value=None))
         statement = yield from self._read_simple()
-        return Return(value=statement.value) if isinstance(statement, ExprStatement) else statement
+        return syntax.Return(value=statement.value) if isinstance(statement, syntax.ExprStatement) else statement
 
     def _read_import(self) -> Reading[Statement]:
         line = yield from self._source.read_line()
         if not PLAIN_IMPORT.fullmatch(line):
-            return NoOp()
+            return syntax.NoOp()
         names = [part.split(" as ")[-1].strip().split(".")[0] for part in line.rstrip(";").split(",")]
-        return Import(names=tuple(names))
+        return syntax.Import(names=tuple(names))
 
     def _read_from_import(self) -> Reading[Statement]:
         line = yield from self._source.read_line()
         if line.count("(") > line.count(")"):
             yield from self._source.read_until(")")
-        return NoOp()
+        return syntax.NoOp()
 
     # Assignments and expressions
 
@@ -200,43 +181,45 @@ class StatementReader:
             yield from self._skip_annotation()
             if (yield from self._space.skip()) == "=":
                 self._source.pos += 1
-                bindings.append(Bind(target=target, value=(yield from self._expressions.read())))
+                bindings.append(syntax.Bind(target=target, value=(yield from self._expressions.read())))
             if (yield from self._space.skip()) != ",":
                 break
             self._source.pos += 1
             yield from self._space.skip_all()
         yield from self._read_end()
-        return bindings[0] if len(bindings) == 1 else Block(body=tuple(bindings))
+        return bindings[0] if len(bindings) == 1 else syntax.Block(body=tuple(bindings))
 
     def _read_simple(self) -> Reading[Statement]:
         """Read an assignment or an expression."""
         value = yield from self._expressions.read_several()
-        if isinstance(value, Name):
+        if isinstance(value, syntax.Name):
             value = yield from self._read_stuttered(value)
             yield from self._skip_annotation()
         if (operator := (yield from self._read_augmented_sign())) is not None:
-            other = (yield from self._expressions.read()) if operator.endswith("=") else Constant(value=1)
+            other = (yield from self._expressions.read()) if operator.endswith("=") else syntax.Constant(value=1)
             yield from self._read_end()
-            return Bind(target=value, value=Operation(operator=operator.rstrip("="), left=value, right=other))
+            return syntax.Bind(
+                target=value, value=syntax.Operation(operator=operator.rstrip("="), left=value, right=other)
+            )
         targets: list[Expression] = []
         while (yield from self._space.skip()) == "=" and (yield from self._source.peek(2)) not in ("==", "=>"):
             self._source.pos += 1
             yield from self._space.skip()
-            if isinstance(value, Operation):
+            if isinstance(value, syntax.Operation):
                 raise ReadError("a value is assigned to what is no name", HINT)
             targets.append(value)
             value = yield from self._expressions.read_several()
         yield from self._read_end()
         if not targets:
-            return ExprStatement(value=value)
+            return syntax.ExprStatement(value=value)
         # `a = b = call()` calls once: the last name is bound, and the others to it.
         bindings = [
-            Bind(target=targets[-1], value=value),
-            *(Bind(target=each, value=targets[-1]) for each in targets[:-1]),
+            syntax.Bind(target=targets[-1], value=value),
+            *(syntax.Bind(target=each, value=targets[-1]) for each in targets[:-1]),
         ]
-        return bindings[0] if len(bindings) == 1 else Block(body=tuple(bindings))
+        return bindings[0] if len(bindings) == 1 else syntax.Block(body=tuple(bindings))
 
-    def _read_stuttered(self, name: Name) -> Reading[Expression]:
+    def _read_stuttered(self, name: syntax.Name) -> Reading[Expression]:
         """Read `l lawsuit_search(…)`, the beginning of a name before the name; return `name` if it stands alone."""
         if not ((yield from self._space.skip()).isalpha() and (yield from self._source.starts_with(name.name))):
             return name
@@ -298,33 +281,35 @@ class StatementReader:
             case "if":
                 return (yield from self._read_alternatives(condition, body))
             case "case":
-                return If(always=False, body=body)
+                return syntax.If(always=False, body=body)
             case "with":
-                names = [Name(name=name) for name in NAME_AFTER_AS.findall(condition)]
-                bound = [Bind(target=name, value=Unsupported(reason="it is bound by a with")) for name in names]
-                return Block(body=(*bound, *body))
+                names = [syntax.Name(name=name) for name in NAME_AFTER_AS.findall(condition)]
+                bound = [
+                    syntax.Bind(target=name, value=syntax.Unsupported(reason="it is bound by a with")) for name in names
+                ]
+                return syntax.Block(body=(*bound, *body))
             case _:
-                return UnboundedLoop(body=body)
+                return syntax.UnboundedLoop(body=body)
 
     def _read_try(self, word: str, following: str) -> Reading[Statement]:
         """Read `try` and its handlers, or `do` and its `while`."""
         body = yield from self._bodies.read(following if following in (":", "{") else "")
         others = yield from self._read_clauses("except", "catch", "finally", "else", "while")
         if word == "do":
-            return UnboundedLoop(body=body)
-        return Block(body=(*body, Handlers(body=others)) if others else body)
+            return syntax.UnboundedLoop(body=body)
+        return syntax.Block(body=(*body, syntax.Handlers(body=others)) if others else body)
 
     def _read_alternatives(self, condition: str, body: tuple[Statement, ...]) -> Reading[Statement]:
         """Read the `elif` and `else` of an `if` whose condition and body have been read."""
         alternatives = yield from self._read_clauses("elif", "else")
         always = ALWAYS_TRUE.fullmatch(condition.strip()) is not None
-        statement = If(always=always, body=body)
+        statement = syntax.If(always=always, body=body)
         if always:
             return statement
         # Calls in the condition are made in any case; nothing else is sure.
         expression = self._parse_expression(condition)
-        evaluated = [] if expression is None else [ExprStatement(value=expression)]
-        return Block(body=(*evaluated, statement, If(always=False, body=alternatives)))
+        evaluated = [] if expression is None else [syntax.ExprStatement(value=expression)]
+        return syntax.Block(body=(*evaluated, statement, syntax.If(always=False, body=alternatives)))
 
     def _read_for(self, following: str) -> Reading[Statement]:
         """Read a loop over items, or one that counts; `following` is the character after `for`."""
@@ -342,7 +327,7 @@ class StatementReader:
             source.return_to(mark)
             if " of " not in header:
                 _, opener = yield from self._bodies.read_header(opened=True)
-                return UnboundedLoop(body=(yield from self._bodies.read(opener)))
+                return syntax.UnboundedLoop(body=(yield from self._bodies.read(opener)))
             self._cursor.open.append(")")
             yield from space.skip_words("const", "let", "var")
             target = yield from self._expressions.read_targets()
@@ -359,8 +344,8 @@ class StatementReader:
         opener = yield from space.skip()
         body = yield from self._bodies.read(opener if opener in (":", "{") else "")
         others = yield from self._read_clauses("else")
-        loop = Loop(target=target, items=items, body=body)
-        return Block(body=(loop, If(always=False, body=others))) if others else loop
+        loop = syntax.Loop(target=target, items=items, body=body)
+        return syntax.Block(body=(loop, syntax.If(always=False, body=others))) if others else loop
 
     def _read_clauses(self, *words: str) -> Reading[tuple[Statement, ...]]:
         """Read the clauses after a body that begin with one of `words`; return the statements in them."""
@@ -388,9 +373,9 @@ class StatementReader:
         if not name or (yield from self._space.skip()) != "(":
             raise ReadError(UNSUPPORTED, HINT)
         header, opener = yield from self._bodies.read_header()
-        parameters = tuple(Name(name=text) for text in PARAMETER_NAME.findall(header))
+        parameters = tuple(syntax.Name(name=text) for text in PARAMETER_NAME.findall(header))
         body = (yield from self._bodies.read(opener)) if opener else ()
-        return Define(name=name, closure=Closure(parameters=parameters, body=body))
+        return syntax.Define(name=name, closure=syntax.Closure(parameters=parameters, body=body))
 
     def _read_type(self) -> Reading[Statement]:
         """Read a type or a class, whose keyword has been read: nothing in it is a call, and its name is no tool's."""
@@ -405,7 +390,11 @@ class StatementReader:
         if not opener:
             yield from self._lines.skip_statement(0)
         name = re.match(r"\w+", header)
-        return Bind(target=Name(name=name[0]), value=Unsupported(reason="it is a type")) if name else NoOp()
+        return (
+            syntax.Bind(target=syntax.Name(name=name[0]), value=syntax.Unsupported(reason="it is a type"))
+            if name
+            else syntax.NoOp()
+        )
 
     def _parse_expression(self, text: str) -> Expression | None:
         """Return the expression that `text` is; None if it is not one."""
