@@ -1,6 +1,6 @@
-"""The tokens by which model families mark calls, results and reasoning: data, and nothing but data.
+"""The tokens by which model families mark calls, results and reasoning, as data; and finding a token in a text.
 
-A family is a few lines; everything else follows from them (`tokens.py`). Case does not matter. Three rules:
+A family is a few lines; everything else follows from them. Case does not matter. Three rules:
 
 1. A token begins with a symbol that prose rarely has: no letter, digit, blank or quote, and none of `` {}]):`>/-*# ``,
    which mean something else. A result may begin with `#`: such a token counts only at the beginning of a line. A mark
@@ -299,9 +299,6 @@ RESULT_LABELS = frozenset("output tool_output result tool_result stdout observat
 
 RESULTS_LABEL = "Results of your calls"
 """The label under which the text dialects show results."""
-
-
-# The tokens of all model families by what they do, and finding a token in a text.
 
 
 TokenRole: TypeAlias = Literal["open", "close", "separate", "result", "think", "thought", "answer", "header", "inert"]

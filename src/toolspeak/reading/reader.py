@@ -3,8 +3,8 @@
 The message is read once, from left to right. Prose is emitted as it arrives; it is held back only
 where a call may be beginning, and only until that is decided. A call may begin
 
-1. with a token of some model family (`forms.py`), wherever the token stands (`token_reader.py`);
-2. at the beginning of a line: with a fence (`fenced_calls.py`), an object, a list or a word (`bare_calls.py`);
+1. with a token of some model family (`forms.py`), wherever the token stands (`TokenReader`);
+2. at the beginning of a line: with a fence (`fences.py`), an object, a list or a word (`bare_calls.py`);
 3. after a colon (`Tool call: …`) whose line has at most `MAX_LABEL_CHARS` characters before it, with an object or a
    list that stands alone, a fence, a call in backticks or a word;
 4. in the middle of a line, with an object: right after a call, or alone after a whole sentence.
@@ -38,23 +38,17 @@ from toolspeak.reading.trace import Trace
 from toolspeak.values.events import ENDED_WELL, Event, FinishReason, TextDelta
 from toolspeak.values.spec import ToolSpec
 
-# The first word of a message, shown before its reader can tell whether the line is code.
-#
-# Any word may begin a call: `result = get_weather()`, `tools.get_weather()`. So a reader holds the first word back
-# until the next one arrives, and whoever waits for the first word waits for two. But a word that begins as a sentence
-# does, with a capital and a small letter or in a script without capitals, is the name of no variable as models write
-# them. Unless the name of a tool may begin with it, it is shown at once. If a call follows it after all, the call is
-# read all the same, and the word stays shown.
-#
-# How the text is cut into pieces makes no difference: the word is also shown if the call arrives together with it.
-
-
 FIRST_WORD = re.compile(r"[ \t\n]*([^\W\d_]*)\.?")
 """The blanks and letters with which a message begins, with the full stop of a sentence that is one word."""
 
 
 class FirstWord:
     """Adds the first word of a message to the events of its reader, and leaves it out where the reader shows it.
+
+    Any word may begin a call: `result = get_weather()`. So a reader holds the first word back until the next one
+    arrives. But a word that begins as a sentence does, with a capital and a small letter or in a script without
+    capitals, is the name of no variable as models write them. Unless the name of a tool may begin with it, it is shown
+    at once, also if a call arrives together with it. If a call follows, it is read all the same, and the word stays.
 
     Attributes:
         is_over: Whether nothing is left to be added or left out.
@@ -110,14 +104,11 @@ class FirstWord:
         return [TextDelta(text=text)]
 
 
-# What a token of some model family opens: calls, reasoning, a result that the model made up, or nothing.
-
-
 ESCAPED_TAG = re.compile(r"&lt;(/?[\w:|]{1,40})&gt;")
 
 
 class TokenReader:
-    """Reads a token and what belongs to it, wherever in a line the token stands."""
+    """Reads a token and what it opens, wherever in a line it stands: calls, reasoning, a made-up result, or nothing."""
 
     def __init__(
         self,
@@ -289,7 +280,7 @@ class Reader:
             thinking: Whether the message begins inside reasoning, whose opening tag was in the prompt.
             prefix: What the ids of calls begin with.
             announced_only: Read only calls that the token of a model family announces.
-            shows_first_word: Show the first word at once if it can only be that of a sentence (`first_word.py`).
+            shows_first_word: Show the first word at once if it can only be that of a sentence (`FirstWord`).
             trace: Where to note what is read as what.
         """
         by_name = {spec.name: spec for spec in specs}
