@@ -83,7 +83,6 @@ class Attempts:
         self._next = 0
 
     def begin(self) -> None:
-        """Begin the attempt at hand."""
         self.quotes = {}
         self._next = 0
 
@@ -112,12 +111,8 @@ class Attempts:
 class CallDoubt:
     """What is needed to decide the quotes of one call by its whole text.
 
-    Args:
-        cursor: Where the call is read.
-        start: The place where the call begins. The source has a mark there or before.
-        reread: Reads the call.
-        find_meaning: Returns what a result of `reread` calls; None if it is no call.
-        is_settled: Tells whether a call has ended for certain where a cursor is.
+    The call begins at `start`, where the source has a mark, or before. `find_meaning` returns what a result of `reread`
+    calls; None if it is no call. `is_settled` tells whether a call has ended for certain where a cursor is.
     """
 
     def __init__(
@@ -248,11 +243,6 @@ def skip_block(cursor: Cursor) -> Reading[None]:
             if token is not None and token[0] == "close":
                 return
         source.pos += 1
-
-
-def is_item_settled(cursor: Cursor) -> Reading[bool]:
-    """Whether an item of a list of calls has ended for certain where it was read to."""
-    return is_call_settled(cursor, in_list=True)
 
 
 def is_call_settled(cursor: Cursor, *, in_list: bool = False) -> Reading[bool]:

@@ -76,12 +76,10 @@ class ContentBuilder:
 
     @property
     def text(self) -> str:
-        """The prose so far."""
         return "".join(self._text)
 
     @property
     def thinking(self) -> str:
-        """The reasoning so far."""
         return "".join(self._thinking)
 
     def build(self) -> MessageContent:
@@ -222,7 +220,6 @@ class EventEmitter:
         trace.add_text(kind, text)
 
     def emit_thinking(self, text: str) -> None:
-        """Emit reasoning."""
         if text:
             if self.trace is not None:
                 self.trace.add_text("thinking", text)

@@ -1,7 +1,7 @@
 """Strings as models write them, and where they end.
 
 A quote that is not escaped ends a string between quotes of one character if what must follow a string at this place
-follows the quote (`StringEnds`). Any other quote is doubtful: it may be content (`"He said "hi" to me"`), or the end of
+follows the quote. Any other quote is doubtful: it may be content (`"He said "hi" to me"`), or the end of
 the string before a mistake, or the opening quote of the next key, before which the closing quote was forgotten. A
 doubtful quote is decided by the whole text of its call (`doubt.py`), and never by itself. How far ahead is looked is
 bounded, so that waiting for text is, too.
@@ -89,141 +89,6 @@ NAMED = re.compile(r"""([\w$\-]{1,64})\s*(?:[:：]|=(?!=))""")
 ITEM_STARTS = frozenset("\"'{[-0123456789tfnTFN")
 """Characters with which an item of a list of data begins."""
 
-
-class StringEnds:
-    """Judges quotes inside strings by what follows them.
-
-    Offsets are relative to the quote: `source.pos` changes when more text arrives.
-    """
-
-    def __init__(self, cursor: Cursor, rules: SyntaxRules) -> None:
-        self._cursor = cursor
-        self._source = cursor.source
-        self._rules = rules
-        self._in_code = rules.in_code
-
-    def is_end(self, role: Role) -> Reading[bool]:
-        """Whether the quote here ends its string without doubt: what must follow a string at this place follows it."""
-        source = self._source
-        offset = yield from self._skip_blanks(1)
-        at = source.pos + offset
-        if at >= len(source.text):
-            return True
-        if offset > BLANK_LOOKAHEAD_CHARS:
-            return False
-        char = FULL_WIDTH.get(source.text[at], source.text[at])
-        if role == "key":
-            return char == ":"
-        if not self._cursor.open:
-            return self._rules.can_follow_outside_brackets(char, source.text[source.pos + 1 : at])
-        if char in self._cursor.open:
-            return True
-        inner = self._cursor.open[-1]
-        if char == ",":
-            return (yield from self._is_sound_separator(offset + 1, inner))
-        if not self._in_code:
-            return False
-        if char in "#/" and offset > 1:
-            # The end of the line ends a comment. Without it, the comment may be a part of the string.
-            return "\n" in (yield from source.peek(offset + COMMENT_LOOKAHEAD_CHARS))[offset:]
-        if char == "\\":
-            return (yield from source.peek(offset + 2))[offset:] in ("\\\n", "\\\r")  # a line continued
-        yield from source.peek(offset + LOOKAHEAD_CHARS)
-        at = source.pos + offset
-        return self._rules.can_follow_in_brackets(char, source.text[source.pos + 1 : at], at)
-
-    def _is_sound_separator(self, offset: int, inner: str) -> Reading[bool]:
-        """Whether an item follows the comma before `offset`, in the spelling of the items before it."""
-        source = self._source
-        offset = yield from self._skip_blanks(offset)
-        at = source.pos + offset
-        if at >= len(source.text):
-            return True
-        char = source.text[at]
-        if self._in_code or char == inner:
-            return True
-        if inner != "}":
-            return char in ITEM_STARTS
-        if self._cursor.key_quote and char != self._cursor.key_quote:
-            return False
-        return (yield from self._is_separator(offset, inner))
-
-    def can_close(self, role: Role) -> Reading[bool]:
-        """Whether the quote here can end its string in some reading: what follows the quote could follow a string."""
-        source = self._source
-        offset = yield from self._skip_blanks(1)
-        at = source.pos + offset
-        if at >= len(source.text) or offset > BLANK_LOOKAHEAD_CHARS:
-            return True
-        gap = source.text[source.pos + 1 : at]
-        char = FULL_WIDTH.get(source.text[at], source.text[at])
-        if role == "key":
-            return char in ":=" or char in "," + "".join(self._cursor.open)
-        if not self._cursor.open:
-            return self._rules.can_follow_outside_brackets(char, gap)
-        if char in self._cursor.open:
-            return True
-        inner = self._cursor.open[-1]
-        if char == ",":
-            return (yield from self._is_separator(offset + 1, inner))
-        yield from source.peek(offset + LOOKAHEAD_CHARS)
-        at = source.pos + offset
-        if self._rules.can_follow_in_brackets(char, gap, at) or can_follow_after_repair(source.text, char, gap, at):
-            return True
-        if inner == "}" and QUOTED_KEY.match(source.text, at, at + LOOKAHEAD_CHARS):
-            return True
-        if inner == "]" and gap and QUOTED_ITEM.match(source.text, at, at + LOOKAHEAD_CHARS):
-            return True
-        named = NAMED.match(source.text, at, at + LOOKAHEAD_CHARS)
-        return named is not None and bool(gap) and (named[1] in self._cursor.keys or "\n" in gap) and inner in "})"
-
-    def _skip_blanks(self, offset: int) -> Reading[int]:
-        """Return the first offset from `offset` on where no blank stands; waits for a bounded number of blanks."""
-        source = self._source
-        while True:
-            match = BLANKS.match(source.text, source.pos + offset)
-            beyond = match.end() - source.pos if match else offset
-            if source.pos + beyond < len(source.text) or source.ended or beyond > BLANK_LOOKAHEAD_CHARS:
-                return beyond
-            yield
-
-    def _is_separator(self, offset: int, inner: str) -> Reading[bool]:
-        """Whether the comma before `offset` separates items: in an object, a key must follow the comma."""
-        source = self._source
-        offset = yield from self._skip_blanks(offset)
-        at = source.pos + offset
-        if at >= len(source.text) or inner != "}" or offset > BLANK_LOOKAHEAD_CHARS:
-            return True
-        char = source.text[at]
-        if char in "\"'":
-            while True:
-                at = source.pos + offset
-                if QUOTED_OTHER.match(source.text, at, at + KEY_LOOKAHEAD_CHARS):
-                    return False
-                if (
-                    source.ended
-                    or len(source.text) - at >= KEY_LOOKAHEAD_CHARS
-                    or QUOTED_KEY.match(source.text, at, at + KEY_LOOKAHEAD_CHARS)
-                ):
-                    return True
-                yield
-        if char.isalnum() or char in "_$":
-            yield from source.peek(offset + LOOKAHEAD_CHARS)
-            at = source.pos + offset
-            return self._in_code or NAMED.match(source.text, at, at + LOOKAHEAD_CHARS) is not None
-        return True
-
-    def is_end_forgotten(self, pieces: Sequence[object]) -> Reading[bool]:
-        """Whether a known key may open here, behind a comma: then the string ended before it, without its quote."""
-        source = self._source
-        before = "".join(piece for piece in pieces[-3:] if isinstance(piece, str)).rstrip()
-        if not before.endswith(",") or before[:-1].rstrip()[-1:] == source.text[source.pos]:
-            return False  # a quote before the comma is not forgotten
-        yield from source.peek(LOOKAHEAD_CHARS)
-        key = KEY_AFTER_QUOTE.match(source.text, source.pos + 1, source.pos + LOOKAHEAD_CHARS)
-        return key is not None and key[1] in self._cursor.keys
-
-
 T = TypeVar("T")
 
 QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "＂": "＂", "`": "`", "„": "“”", "「": "」"}
@@ -274,7 +139,6 @@ class StringReader(Generic[T]):
         self._source = cursor.source
         self._rules = rules
         self._in_code = rules.in_code
-        self._ends = StringEnds(cursor, rules)
         self._templates = templates
 
     def peek_opener(self) -> Reading[str | None]:
@@ -520,14 +384,14 @@ class StringReader(Generic[T]):
             return decided
         if cursor.choose is not None:
             options: tuple[QuoteRole, ...] = ("content",)
-            if (yield from self._ends.can_close(role)):
+            if (yield from self._can_close(role)):
                 # A key holds no quotes, and the last quote of the text cannot be content.
                 is_last = role == "key" or not self._has_later_quote()
                 options = ("close",) if is_last else ("close", "content")
-            elif forgotten and (yield from self._ends.is_end_forgotten(pieces)):
+            elif forgotten and (yield from self._is_end_forgotten(pieces)):
                 options = ("forgotten", "content")
             return cursor.choose(self._source.here, options)
-        if (yield from self._ends.is_end(role)):
+        if (yield from self._is_end(role)):
             return "close"
         if cursor.resolve is None:
             raise Ambiguous
@@ -537,6 +401,129 @@ class StringReader(Generic[T]):
     def _has_later_quote(self) -> bool:
         """Whether another quote of this kind follows in the text."""
         return self._source.text.find(self._source.text[self._source.pos], self._source.pos + 1) >= 0
+
+    # What follows a quote; offsets are relative to the quote, since `source.pos` changes when more text arrives
+
+    def _is_end(self, role: Role) -> Reading[bool]:
+        """Whether the quote here ends its string without doubt: what must follow a string at this place follows it."""
+        source = self._source
+        offset = yield from self._skip_blanks(1)
+        at = source.pos + offset
+        if at >= len(source.text):
+            return True
+        if offset > BLANK_LOOKAHEAD_CHARS:
+            return False
+        char = FULL_WIDTH.get(source.text[at], source.text[at])
+        if role == "key":
+            return char == ":"
+        if not self._cursor.open:
+            return self._rules.can_follow_outside_brackets(char, source.text[source.pos + 1 : at])
+        if char in self._cursor.open:
+            return True
+        inner = self._cursor.open[-1]
+        if char == ",":
+            return (yield from self._is_sound_separator(offset + 1, inner))
+        if not self._in_code:
+            return False
+        if char in "#/" and offset > 1:
+            # The end of the line ends a comment. Without it, the comment may be a part of the string.
+            return "\n" in (yield from source.peek(offset + COMMENT_LOOKAHEAD_CHARS))[offset:]
+        if char == "\\":
+            return (yield from source.peek(offset + 2))[offset:] in ("\\\n", "\\\r")  # a line continued
+        yield from source.peek(offset + LOOKAHEAD_CHARS)
+        at = source.pos + offset
+        return self._rules.can_follow_in_brackets(char, source.text[source.pos + 1 : at], at)
+
+    def _is_sound_separator(self, offset: int, inner: str) -> Reading[bool]:
+        """Whether an item follows the comma before `offset`, in the spelling of the items before it."""
+        source = self._source
+        offset = yield from self._skip_blanks(offset)
+        at = source.pos + offset
+        if at >= len(source.text):
+            return True
+        char = source.text[at]
+        if self._in_code or char == inner:
+            return True
+        if inner != "}":
+            return char in ITEM_STARTS
+        if self._cursor.key_quote and char != self._cursor.key_quote:
+            return False
+        return (yield from self._is_separator(offset, inner))
+
+    def _can_close(self, role: Role) -> Reading[bool]:
+        """Whether the quote here can end its string in some reading: what follows the quote could follow a string."""
+        source = self._source
+        offset = yield from self._skip_blanks(1)
+        at = source.pos + offset
+        if at >= len(source.text) or offset > BLANK_LOOKAHEAD_CHARS:
+            return True
+        gap = source.text[source.pos + 1 : at]
+        char = FULL_WIDTH.get(source.text[at], source.text[at])
+        if role == "key":
+            return char in ":=" or char in "," + "".join(self._cursor.open)
+        if not self._cursor.open:
+            return self._rules.can_follow_outside_brackets(char, gap)
+        if char in self._cursor.open:
+            return True
+        inner = self._cursor.open[-1]
+        if char == ",":
+            return (yield from self._is_separator(offset + 1, inner))
+        yield from source.peek(offset + LOOKAHEAD_CHARS)
+        at = source.pos + offset
+        if self._rules.can_follow_in_brackets(char, gap, at) or can_follow_after_repair(source.text, char, gap, at):
+            return True
+        if inner == "}" and QUOTED_KEY.match(source.text, at, at + LOOKAHEAD_CHARS):
+            return True
+        if inner == "]" and gap and QUOTED_ITEM.match(source.text, at, at + LOOKAHEAD_CHARS):
+            return True
+        named = NAMED.match(source.text, at, at + LOOKAHEAD_CHARS)
+        return named is not None and bool(gap) and (named[1] in self._cursor.keys or "\n" in gap) and inner in "})"
+
+    def _skip_blanks(self, offset: int) -> Reading[int]:
+        """Return the first offset from `offset` on where no blank stands; waits for a bounded number of blanks."""
+        source = self._source
+        while True:
+            match = BLANKS.match(source.text, source.pos + offset)
+            beyond = match.end() - source.pos if match else offset
+            if source.pos + beyond < len(source.text) or source.ended or beyond > BLANK_LOOKAHEAD_CHARS:
+                return beyond
+            yield
+
+    def _is_separator(self, offset: int, inner: str) -> Reading[bool]:
+        """Whether the comma before `offset` separates items: in an object, a key must follow the comma."""
+        source = self._source
+        offset = yield from self._skip_blanks(offset)
+        at = source.pos + offset
+        if at >= len(source.text) or inner != "}" or offset > BLANK_LOOKAHEAD_CHARS:
+            return True
+        char = source.text[at]
+        if char in "\"'":
+            while True:
+                at = source.pos + offset
+                if QUOTED_OTHER.match(source.text, at, at + KEY_LOOKAHEAD_CHARS):
+                    return False
+                if (
+                    source.ended
+                    or len(source.text) - at >= KEY_LOOKAHEAD_CHARS
+                    or QUOTED_KEY.match(source.text, at, at + KEY_LOOKAHEAD_CHARS)
+                ):
+                    return True
+                yield
+        if char.isalnum() or char in "_$":
+            yield from source.peek(offset + LOOKAHEAD_CHARS)
+            at = source.pos + offset
+            return self._in_code or NAMED.match(source.text, at, at + LOOKAHEAD_CHARS) is not None
+        return True
+
+    def _is_end_forgotten(self, pieces: Sequence[object]) -> Reading[bool]:
+        """Whether a known key may open here, behind a comma: then the string ended before it, without its quote."""
+        source = self._source
+        before = "".join(piece for piece in pieces[-3:] if isinstance(piece, str)).rstrip()
+        if not before.endswith(",") or before[:-1].rstrip()[-1:] == source.text[source.pos]:
+            return False  # a quote before the comma is not forgotten
+        yield from source.peek(LOOKAHEAD_CHARS)
+        key = KEY_AFTER_QUOTE.match(source.text, source.pos + 1, source.pos + LOOKAHEAD_CHARS)
+        return key is not None and key[1] in self._cursor.keys
 
 
 def _character(code: int) -> str:

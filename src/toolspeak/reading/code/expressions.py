@@ -529,7 +529,6 @@ class ExpressionReader:
         return syntax.Member(base=base, key=syntax.Constant(value=key))
 
     def _read_subscript(self, base: Expression) -> Reading[Expression]:
-        """Read `[key]`."""
         source = self._source
         source.pos += 1
         self._cursor.open.append("]")

@@ -31,7 +31,6 @@ class LineReader:
         self._found_column: int = 0
 
     def reset(self) -> None:
-        """Begin a new piece of code."""
         self.column = 0
         self._found_at = -1
 

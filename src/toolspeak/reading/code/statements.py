@@ -190,7 +190,6 @@ class StatementReader:
         return bindings[0] if len(bindings) == 1 else syntax.Block(body=tuple(bindings))
 
     def _read_simple(self) -> Reading[Statement]:
-        """Read an assignment or an expression."""
         value = yield from self._expressions.read_several()
         if isinstance(value, syntax.Name):
             value = yield from self._read_stuttered(value)
