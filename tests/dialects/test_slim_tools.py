@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import RUNS_ALL
 from toolspeak.dialects import DIALECTS, NATIVE, TYPESCRIPT
 from toolspeak.dialects.slim_tools import (
     ANNOTATIONS,
@@ -73,7 +74,7 @@ SPECS = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80 if RUNS_ALL else 25)
 @given(SPECS, st.sampled_from(sorted(DIALECTS)), st.integers(0, 600))
 def test_calls_stay_the_same_and_the_budget_is_kept(specs: list[ToolSpec], dialect: str, budget: int):
     help_tool = make_help_tool(specs)

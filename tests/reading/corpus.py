@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.cases import RUNS_ALL
 from toolspeak.dialects import MessageContent, fold
 from toolspeak.reading.emitter import encode_calls
 from toolspeak.reading.reader import Reader
@@ -26,8 +28,13 @@ def records(name: str) -> list[dict[str, Any]]:
 RECORDS = [*records("given.jsonl"), *records("own.jsonl")]
 
 
+def at_least(examples: int) -> int:
+    """That many in `make test-all`, a fifth of them in `make test`, and more where the profile asks for more."""
+    return max(examples if RUNS_ALL else examples // 5, settings.default.max_examples)
+
+
 def for_each_record(
-    given: list[dict[str, Any]], *, size: int = 64
+    given: list[dict[str, Any]], *, size: int = 512
 ) -> Callable[[Callable[[dict[str, Any]], None]], Callable[..., None]]:
     """Run a test for each record, `size` records in one test: a test for each would cost more than the reading."""
     batches = [given[start : start + size] for start in range(0, len(given), size)]

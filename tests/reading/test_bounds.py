@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import example, given, settings
 
+from tests.cases import RUNS_ALL, each_case, sample
 from toolspeak.dialects import fold
 from toolspeak.reading import reader as reader_module
 from toolspeak.reading.code.constants import MIN_UNITS, UNITS_PER_CHAR, Budget
@@ -13,7 +14,7 @@ from toolspeak.values.codec import encode_argument
 from toolspeak.values.events import Event
 from toolspeak.values.spec import ToolSpec
 
-from .corpus import offered, read_events, texts
+from .corpus import at_least, offered, read_events, texts
 
 WEATHER = ToolSpec(
     name="get_weather",
@@ -89,9 +90,9 @@ DOUBLING = {
 }
 
 
-@pytest.mark.parametrize("form", DOUBLING)
-@pytest.mark.parametrize("rounds", [16, 64, 400])
+@each_case("form, rounds", sample([(form, rounds) for form in DOUBLING for rounds in (400, 16, 64)], len(DOUBLING)))
 def test_a_value_that_doubles_with_each_line_is_refused_before_it_is_built(form, rounds, budgets):
+    budgets.clear()  # of the case before
     first, again = DOUBLING[form]
     text = "```py\n" + first + "\n" + f"{again}\n" * rounds + "get_weather(city=x)\n```"
     events = read_events([WEATHER], [text])
@@ -153,7 +154,7 @@ def test_names_that_are_forgotten_do_not_renew_the_budget(budgets):
     assert budgets[0].emitted <= units_for(again * 20)
 
 
-@settings(max_examples=max(500, settings.default.max_examples))
+@settings(max_examples=at_least(500))
 @given(offered, texts)
 @example([WEATHER], "```py\nx='a'\n" + "x=x+x\n" * 40 + "get_weather(city=x)\n```")
 def test_the_arguments_of_any_text_are_linear_in_it(specs, text):
@@ -174,7 +175,7 @@ def test_ordinary_code_is_far_from_the_bound():
 DIGITS = "9" * 5_000
 
 
-@pytest.mark.parametrize(
+@each_case(
     "code",
     [
         "x=9\n" + "x=x*x\n" * 16 + "get_weather(city=x)",
@@ -235,6 +236,13 @@ IN_CODE = [
 ]  # fmt: skip
 
 
+def pair_with_sizes(texts: list[str]) -> list[tuple[str, int]]:
+    """Each text with two sizes of chunks; in `make test`, with one of them in turn."""
+    sizes = (7, 1_000_000)
+    pairs = [(text, sizes[(place + other) % 2]) for place, text in enumerate(texts) for other in (0, 1)]
+    return pairs if RUNS_ALL else pairs[::2]
+
+
 class CountingSource(Source):
     """A source that counts the characters that are copied or gone back over."""
 
@@ -270,14 +278,12 @@ def check_linear(text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert event_chars(events) <= MIN_UNITS + 100 * len(text)
 
 
-@pytest.mark.parametrize("size", [7, 1_000_000])
-@pytest.mark.parametrize("again", REPEATED)
+@each_case("again, size", pair_with_sizes(REPEATED))
 def test_repeated_beginnings_are_read_in_linear_time(again, size, monkeypatch):
     check_linear(again * (10_000 // len(again)), size, monkeypatch)
 
 
-@pytest.mark.parametrize("size", [7, 1_000_000])
-@pytest.mark.parametrize("again", IN_CODE)
+@each_case("again, size", pair_with_sizes(IN_CODE))
 def test_repeated_beginnings_in_code_are_read_in_linear_time(again, size, monkeypatch):
     check_linear("```py\n" + again * (10_000 // len(again)), size, monkeypatch)
     check_linear("```ts\nx = " + again * (10_000 // len(again)), size, monkeypatch)

@@ -248,9 +248,14 @@ def test_every_departure_from_json_is_a_repair(text):
 
 NEW_FAMILY = """
     import json, sys
-    from toolspeak.reading import forms
+    from importlib.util import find_spec, module_from_spec
+    from pathlib import Path
 
-    forms.FAMILIES += (forms.TokenFamily(name="new", openers=("§CALL§",), closers=("§END§",), results=("§SEEN§",)),)
+    spec = find_spec("toolspeak.reading.forms")
+    family = 'TokenFamily(name="new", openers=("§CALL§",), closers=("§END§",), results=("§SEEN§",))'
+    source = Path(spec.origin).read_text(encoding="utf-8").replace("FAMILIES = (", f"FAMILIES = ({family},")
+    forms = sys.modules[spec.name] = module_from_spec(spec)
+    exec(source, forms.__dict__)
 
     from toolspeak.reading.emitter import fold
     from toolspeak.reading.reader import Reader

@@ -12,7 +12,7 @@ from toolspeak.reading.reader import Reader
 from toolspeak.reading.trace import Trace
 from toolspeak.values.spec import ToolSpec
 
-from .corpus import RECORDS, for_each_record, offered, read_events, records, texts, tools_of
+from .corpus import RECORDS, at_least, for_each_record, offered, read_events, records, texts, tools_of
 
 ALL = [*RECORDS, *records("missed.jsonl")]
 WEATHER = ToolSpec(
@@ -66,7 +66,7 @@ def test_letter_by_letter_the_spans_are_the_same(record):
     assert spans == [replace(span, repairs=(), near_tools=(), problems=()) for span in whole]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=at_least(200))
 @given(specs=offered, text=texts)
 def test_any_text_is_explained(specs, text):
     assert_tiles(text, explain(text, specs).spans)

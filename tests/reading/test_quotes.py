@@ -14,8 +14,7 @@ from toolspeak.dialects import fold
 from toolspeak.reading.emitter import encode_calls
 from toolspeak.values.spec import ToolSpec
 
-from .corpus import as_record, comparable, cut, pieces, read_events
-from .test_reading_properties import at_least
+from .corpus import as_record, at_least, comparable, cut, pieces, read_events
 
 TEXT: dict[str, Any] = {"type": "string"}
 SPECS = [

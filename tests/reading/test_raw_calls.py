@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import each_case, sample
 from toolspeak.dialects import JSON, PYTHON, TYPESCRIPT, explain, fold
 from toolspeak.dialects.leak_reader import LeakReader
 from toolspeak.reading.emitter import is_placeholder
@@ -15,7 +16,7 @@ from toolspeak.reading.reader import Reader
 from toolspeak.values.messages import Call, Message, Text, ToolCall
 from toolspeak.values.spec import ToolSpec
 
-from .corpus import comparable, cut, pieces, read_events, soups
+from .corpus import at_least, comparable, cut, pieces, read_events, soups
 
 PATCH = ToolSpec(
     name="apply_patch",
@@ -92,7 +93,7 @@ def test_a_long_patch_arrives_as_it_was_written_in_any_chunks(dialect, char):
 @pytest.mark.parametrize("finish", ["stop", "length"])
 def test_a_patch_that_is_cut_at_any_line_is_no_call(finish):
     lines = speak(LONG_PATCH).split("\n")
-    for count in range(1, len(lines)):
+    for count in sample(range(1, len(lines)), 40):
         for end in ("", "\n"):
             content = fold(read_events(TOOLS, ["\n".join(lines[:count]) + end], finish))
             assert content.calls == ()
@@ -119,7 +120,7 @@ raw_texts = (
 
 
 @pytest.mark.parametrize("dialect", TEXT_DIALECTS, ids=lambda dialect: dialect.name)
-@settings(max_examples=max(500, settings.default.max_examples))
+@settings(max_examples=at_least(500))
 @given(raw_texts, raw_texts, pieces)
 @example("", "\n", [])
 @example("```", "\r", [])
@@ -140,7 +141,7 @@ def test_any_text_survives_being_shown_in_the_history_and_read(dialect, one, oth
     assert {ready.repair for ready in content.calls} == {"none"}
 
 
-@settings(max_examples=max(500, settings.default.max_examples))
+@settings(max_examples=at_least(500))
 @given(
     st.lists(
         st.sampled_from(["```apply_patch", "~~~~apply_patch", "\n", "\r\n", "\r", "`", "```", "~~~", "~~~~", " ", "x"])
@@ -164,40 +165,40 @@ def test_any_chunking_of_blocks_gives_the_same(text, places):
 # Where a block opens and ends
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("```apply_patch\na\n```\n", ["a"], id="plain"),
-        pytest.param("```apply_patch\n```", [""], id="no line at all"),
-        pytest.param("```apply_patch\n\n```", [""], id="one blank line"),
-        pytest.param("```apply_patch\n\n\n```", ["\n"], id="two blank lines"),
-        pytest.param("``` apply_patch \na\n```", ["a"], id="blanks around the label"),
-        pytest.param("```apply_patch\na\n`````\n", ["a"], id="a longer fence closes"),
-        pytest.param("````apply_patch\n```\n````", ["```"], id="a shorter fence is text"),
-        pytest.param("```apply_patch\n ```\n```", [" ```"], id="an indented fence is text"),
-        pytest.param("```apply_patch\n``` \n```", ["``` "], id="a fence with a blank after it is text"),
-        pytest.param("```apply_patch\n~~~\n```", ["~~~"], id="other marks are text"),
-        pytest.param("~~~apply_patch\n```\n~~~", ["```"], id="tildes"),
-        pytest.param("```apply_patch\r\na\r\nb\r\n```\r\n", ["a\r\nb"], id="the message has CRLF"),
-        pytest.param("```apply_patch\na\r\nb\r\n```\n", ["a\r\nb\r"], id="the text has CRLF"),
-        pytest.param("```apply_patch\na\n```\n\n```apply_patch\nb\n```", ["a", "b"], id="two blocks"),
-        pytest.param("Patch: ```apply_patch\na\n```", ["a"], id="after a label"),
-        pytest.param("<tool_call>\n```apply_patch\n{}\n```\n</tool_call>", ["{}"], id="within a tag"),
-        pytest.param("```apply_patch\n{}\n```", ["{}"], id="an object is a text too"),
-        pytest.param("```Apply-Patch\na\n```", ["a"], id="a variant of the name"),
-        pytest.param("```apply_patch\na\n", [], id="never closed"),
-        pytest.param("```apply_patch", [], id="only the label"),
-        pytest.param("```apply_patch\n...\n```", [], id="a placeholder"),
-        pytest.param("```apply_patch file=a\nb\n```", [], id="more on the line of the fence"),
-        pytest.param("```apply_patch``` is a tool.", [], id="inline code"),
-        pytest.param("'''apply_patch\na\n'''", [], id="quotes are no fence"),
-        pytest.param("````markdown\n```apply_patch\na\n```\n````", [], id="within a block of text"),
-        pytest.param("<think>\n```apply_patch\na\n```\n</think>", [], id="in reasoning"),
-        pytest.param("```diff\na\n```", [], id="another label"),
-        pytest.param('{"name": "apply_patch", "arguments": {"patch": "a"}}', ["a"], id="as JSON"),
-        pytest.param('```python\napply_patch(patch="a")\n```', ["a"], id="as Python"),
-        pytest.param('```typescript\napply_patch({patch: "a"});\n```', ["a"], id="as TypeScript"),
-    ],
+@each_case(
+    "text, expected",
+    {
+        "plain": ("```apply_patch\na\n```\n", ["a"]),
+        "no line at all": ("```apply_patch\n```", [""]),
+        "one blank line": ("```apply_patch\n\n```", [""]),
+        "two blank lines": ("```apply_patch\n\n\n```", ["\n"]),
+        "blanks around the label": ("``` apply_patch \na\n```", ["a"]),
+        "a longer fence closes": ("```apply_patch\na\n`````\n", ["a"]),
+        "a shorter fence is text": ("````apply_patch\n```\n````", ["```"]),
+        "an indented fence is text": ("```apply_patch\n ```\n```", [" ```"]),
+        "a fence with a blank after it is text": ("```apply_patch\n``` \n```", ["``` "]),
+        "other marks are text": ("```apply_patch\n~~~\n```", ["~~~"]),
+        "tildes": ("~~~apply_patch\n```\n~~~", ["```"]),
+        "the message has CRLF": ("```apply_patch\r\na\r\nb\r\n```\r\n", ["a\r\nb"]),
+        "the text has CRLF": ("```apply_patch\na\r\nb\r\n```\n", ["a\r\nb\r"]),
+        "two blocks": ("```apply_patch\na\n```\n\n```apply_patch\nb\n```", ["a", "b"]),
+        "after a label": ("Patch: ```apply_patch\na\n```", ["a"]),
+        "within a tag": ("<tool_call>\n```apply_patch\n{}\n```\n</tool_call>", ["{}"]),
+        "an object is a text too": ("```apply_patch\n{}\n```", ["{}"]),
+        "a variant of the name": ("```Apply-Patch\na\n```", ["a"]),
+        "never closed": ("```apply_patch\na\n", []),
+        "only the label": ("```apply_patch", []),
+        "a placeholder": ("```apply_patch\n...\n```", []),
+        "more on the line of the fence": ("```apply_patch file=a\nb\n```", []),
+        "inline code": ("```apply_patch``` is a tool.", []),
+        "quotes are no fence": ("'''apply_patch\na\n'''", []),
+        "within a block of text": ("````markdown\n```apply_patch\na\n```\n````", []),
+        "in reasoning": ("<think>\n```apply_patch\na\n```\n</think>", []),
+        "another label": ("```diff\na\n```", []),
+        "as JSON": ('{"name": "apply_patch", "arguments": {"patch": "a"}}', ["a"]),
+        "as Python": ('```python\napply_patch(patch="a")\n```', ["a"]),
+        "as TypeScript": ('```typescript\napply_patch({patch: "a"});\n```', ["a"]),
+    },
 )
 def test_where_a_block_opens_and_ends(text, expected):
     for chunks in ([text], list(text)):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from tests.cases import sample
 from toolspeak.dialects import DIALECTS, JSON, PYTHON, TYPESCRIPT, fold
 from toolspeak.dialects.leak_reader import LeakReader
 from toolspeak.reading.forms import ROLES
@@ -17,6 +18,7 @@ from toolspeak.values.messages import ToolCall
 from .corpus import (
     RECORDS,
     as_record,
+    at_least,
     calls,
     comparable,
     cut,
@@ -28,11 +30,6 @@ from .corpus import (
     texts,
     tools_of,
 )
-
-
-def at_least(examples: int) -> int:
-    """That many, or more where the profile asks for more (`make fuzz`)."""
-    return max(examples, settings.default.max_examples)
 
 
 @settings(max_examples=at_least(2000))
@@ -89,7 +86,7 @@ def test_a_call_survives_being_said_and_read(tools_and_calls, places):
         assert {ready.repair for ready in content.calls} <= {"none"}
 
 
-@for_each_record(RECORDS, size=16)
+@for_each_record(RECORDS, size=64)
 def test_a_text_that_was_cut_by_a_limit_calls_nothing_that_the_whole_does_not(record):
     if "[quotes] refused" in record.get("note", ""):
         return  # the beginning of such a text may be a call that is well formed
@@ -98,7 +95,7 @@ def test_a_text_that_was_cut_by_a_limit_calls_nothing_that_the_whole_does_not(re
     if any(event.kind == "said_in_thought" for event in events):
         return  # what comes before a lone closing tag is a call until the tag is read
     whole = read_calls(specs, record["text"])
-    for end in range(len(record["text"])):
+    for end in sample(range(len(record["text"])), 6):
         for call in read_calls(specs, record["text"][:end], "length"):
             assert call in whole, record["text"][:end]
 

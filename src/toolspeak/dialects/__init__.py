@@ -3,13 +3,26 @@
     specs, history ── render ──► what the model is shown
     text, as it arrives ── parser ──► events
 
-`dialect.py` is the contract, and says how to write a dialect. `native.py` leaves tools and calls to the API. `text.py`
-holds the three dialects that describe tools in the prompt. It puts together a prompt (`prompts/`), a way to write tools
-and calls (`json_notation.py`, `typescript_notation.py`, `python_notation.py`, with what these share in `notation.py`),
-and what a server can hold forced calls to (`constraints.py`, from the grammars of `grammar/`). `slim_tools.py` cuts the
-descriptions of tools to a budget.
+`dialect.py` is the contract: start there. `native.py` leaves tools and calls to the API; `leak_reader.py` reads calls
+that its server should have recognised. `text.py` holds the three dialects that describe tools in the prompt. It puts
+together a prompt (`prompts/`), a way to write tools and calls (`json_notation.py`, `typescript_notation.py`,
+`python_notation.py`, with what these share in `notation.py`), and what a server can hold forced calls to
+(`grammar.py`). The reading itself is done in `toolspeak.reading`: one reader for every form of call, whichever dialect
+was asked for.
 
-The reading itself is done in `toolspeak.reading`: one reader for every form of call, whichever dialect was asked for.
+Under a budget of tokens, `tool_selection.py` says which of many tools a model is shown, and where; `slim_tools.py` cuts
+their descriptions, and `tool_index.py` ranks them by words. `explanation_notes.py` has words for how a call was read.
+
+This room imports `values/`, `reading/` and `settings/plugins.py`. What reads answers is imported with the first answer.
+
+To add:
+
+- words of a prompt: `prompts/`;
+- a dialect: a class with the four members of `Dialect`, in `DIALECTS` here, or an entry point `toolspeak.dialects`;
+- a way in which a raw text is written: `json_notation.py`, and read: `reading/raw_calls.py`;
+- how a schema restricts values in a grammar: `ValueRules` in `grammar.py`;
+- what is cut from a description, and in which order: `slim_tools.py`; a kind of value that tells which parameter takes
+  it, a word that tells nothing: `tool_index.py` (`bench/many_tools.py` measures it).
 """
 
 from collections.abc import Sequence

@@ -1,14 +1,17 @@
-"""The grammar of an answer: calls of tools in the notation of a dialect, and prose before them.
+"""The grammar of an answer that must be calls, in GBNF: calls of tools in the notation of a dialect.
 
-Names, keys, types and choices are held to; what else a schema says is checked when the answer is read, as for every
-answer. A tool with a raw text is called by a block with its name (`raw_notation.py`), so that its text needs no escapes
-under a grammar either.
+GBNF is the notation of llama.cpp. Names, keys, types and choices are held to; bounds and patterns are left to the check
+of arguments, as for every answer. The keys of an object are in the order of its schema, so that a grammar can tell
+which are missing; an object without known keys may have any. A tool with a raw text is called by a block with its name
+(`json_notation.py`), so that its text needs no escapes under a grammar either.
+
+There are grammars for forced calls only: where a call is free, a grammar would forbid calls that refer to results of
+others. To restrict values further by their schemas, change `ValueRules`; the calls of a dialect are in `NOTATIONS`.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from toolspeak.dialects import python_notation, typescript_notation
 from toolspeak.dialects.notation import identifier, is_optional, literal, parameters_of
@@ -17,228 +20,92 @@ from toolspeak.values.events import ToolChoice
 from toolspeak.values.frozen import frozen
 from toolspeak.values.spec import Schema, ToolSpec, resolve_reference
 
-# What a grammar consists of, independent of the notation in which a server takes it.
-#
-# Two rules let the same description work for parsers that try every split of a text and for lexers that take the
-# longest token, without going back:
-#
-# - A rule among the `tokens` of a grammar is a token: it refers to no rules that are not tokens themselves.
-# - No token is a beginning of a text that another token, allowed at the same place, needs whole.
-
 
 @frozen
-class Terminal:
-    """A text, as it is."""
-
-    text: str
-
-
-@frozen
-class CharClass:
-    r"""One character of a class, which is written alike in GBNF and in regular expressions, such as `[^"\\]`."""
+class Expression:
+    """An expression as GBNF writes it. `is_single`: whether it needs no parentheses beside others."""
 
     written: str
+    is_single: bool = False
 
 
-@frozen
-class RuleName:
-    """What the rule of that name describes."""
-
-    name: str
+NOTHING = Expression(written='""')
 
 
-@frozen
-class InOrder:
-    """All parts, one after the other; without any, the empty text."""
-
-    parts: tuple["Expression", ...]
+def terminal(text: str) -> Expression:
+    """Return the expression for a text, as it is."""
+    return Expression(written=json.dumps(text, ensure_ascii=False), is_single=True)
 
 
-@frozen
-class OneOf:
-    """One of the options."""
-
-    options: tuple["Expression", ...]
-
-
-@frozen
-class Repetition:
-    """An expression, repeated.
-
-    Attributes:
-        item: What is repeated.
-        least: The fewest repetitions.
-        most: The most repetitions; None for any number.
-    """
-
-    item: "Expression"
-    least: int = 0
-    most: int | None = None
-
-
-Expression: TypeAlias = Terminal | CharClass | RuleName | InOrder | OneOf | Repetition
-
-NOTHING = InOrder(parts=())
-
-
-@frozen
-class Grammar:
-    """The rules of an answer, by their names: words of `a-z`, digits and hyphens. The answer is the rule `root`.
-
-    Attributes:
-        rules: The expression of each rule.
-        tokens: The names of the rules that are tokens.
-    """
-
-    rules: Mapping[str, Expression]
-    tokens: frozenset[str]
+def single(written: str) -> Expression:
+    r"""Return the expression for a class of characters, such as `[^"\\]`, or for what a rule describes, by its name."""
+    return Expression(written=written, is_single=True)
 
 
 def in_order(*parts: Expression | str) -> Expression:
-    """Return the parts one after the other. A text stands for its terminal."""
-    wrapped = tuple(Terminal(text=part) if isinstance(part, str) else part for part in parts if part != NOTHING)
-    return wrapped[0] if len(wrapped) == 1 else InOrder(parts=wrapped)
+    """Return the parts one after the other; without any, the empty text. A text stands for its terminal."""
+    wrapped = [terminal(part) if isinstance(part, str) else part for part in parts if part != NOTHING]
+    if len(wrapped) < 2:
+        return wrapped[0] if wrapped else NOTHING
+    return Expression(written=" ".join(map(_group, wrapped)))
 
 
 def one_of(*options: Expression | str) -> Expression:
     """Return the choice among the options, each of them once. A text stands for its terminal."""
-    wrapped = dict.fromkeys(Terminal(text=each) if isinstance(each, str) else each for each in options)
-    return next(iter(wrapped)) if len(wrapped) == 1 else OneOf(options=tuple(wrapped))
+    wrapped = dict.fromkeys(terminal(each) if isinstance(each, str) else each for each in options)
+    return (
+        next(iter(wrapped)) if len(wrapped) == 1 else Expression(written=" | ".join(each.written for each in wrapped))
+    )
+
+
+def repeat(item: Expression | str, least: int = 0, most: int | None = None) -> Expression:
+    """Return an expression that is repeated, `most` times at most; None for any number."""
+    short: dict[tuple[int, int | None], str] = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+    count = short.get((least, most)) or f"{{{least},{'' if most is None else most}}}"
+    return Expression(written=f"{_group(in_order(item))}{count}")
 
 
 def optional(item: Expression | str) -> Expression:
     """Return an expression that may be left out."""
-    return Repetition(item=in_order(item), most=1)
+    return repeat(item, most=1)
 
 
 def separated(item: Expression, separator: Expression | str, *, least: int = 0, most: int | None = None) -> Expression:
     """Return an expression that is repeated with a separator between."""
     if most is not None and most < 1:
         return NOTHING
-    rest = Repetition(
-        item=in_order(separator, item), least=max(0, least - 1), most=None if most is None else max(most, least) - 1
-    )
+    rest = repeat(in_order(separator, item), max(0, least - 1), None if most is None else max(most, least) - 1)
     whole = in_order(item, rest)
     return whole if least else optional(whole)
 
 
-def format_count(repetition: Repetition) -> str:
-    """Write how often something is repeated, as GBNF and regular expressions have it."""
-    least, most = repetition.least, repetition.most
-    short: dict[tuple[int, int | None], str] = {(0, 1): "?", (0, None): "*", (1, None): "+"}
-    return short.get((least, most)) or f"{{{least},{'' if most is None else most}}}"
-
-
-# Lark, as llguidance reads it: tokens have names in capitals and are regular, rules have names in small letters.
-#
-# llama.cpp takes a faulty grammar of this kind without a word and then holds the answer to nothing, so each construct
-# here is one that the tests have validated.
-
-
-MARK = "%llguidance {}\n"
-"""The first line of a grammar for llama.cpp, by which it knows that the grammar is not GBNF."""
-
-
-def format_lark(grammar: Grammar) -> str:
-    """Write a grammar, one rule a line, `start` first."""
-    others = [name for name in grammar.rules if name != "root"]
-    lines = [f"start: {_format_rule(grammar.rules['root'], grammar)}"]
-    for name in others:
-        rule = grammar.rules[name]
-        body = f"/{_format_regex(rule, grammar)}/" if name in grammar.tokens else _format_rule(rule, grammar)
-        lines.append(f"{_format_name(name, grammar)}: {body}")
-    return MARK + "\n".join(lines)
-
-
-def _format_name(name: str, grammar: Grammar) -> str:
-    plain = name.replace("-", "_")
-    return plain.upper() if name in grammar.tokens else plain
-
-
-def _format_rule(expression: Expression, grammar: Grammar) -> str:
-    match expression:
-        case Terminal(text=text):
-            return json.dumps(text, ensure_ascii=False)
-        case CharClass(written=written):
-            return f"/{written.replace('/', '[/]')}/"
-        case RuleName(name=name):
-            return _format_name(name, grammar)
-        case InOrder(parts=parts):
-            return " ".join(_format_group(part, grammar) for part in parts) or '""'
-        case OneOf(options=options):
-            return " | ".join(_format_rule(option, grammar) for option in options)
-        case Repetition(item=item):
-            return f"{_format_group(item, grammar)}{format_count(expression)}"
-
-
-def _format_group(expression: Expression, grammar: Grammar) -> str:
-    is_single = isinstance(expression, Terminal | CharClass | RuleName)
-    written = _format_rule(expression, grammar)
-    return written if is_single else f"({written})"
-
-
-def _format_regex(expression: Expression, grammar: Grammar) -> str:
-    match expression:
-        case Terminal(text=text):
-            return "".join({"\n": r"\n", "/": r"\/"}.get(each, re.escape(each)) for each in text)
-        case CharClass(written=written):
-            return written.replace("/", r"\/")
-        case RuleName(name=name):
-            return f"({_format_regex(grammar.rules[name], grammar)})"
-        case InOrder(parts=parts):
-            return "".join(f"({_format_regex(part, grammar)})" for part in parts)
-        case OneOf(options=options):
-            return "|".join(_format_regex(option, grammar) for option in options)
-        case Repetition(item=item):
-            return f"({_format_regex(item, grammar)}){format_count(expression)}"
-
-
-# Rules for values, from their schemas: types, choices, keys. Bounds and patterns are left to the check of arguments.
-#
-# The keys of an object are in the order of its schema, so that a grammar can tell which are missing. An object without
-# known keys may have any.
+def _group(expression: Expression) -> str:
+    return expression.written if expression.is_single else f"({expression.written})"
 
 
 MAX_COUNTED_ITEMS = 20
 """Items of an array up to which their number is a part of the grammar: each costs a server time."""
 
-STRING = RuleName(name="string")
-INTEGER = RuleName(name="integer")
-NUMBER = RuleName(name="number")
-VALUE = RuleName(name="value")
-COMMA = RuleName(name="comma")
-COLON = RuleName(name="colon")
+STRING = single("string")
+INTEGER = single("integer")
+NUMBER = single("number")
+VALUE = single("value")
+COMMA = single("comma")
+COLON = single("colon")
 
-_ESCAPE = in_order(
-    "\\", one_of(CharClass(written='["\\\\/bfnrt]'), in_order("u", *[CharClass(written="[0-9a-fA-F]")] * 4))
-)
-_DIGITS = Repetition(item=CharClass(written="[0-9]"), least=1)
-_INTEGER = in_order(
-    optional("-"), one_of("0", in_order(CharClass(written="[1-9]"), Repetition(item=CharClass(written="[0-9]"))))
-)
-_EXPONENT = in_order(CharClass(written="[eE]"), optional(CharClass(written="[+-]")), _DIGITS)
+_ESCAPE = in_order("\\", one_of(single('["\\\\/bfnrt]'), in_order("u", *[single("[0-9a-fA-F]")] * 4)))
+_DIGITS = repeat(single("[0-9]"), least=1)
+_INTEGER = in_order(optional("-"), one_of("0", in_order(single("[1-9]"), repeat(single("[0-9]")))))
+_EXPONENT = in_order(single("[eE]"), optional(single("[+-]")), _DIGITS)
 
 TOKENS: dict[str, Expression] = {
-    "string": in_order('"', Repetition(item=one_of(CharClass(written='[^"\\\\\\x00-\\x1f]'), _ESCAPE)), '"'),
+    "string": in_order('"', repeat(one_of(single('[^"\\\\\\x00-\\x1f]'), _ESCAPE)), '"'),
     "integer": _INTEGER,
     "number": in_order(_INTEGER, optional(in_order(".", _DIGITS)), optional(_EXPONENT)),
     "comma": in_order(",", optional(" ")),
     "colon": in_order(":", optional(" ")),
 }
 """The tokens of values in every notation. All strings are those of JSON."""
-
-
-@frozen
-class ValueNotation:
-    """How values are written.
-
-    Attributes:
-        format_value: Writes a value.
-        format_key: Writes the key of an object.
-    """
-
-    format_value: Callable[[Any], str]
-    format_key: Callable[[str], str]
 
 
 class ValueRules:
@@ -248,22 +115,22 @@ class ValueRules:
         rules: The rules so far, by their names.
     """
 
-    def __init__(self, notation: ValueNotation) -> None:
+    def __init__(self, notation: "CallNotation") -> None:
         self._notation = notation
-        self._references: dict[tuple[int, str], RuleName] = {}
+        self._references: dict[tuple[int, str], Expression] = {}
         true, false, null = map(notation.format_value, (True, False, None))
         pair = in_order(STRING, COLON, VALUE)
         self.rules: dict[str, Expression] = {
-            "value": one_of(RuleName(name="object"), RuleName(name="array"), STRING, NUMBER, true, false, null),
+            "value": one_of(single("object"), single("array"), STRING, NUMBER, true, false, null),
             "object": in_order("{", separated(pair, COMMA), "}"),
             "array": in_order("[", separated(VALUE, COMMA), "]"),
         }
 
-    def define(self, kind: str, expression: Expression) -> RuleName:
+    def define(self, kind: str, expression: Expression) -> Expression:
         """Add a rule, and return its name: `kind` with a number."""
         name = f"{kind}-{len(self.rules)}"
         self.rules[name] = expression
-        return RuleName(name=name)
+        return single(name)
 
     def build_value(self, schema: Any, root: Schema) -> Expression:
         """Return the expression for the values of a schema.
@@ -279,7 +146,7 @@ class ValueRules:
         if "$ref" in given:
             return self._build_reference(given, root)
         if "const" in given:
-            return Terminal(text=write(given["const"]))
+            return terminal(write(given["const"]))
         if isinstance(given.get("enum"), list) and given["enum"]:
             return one_of(*map(write, given["enum"]))
         if options := given.get("anyOf") or given.get("oneOf"):
@@ -298,7 +165,7 @@ class ValueRules:
             if "$ref" in resolved:  # definitions that refer to each other in a circle
                 return VALUE
             name = self._references[key] = self.define("type", NOTHING)
-            self.rules[name.name] = self.build_value(resolved, root)
+            self.rules[name.written] = self.build_value(resolved, root)
         return self._references[key]
 
     def _build_type(self, kind: Any, schema: Schema, root: Schema) -> Expression:
@@ -313,13 +180,13 @@ class ValueRules:
             case "boolean":
                 return one_of(write(True), write(False))
             case "null":
-                return Terminal(text=write(None))
+                return terminal(write(None))
             case "array" if "prefixItems" not in schema:
                 item = self.build_value(schema.get("items"), root)
                 least, most = (_read_count(schema.get(key)) for key in ("minItems", "maxItems"))
                 return in_order("[", separated(item, COMMA, least=least or 0, most=most), "]")
             case "array":
-                return RuleName(name="array")
+                return single("array")
             case "object":
                 return self.build_object(schema, root)
             case _:
@@ -336,7 +203,7 @@ class ValueRules:
             return in_order("{", self.build_members(members, COMMA), "}")
         rest: Any = schema.get("additionalProperties")
         if rest is False:
-            return Terminal(text="{}")
+            return terminal("{}")
         pair = in_order(STRING, COLON, self.build_value(rest, root))
         return in_order("{", separated(pair, COMMA), "}")
 
@@ -367,99 +234,6 @@ def _read_count(value: Any) -> int | None:
     return value if is_count else None
 
 
-# Prose: any text that does not begin a call, for answers in which calls are allowed and not demanded.
-#
-# A call begins with an opener such as "```python" and a line break. Prose may hold backticks and angle brackets, code
-# in backticks, and blocks in other languages; what begins like an opener must differ from it somewhere.
-
-
-TEXT = RuleName(name="prose-text")
-TICKS = RuleName(name="prose-ticks")
-FENCE = RuleName(name="prose-fence")
-ANGLE = RuleName(name="prose-angle")
-
-
-@frozen
-class Prose:
-    """The rule of prose, and its tokens. The token `prose-end` is what may stand at the end of an answer besides."""
-
-    rule: Expression
-    tokens: dict[str, Expression]
-
-
-def build_prose(openers: Sequence[str]) -> Prose:
-    """Return what prose is where calls begin with these openers, each of which begins with "```" or "<"."""
-    fences = [opener for opener in openers if opener.startswith("```")]
-    angles = [opener for opener in openers if opener.startswith("<")]
-    starts = ("`" if fences else "") + ("<" if angles else "")
-    tokens: dict[str, Expression] = {"prose-text": Repetition(item=_exclude(starts), least=1)}
-    marked: list[Expression] = []
-    ends: list[str] = []
-    behind_ticks: list[Expression] = [TEXT]
-    if angles:
-        tokens["prose-angle"] = _diverge(angles, "<", starts)
-        marked.append(in_order(ANGLE, optional(TEXT)))
-        behind_ticks.append(in_order(ANGLE, optional(TEXT)))
-        ends.append("<")
-    if fences:
-        tokens |= {"prose-ticks": one_of("`", "``"), "prose-fence": _diverge(fences, "```", starts)}
-        marked += [in_order(TICKS, one_of(*behind_ticks)), in_order(FENCE, optional(TEXT))]
-        ends += ["`", "``", "```"]
-    rule = in_order(optional(TEXT), Repetition(item=one_of(*marked)))
-    return Prose(rule=rule, tokens=tokens | {"prose-end": one_of(*ends)})
-
-
-def _diverge(openers: Sequence[str], begin: str, starts: str) -> Expression:
-    """Return texts that begin as an opener does, with at least `begin`, up to the first character that differs."""
-    beginnings = {opener[:length] for opener in openers for length in range(len(begin), len(opener))}
-    return one_of(
-        *(
-            in_order(beginning, _exclude(starts + "".join(_find_next(beginning, openers))))
-            for beginning in sorted(beginnings)
-        )
-    )
-
-
-def _find_next(beginning: str, openers: Sequence[str]) -> list[str]:
-    return sorted({each[len(beginning)] for each in openers if each.startswith(beginning) and each != beginning})
-
-
-def _exclude(chars: str) -> CharClass:
-    """Return the class of all other characters."""
-    written = (each if re.fullmatch(r"[A-Za-z0-9_]", each) else f"\\x{ord(each):02x}" for each in dict.fromkeys(chars))
-    return CharClass(written=f"[^{''.join(written)}]")
-
-
-# GBNF: the notation of grammars in llama.cpp.
-
-
-def format_gbnf(grammar: Grammar) -> str:
-    """Write a grammar, one rule a line, `root` first."""
-    others = [name for name in grammar.rules if name != "root"]
-    return "\n".join(f"{name} ::= {_format(grammar.rules[name])}" for name in ("root", *others))
-
-
-def _format(expression: Expression) -> str:
-    match expression:
-        case Terminal(text=text):
-            return json.dumps(text, ensure_ascii=False)
-        case CharClass(written=written):
-            return written
-        case RuleName(name=name):
-            return name
-        case InOrder(parts=parts):
-            return " ".join(map(_format_part, parts)) or '""'
-        case OneOf(options=options):
-            return " | ".join(map(_format, options))
-        case Repetition():
-            return f"{_format_part(expression.item)}{format_count(expression)}"
-
-
-def _format_part(expression: Expression) -> str:
-    is_single = isinstance(expression, Terminal | CharClass | RuleName)
-    return _format(expression) if is_single else f"({_format(expression)})"
-
-
 RAW_FENCES = ("```", "````", "``````")
 """Fences among which a model may choose, so that its text may hold a shorter one."""
 
@@ -469,17 +243,19 @@ class CallNotation:
     """How the calls of a dialect are written.
 
     Attributes:
-        values: How values are written.
+        format_value: Writes a value.
+        format_key: Writes the key of an object.
         build_call: Builds the expression for a call of a tool.
         opener: The text before the first call, or before each one.
         closer: The text after the last call, or after each one.
         is_each_wrapped: Whether `opener` and `closer` are around each call, not around all of them.
     """
 
-    values: ValueNotation
+    format_value: Callable[[Any], str] = literal
+    format_key: Callable[[str], str] = literal
     build_call: Callable[[ToolSpec, ValueRules], Expression]
     opener: str
-    closer: str
+    closer: str = "\n```"
     is_each_wrapped: bool = False
 
 
@@ -513,85 +289,66 @@ def _build_python_call(spec: ToolSpec, rules: ValueRules) -> Expression:
 
 NOTATIONS: Mapping[str, CallNotation] = {
     "json": CallNotation(
-        values=ValueNotation(format_value=literal, format_key=literal),
-        build_call=_build_json_call,
-        opener="<tool_call>\n",
-        closer="\n</tool_call>",
-        is_each_wrapped=True,
+        build_call=_build_json_call, opener="<tool_call>\n", closer="\n</tool_call>", is_each_wrapped=True
     ),
     "typescript": CallNotation(
-        values=ValueNotation(format_value=literal, format_key=typescript_notation.format_key),
-        build_call=_build_typescript_call,
-        opener="```typescript\n",
-        closer="\n```",
+        format_key=typescript_notation.format_key, build_call=_build_typescript_call, opener="```typescript\n"
     ),
     "python": CallNotation(
-        values=ValueNotation(format_value=python_notation.format_value, format_key=literal),
-        build_call=_build_python_call,
-        opener="```python\n",
-        closer="\n```",
+        format_value=python_notation.format_value, build_call=_build_python_call, opener="```python\n"
     ),
 }
 """The notations of the text dialects, by their names."""
 
 
-def build_grammar(notation: CallNotation, tools: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> Grammar:
-    """Return the grammar of an answer.
+def write_grammar(dialect: str, tools: Sequence[ToolSpec], choice: ToolChoice, *, parallel: bool) -> str:
+    """Return the grammar of an answer: one rule a line, `root` first.
 
     Args:
-        notation: How calls are written.
+        dialect: The name of the dialect in which calls are written.
         tools: The tools that may be called.
-        choice: Which must be called: `auto` allows prose, alone or before calls; `named` needs one call of each of the
-            tools, in their order, if several calls are allowed.
+        choice: Which must be called: `named` needs one call of each of the tools, in their order, if several calls are
+            allowed.
         parallel: Whether several calls are allowed.
     """
-    rules = ValueRules(notation.values)
-    has_raw = any(map(has_raw_form, tools))
-    is_each_wrapped = notation.is_each_wrapped or has_raw
+    notation = NOTATIONS[dialect]
+    rules = ValueRules(notation)
+    raw_names = [spec.name for spec in tools if has_raw_form(spec)]
+    is_each_wrapped = notation.is_each_wrapped or bool(raw_names)
     calls: list[Expression] = []
     for spec in tools:
-        call = _build_raw_call(spec) if has_raw_form(spec) else notation.build_call(spec, rules)
-        if is_each_wrapped and not has_raw_form(spec):
+        call = _build_raw_call(spec.name) if spec.name in raw_names else notation.build_call(spec, rules)
+        if is_each_wrapped and spec.name not in raw_names:
             call = in_order(notation.opener, call, notation.closer)
         calls.append(rules.define("call", call))
-    tokens = dict(TOKENS) | (_build_raw_lines() if has_raw else {})
+    tokens = TOKENS | (_build_raw_lines() if raw_names else {})
     answer = _build_calls(calls, choice, parallel=parallel)
     if not is_each_wrapped:
         answer = in_order(notation.opener, answer, notation.closer)
-    if choice.mode == "auto":
-        prose = build_prose([notation.opener, *(f"```{spec.name}\n" for spec in tools if has_raw_form(spec))])
-        tokens |= prose.tokens
-        rules.rules["prose"] = prose.rule
-        answer = in_order(RuleName(name="prose"), one_of(answer, optional(RuleName(name="prose-end"))))
-    return Grammar(rules={"root": answer, **rules.rules, **tokens}, tokens=frozenset(tokens))
+    written = {"root": answer, **rules.rules, **tokens}
+    return "\n".join(f"{name} ::= {rule.written}" for name, rule in written.items())
 
 
 def _build_calls(calls: Sequence[Expression], choice: ToolChoice, *, parallel: bool) -> Expression:
     if choice.mode == "named" and parallel:
         return in_order(*[part for call in calls for part in ("\n", call)][1:])
     any_call = one_of(*calls)
-    return in_order(any_call, Repetition(item=in_order("\n", any_call))) if parallel else any_call
+    return in_order(any_call, repeat(in_order("\n", any_call))) if parallel else any_call
 
 
-def _build_raw_call(spec: ToolSpec) -> Expression:
+def _build_raw_call(name: str) -> Expression:
     """Return the expression for a block with a raw text, in any of the fences."""
-    return one_of(
-        *(
-            in_order(f"{fence}{spec.name}\n", Repetition(item=RuleName(name=f"raw-{len(fence)}")), fence)
-            for fence in RAW_FENCES
-        )
-    )
+    return one_of(*(in_order(f"{fence}{name}\n", repeat(single(f"raw-{len(fence)}")), fence) for fence in RAW_FENCES))
 
 
 def _build_raw_lines() -> dict[str, Expression]:
-    """Return the tokens for a line of raw text within each of the fences: no line is the fence."""
-    tick, rest = Terminal(text="`"), Repetition(item=CharClass(written="[^\\n]"))
-    begun = in_order(CharClass(written="[^`\\n]"), rest)
+    """Return the rules for a line of raw text within each of the fences: no line is the fence."""
+    begun = in_order(single("[^`\\n]"), repeat(single("[^\\n]")))
     return {
         f"raw-{len(fence)}": in_order(
             one_of(
-                in_order(Repetition(item=tick, most=len(fence) - 1), optional(begun)),
-                in_order(Repetition(item=tick, least=len(fence)), begun),
+                in_order(repeat("`", most=len(fence) - 1), optional(begun)),
+                in_order(repeat("`", least=len(fence)), begun),
             ),
             "\n",
         )

@@ -1,4 +1,8 @@
-"""JSON: calls as objects in tags, and the example of such a call in the prompt."""
+"""JSON: calls as objects in tags, and the example of such a call in the prompt.
+
+Also raw texts: a call of a tool that takes one is a fenced block with the name of the tool, in every text dialect.
+`toolspeak.reading.raw_calls` has the rules of that form, `toolspeak.reading.names` says which tools have it.
+"""
 
 import json
 import re
@@ -13,10 +17,6 @@ from toolspeak.values.codec import encode_argument
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.spec import Schema, ToolSpec
 
-# Raw texts: a call of a tool that takes one is a fenced block with the name of the tool, in every text dialect.
-#
-# `toolspeak.reading.raw_calls` has the rules of the form.
-
 
 def format_instructions(specs: Sequence[ToolSpec]) -> str:
     """Write how tools with a raw text are called; "" if there are none among the tools."""
@@ -24,25 +24,20 @@ def format_instructions(specs: Sequence[ToolSpec]) -> str:
     if not names:
         return ""
     listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    return _template().replace("{names}", listed).replace("{name}", names[0])
+    return read_prompt("raw").replace("{names}", listed).replace("{name}", names[0])
 
 
 @cache
-def _template() -> str:
-    from importlib.resources import files  # imported with the first tool that takes a raw text
+def read_prompt(name: str) -> str:
+    """Return a text of `prompts/`, in which names in braces stand for what is filled in."""
+    from importlib.resources import files  # imported with the first prompt of a text dialect
 
-    return (files("toolspeak.dialects") / "prompts" / "raw.txt").read_text(encoding="utf-8").strip()
+    return (files("toolspeak.dialects") / "prompts" / f"{name}.txt").read_text(encoding="utf-8").strip()
 
 
 def fence_around(text: str) -> str:
     """Return a fence that is longer than every run of backticks in a text."""
     return "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 0)
-
-
-def format_block(call: ToolCall, text: str) -> str:
-    """Write a call whose raw text is `text`."""
-    fence = fence_around(text)
-    return f"{fence}{call.name}\n{text}\n{fence}"
 
 
 def find_raw_text(call: ToolCall, parameters: Mapping[str, str]) -> str | None:
@@ -69,10 +64,13 @@ def format_mixed_calls(
         return format_calls(calls)
     parts: list[str] = []
     for is_raw, group in groupby(calls, lambda call: find_raw_text(call, parameters) is not None):
-        if is_raw:
-            parts += [format_block(call, find_raw_text(call, parameters) or "") for call in group]
-        else:
+        if not is_raw:
             parts.append(format_calls(list(group)))
+            continue
+        for call in group:
+            text = find_raw_text(call, parameters) or ""
+            fence = fence_around(text)
+            parts.append(f"{fence}{call.name}\n{text}\n{fence}")
     return "\n".join(parts)
 
 
@@ -96,7 +94,8 @@ def sample_value(schema: Schema) -> Any:
         return schema["enum"][0]
     if options := schema.get("anyOf") or schema.get("oneOf"):
         return sample_value(options[0])
-    match _first_type(schema.get("type")):
+    kind = schema.get("type")
+    match cast("list[Any]", kind)[0] if isinstance(kind, list) else kind:
         case "integer" | "number":
             return schema.get("minimum", 3)
         case "boolean":
@@ -110,10 +109,6 @@ def sample_value(schema: Schema) -> Any:
             return None
         case _:
             return "some text"
-
-
-def _first_type(type_: Any) -> Any:
-    return cast("list[Any]", type_)[0] if isinstance(type_, list) else type_
 
 
 def format_call(call: ToolCall) -> str:

@@ -11,13 +11,6 @@ from toolspeak.reading.reader import TOKEN_STARTS, FirstWord, Reader
 from toolspeak.values.events import CallReady, Event, FinishReason, TextDelta
 from toolspeak.values.spec import ToolSpec
 
-# Prose that is recognised by a look at it, so that no reader need be built for it.
-#
-# Most messages that hold no call are such prose: their first line begins with a word that another word or a punctuation
-# mark follows, and nothing in them looks like a token. Only a reader that looks for announced calls may be left out
-# from there on: calls that no token announces can follow prose.
-
-
 FIRST_WORD = rf"[ \t\n]*([^\W\d_]{WORD.pattern})"
 OPENING = re.compile(rf"{FIRST_WORD}(?:[ \t]+[^\W_]|[,!?;'’-])")
 """The beginning of a message that is prose, unless its first word is one of `CODE_WORDS`."""
@@ -36,6 +29,10 @@ HEADER_START = re.compile(rf"{INDENT.pattern}t")
 
 class PlainProse:
     """Follows a message for as long as it is plain prose, and does not have to be read.
+
+    Most messages that hold no call are such prose: their first line begins with a word that another word or a
+    punctuation mark follows, and nothing in them looks like a token. From there on, only a reader of announced calls
+    may be left out: calls that no token announces can follow prose.
 
     Attributes:
         has_begun: Whether the message has begun with prose, so that it is not a message of nothing but calls.

@@ -55,7 +55,6 @@ class VerbatimParser:
     """A parser that passes text on unread."""
 
     def feed(self, text: str) -> list[Event]:
-        """Return the text as one event."""
         return [TextDelta(text=text)] if text else []
 
     def close(self, finish: FinishReason = "stop") -> list[Event]:

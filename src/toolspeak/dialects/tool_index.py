@@ -5,8 +5,11 @@ are split where their parts meet (`getHTTPStatus`, `github__list_issues`). Engli
 to their beginnings, so that most inflected forms of a word are one, in any language that writes its words apart. In
 scripts that do not, each pair of neighbouring characters is a word.
 
-A message is written in other words than a tool is described in. So what its values are counts, too (`query_words.py`),
-and so do the words that the best tools have in common: tools for the same matter are described alike.
+A message is written in other words than a tool is described in. Function words of English and plain numbers tell
+nothing, and would count most by their rarity in descriptions. (Among the tools that other words find, a number may
+still tell which one is meant.) A value of a recognizable kind, such as a date or a path, stands for the words by which
+parameters that take such values are named, in English as nearly all schemas have them. The words that the best tools
+have in common count, too: tools for the same matter are described alike.
 
 A message often asks for several things. So each of its sentences is ranked too, and the rankings take turns.
 """
@@ -20,14 +23,6 @@ from itertools import pairwise, zip_longest
 from typing import Any, cast
 
 from toolspeak.values.spec import Schema, ToolSpec, map_subschemas
-
-# What the words of a message tell about the tools that it needs, apart from what they mean.
-#
-# - Function words of English and plain numbers tell nothing. They are rare in descriptions of tools, so by their rarity
-# alone they would count most. (Among the tools that other words find, a number may still tell which one is meant.)
-# - A value of a recognizable kind, such as a date or a path, tells that some parameter takes such a value. It stands
-# for the words by which such parameters are named, in English as nearly all schemas have them.
-
 
 FUNCTION_WORDS = frozenset(
     """

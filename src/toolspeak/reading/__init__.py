@@ -1,27 +1,44 @@
 """Reading: the text of a message becomes events, in whatever form its calls are written.
 
-`reader.py` has the one class for callers, `Reader`. Each module knows only those below it:
+`Reader` (`reader.py`) is the one class for callers: start there. This room imports `values/` only, and each module only
+those below it:
 
-    plain_prose.py                    a message that is recognised as prose before a reader is built
-    reader.py                         a message: finds where a call may begin, and emits the rest as prose
-    first_word.py                     the first word of a message, shown before it is certain that no call begins there
-    token_reader.py                   what a token of a model family opens: calls, reasoning, a made-up result
-    bare_calls.py, fenced_calls.py    calls that no token announces, and calls in fenced blocks
-    protocols.py                      parts with headers: ReAct, harmony, reasoning
-    calls.py, tags.py, code_calls.py  a call itself: objects, lists, tags, a name with arguments, code
-    shapes.py                         which keys make an object a call
-    code/                             the grammar of code, and what its statements call
-    values.py                         values: JSON, and text that is nearly JSON
-    brackets.py, space.py             what stands around values: brackets, commas, blanks, comments
-    strings.py, rules.py              where a string ends, and where data and code differ in that
-    prose.py, emitter.py, names.py    prose and calls, emitted as events; which tool a name stands for
-    fences.py, tokens.py, forms.py    finding a fenced block and a token; the tokens of model families, as data
-    cursor.py                         the state that the readers of one message share
-    source.py                         text that is still arriving, and a place in it
-
-`content.py` folds events into the content of a message (`MessageContent`), and writes that as JSON.
+    explanation.py, trace.py             a whole message, with the rule that read each part of it
+    reader.py                            a message: where a call may begin; its tokens, its first word, its prose
+    bare_calls.py, fences.py             calls that no token announces, and calls in fenced blocks
+    protocols.py                         parts with headers: ReAct, harmony, reasoning, answers
+    calls.py, tags.py, raw_calls.py      one call: objects, lists, names with arguments; tags; a block with a raw text
+    code_calls.py, code/                 calls in code, and the grammar of code
+    shapes.py, doubt.py                  which keys make an object a call; a call in all ways to take its quotes
+    values.py, strings.py                JSON and nearly JSON, with its brackets and space; where a string ends
+    prose.py, emitter.py, names.py       prose and calls emitted as events, and folded; which tool a name stands for
+    forms.py, control_tokens.py          the tokens of model families, as data; how foreign text is kept free of them
+    cursor.py, source.py                 the state that the readers of a message share; text that is still arriving
+    strict_json.py                       JSON that arrives in chunks, strictly, for readers that hand values on early
 
 Readers are generators that `yield` when they need text which has not arrived. So each is written as if the whole text
-were there, and the chunks in which a text arrives make no difference. The return value of a reader of calls is the
-number of calls that it has emitted, malformed ones included.
+were there, and chunks make no difference. Where a reader must look ahead, the distance is bounded and measured from a
+place in the text. A reader of calls returns the number of calls that it has emitted, malformed ones included.
+
+Rules that keep reading safe:
+
+1. Nothing that was emitted is taken back: a reader may return to a mark only while it has emitted nothing.
+2. Nothing is completed that could change a value. At the end of a text an open string, number, name or tag is
+   truncated. Missing closers are supplied only if the message ended by itself and no required argument is missing; any
+   other missing part only where one reading exists, and an empty list never.
+3. A value that only running the code would give is `Unknown`, and a call that needs it is refused.
+4. A quote is never judged by itself, but by the whole block (`doubt.py`). Of two readings, none is taken.
+5. Only what is addressed to a tool is a call, where a form has addresses. Reasoning that is never closed holds no
+   calls: the text cannot tell a plan from a call.
+6. A key with two values is refused, in objects and in tags: nobody knows which was meant.
+7. Reading is linear in the text: `Source.may_rewind` and `Budget` (`code/constants.py`) bound what is read again and
+   what is computed. `tests/reading/test_bounds.py` asserts it.
+
+To add:
+
+- the tokens of a model family: a few lines in `forms.py`, by the rules at its top;
+- a key for names or arguments: `shapes.py`; a slip in JSON: `values.py`, in a string: `strings.py`; code: `code/`;
+- a rule by which a call is found: its reader, with `emitter.enter(rule)`, its name in `ReadingRule` (`trace.py`), its
+  words in `dialects/explanation_notes.py`;
+- a call that is read wrongly: first a record in `tests/reading/spoken/own.jsonl`, then `scripts/pack_records.py`.
 """

@@ -135,8 +135,7 @@ class BareCallReader:
         except ReadError:
             return True  # the reader of the call reports what is wrong with it
         finally:
-            source.rewind(mark)
-            source.unmark()
+            source.return_to(mark)
 
     # A word at the beginning of a line
 
@@ -147,8 +146,7 @@ class BareCallReader:
         word = yield from source.read_while(WORD)
         form = yield from self._line_form(word)
         lead = source.since(mark)
-        source.rewind(mark)
-        source.unmark()
+        source.return_to(mark)
         if form == "header":
             yield from self._protocols.read_message()
             return True

@@ -12,11 +12,12 @@ is a malformed call; what was not announced is left to be read as text.
 """
 
 import re
+from functools import partial
 from typing import Any
 
 from toolspeak.reading.code_calls import CodeCallReader
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError
-from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, is_item_settled, may_end_later, skip_block
+from toolspeak.reading.doubt import CallDoubt, is_call_settled, may_end_later, skip_block
 from toolspeak.reading.emitter import EventEmitter, StartedCall
 from toolspeak.reading.forms import FIRST_CHARS, INLINE_FIRST_CHARS, UNCLOSED_OPENERS, is_tag_start, next_token
 from toolspeak.reading.raw_calls import RawCallReader
@@ -143,8 +144,7 @@ class CallReader:
         token = yield from next_token(self.source)
         goes_on = token is not None and token[0] in ("open", "close")
         if not goes_on:
-            self.source.rewind(mark)
-        self.source.unmark()
+            self.source.return_to(mark)
         return goes_on
 
     def _skip_fence(self) -> Reading[None]:
@@ -163,8 +163,10 @@ class CallReader:
         try:
             if char == "{":
                 detector = CallDetector(self.emitter, explicit=explicit)
-                is_settled = is_item_settled if self._nesting else is_call_settled
-                doubt = CallDoubt(self.cursor, mark, reread_object, self._find_meaning, is_settled)
+                is_settled = partial(is_call_settled, in_list=self._nesting > 0)
+                doubt = CallDoubt(
+                    self.cursor, mark, reread_object, partial(find_meaning, emitter=self.emitter), is_settled
+                )
                 try:
                     value = yield from doubt.read(self.values.read_object(detector))
                 finally:
@@ -375,9 +377,6 @@ class CallReader:
         self.cursor.note_repair("shape")
         return self._emit_calls(value, None, explicit=False, raw=text)
 
-    def _find_meaning(self, value: Any) -> Meaning | None:
-        return find_meaning(value, self.emitter)
-
     # A name, then its arguments
 
     def _read_named(self, explicit: bool) -> Reading[int]:
@@ -438,8 +437,7 @@ class CallReader:
             yield from self.values.skip_space()
             token = yield from next_token(self.source)
             if token is None or token[0] != "separate":
-                self.source.rewind(mark)
-                self.source.unmark()
+                self.source.return_to(mark)
                 return found
             self.source.unmark()
             self.source.pos += len(token[1])

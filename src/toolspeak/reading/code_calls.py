@@ -11,11 +11,11 @@ from toolspeak.reading.code.plain_calls import PlainCallReader
 from toolspeak.reading.code.statements import StatementReader
 from toolspeak.reading.code.syntax import Invocation, Name, NoOp, ObjectLiteral, Statement, walk
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
-from toolspeak.reading.doubt import QUOTE, CallDoubt, Meaning, run_to_end, skip_block
+from toolspeak.reading.doubt import QUOTE, CallDoubt, Meaning, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import next_token
 from toolspeak.reading.shapes import NotACall
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.values.spec import ToolSpec
 
 T = TypeVar("T")
@@ -26,12 +26,7 @@ BEFORE_DEFINED_NAME = re.compile(r"(?:def|function)\s+$")
 
 
 class CodeCallReader:
-    """Reads calls from code. Names that one piece of code binds are known in the next.
-
-    Args:
-        cursor: Where code is read.
-        emitter: Emits the calls.
-    """
+    """Reads calls from code. Names that one piece of code binds are known in the next."""
 
     def __init__(self, cursor: Cursor, emitter: EventEmitter) -> None:
         self._cursor = cursor
@@ -195,15 +190,12 @@ class CodeCallReader:
                 return True
             line = yield from source.read_line()
         finally:
-            source.rewind(mark)
-            source.unmark()
+            source.return_to(mark)
         return self._can_read(line)
 
     def _can_read(self, line: str) -> bool:
         """Whether a line consists of statements that can be read."""
-        source = Source()
-        source.feed(line + "\n")
-        source.ended = True
+        source = Source.hold_whole(line + "\n")
         cursor = Cursor(source, self._cursor.keys)
         statements = StatementReader(cursor)
         try:

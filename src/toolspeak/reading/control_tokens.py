@@ -7,7 +7,7 @@ breaker out again: `restore_tokens(break_tokens(text)) == text` for every text.
 
 Rules of this file: a token that is broken already gets one more breaker, and loses only that one, so that both
 directions are exact. No token holds the first character of a token at any other place, so that tokens cannot overlap.
-Unlike in `tokens.py`, case matters, since it matters to tokenizers: `[MASK]` is a token, and `[mask]` is code.
+Unlike in `forms.py`, case matters, since it matters to tokenizers: `[MASK]` is a token, and `[mask]` is code.
 """
 
 import re

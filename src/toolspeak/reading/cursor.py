@@ -4,7 +4,8 @@ Strings, values, expressions and statements are read by classes of their own, an
 is one repair tier and one stack of brackets, and no reader copies them from another.
 """
 
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 from toolspeak.reading.source import Reading, Source
 from toolspeak.reading.trace import Trace
@@ -51,26 +52,6 @@ class Ambiguous(ReadError):
         super().__init__(reason, hint)
 
 
-class QuoteChoices(Protocol):
-    """Decides what quotes are where several readings of one text are tried."""
-
-    def choose(self, place: int, options: tuple[QuoteRole, ...]) -> QuoteRole:
-        """Return which of `options` the quote at `place` is in this reading."""
-        ...
-
-
-class Doubt(Protocol):
-    """Decides what the quotes of a call are by its whole text."""
-
-    def resolve(self) -> Reading[None]:
-        """Set the `quotes` of the cursor to those of the only reading.
-
-        Raises:
-            Ambiguous: There is more than one reading, or none.
-        """
-        ...
-
-
 class Cursor:
     """A place in a source, with the state of what is being read there.
 
@@ -83,29 +64,19 @@ class Cursor:
         trace: Where repairs are noted with their places; None if nobody asks.
         key_quote: The quote before the latest key; "" if that key had none.
         quotes: What the quotes of the call at hand are, by their place, once that has been decided.
-        choices: Decides what quotes are while a text is read in several ways; None in the first reading.
-        doubt: Decides what the quotes of the call at hand are; None where a call cannot be doubted as a whole.
+        choose: Returns which of several options the quote at a place is, while a text is read in several ways; None in
+            the first reading.
+        resolve: Sets `quotes` to those of the only reading of the call at hand, by its whole text, or raises
+            `Ambiguous`; None where a call cannot be doubted as a whole.
         doubts: The repairs of the call at hand that quotes inside a string may have caused, by kind and place.
         announced: Whether a token announced the call at hand, so that a token ends its block.
         block_end: The fence or tag that ends the block of the call at hand; "" without one.
     """
 
     __slots__ = (
-        "_depth",
-        "announced",
-        "block_end",
-        "choices",
-        "doubt",
-        "doubts",
-        "has_words",
-        "key_quote",
-        "keys",
-        "open",
-        "quotes",
-        "source",
-        "tier",
-        "trace",
-    )
+        "_depth", "announced", "block_end", "choose", "doubts", "has_words", "key_quote", "keys", "open", "quotes",
+        "resolve", "source", "tier", "trace",
+    )  # fmt: skip
 
     def __init__(self, source: Source, keys: frozenset[str] = frozenset(), trace: Trace | None = None) -> None:
         self.source = source
@@ -116,8 +87,8 @@ class Cursor:
         self.has_words = False
         self.key_quote = '"'
         self.quotes: dict[int, QuoteRole] | None = None
-        self.choices: QuoteChoices | None = None
-        self.doubt: Doubt | None = None
+        self.choose: Callable[[int, tuple[QuoteRole, ...]], QuoteRole] | None = None
+        self.resolve: Callable[[], Reading[None]] | None = None
         self.doubts: set[tuple[str, int]] = set()
         self.announced = False
         self.block_end = ""
@@ -130,7 +101,7 @@ class Cursor:
         self.has_words = False
         self.key_quote = '"'
         self.quotes = None
-        self.doubt = None
+        self.resolve = None
         self.doubts = set()
         self._depth = 0
         if self.trace is not None:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from toolspeak.reading.cursor import UNESCAPED, Ambiguous, Cursor, QuoteRole, ReadError, Truncated
 from toolspeak.reading.forms import INLINE_FIRST_CHARS, next_token
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.frozen import frozen
 
@@ -83,7 +83,6 @@ class Attempts:
         self._next = 0
 
     def begin(self) -> None:
-        """Begin the attempt at hand."""
         self.quotes = {}
         self._next = 0
 
@@ -112,12 +111,8 @@ class Attempts:
 class CallDoubt:
     """What is needed to decide the quotes of one call by its whole text.
 
-    Args:
-        cursor: Where the call is read.
-        start: The place where the call begins. The source has a mark there or before.
-        reread: Reads the call.
-        find_meaning: Returns what a result of `reread` calls; None if it is no call.
-        is_settled: Tells whether a call has ended for certain where a cursor is.
+    The call begins at `start`, where the source has a mark, or before. `find_meaning` returns what a result of `reread`
+    calls; None if it is no call. `is_settled` tells whether a call has ended for certain where a cursor is.
     """
 
     def __init__(
@@ -142,7 +137,7 @@ class CallDoubt:
             may_be_prose: Whether what cannot be read is prose, and so is not tried in other ways.
         """
         cursor = self._cursor
-        cursor.doubt = self
+        cursor.resolve = self.resolve
         try:
             result = yield from reading
         except Ambiguous:
@@ -194,8 +189,7 @@ class CallDoubt:
         yield from skip_block(self._cursor)
         is_end = yield from source.is_at_end()
         text = source.since(self._start)
-        source.rewind(mark)
-        source.unmark()
+        source.return_to(mark)
         if is_end and not source.ended_well:
             raise Truncated
         attempts = Attempts()
@@ -216,12 +210,10 @@ class CallDoubt:
 
     def _attempt(self, text: str, attempts: Attempts) -> CallReading | None:
         """Return one reading of the text; None if it cannot be read so."""
-        source = Source()
-        source.feed(text)
-        source.ended = True
+        source = Source.hold_whole(text)
         cursor = Cursor(source, self._cursor.keys)
         cursor.announced, cursor.block_end = self._cursor.announced, self._cursor.block_end
-        cursor.choices = attempts
+        cursor.choose = attempts.choose
         try:
             result = run_to_end(self._reread(cursor))
             if not run_to_end(self._is_settled(cursor)):
@@ -235,15 +227,6 @@ class CallDoubt:
         if meaning is None or is_guess:
             return None  # the brackets that are missing may have been closed in the string
         return CallReading(meaning=meaning, quotes=attempts.quotes, repairs=frozenset(cursor.doubts))
-
-
-def run_to_end(reading: Reading[T]) -> T:
-    """Return the result of a reading whose text is all there."""
-    while True:
-        try:
-            next(reading)
-        except StopIteration as stop:
-            return stop.value
 
 
 def skip_block(cursor: Cursor) -> Reading[None]:
@@ -260,11 +243,6 @@ def skip_block(cursor: Cursor) -> Reading[None]:
             if token is not None and token[0] == "close":
                 return
         source.pos += 1
-
-
-def is_item_settled(cursor: Cursor) -> Reading[bool]:
-    """Whether an item of a list of calls has ended for certain where it was read to."""
-    return is_call_settled(cursor, in_list=True)
 
 
 def is_call_settled(cursor: Cursor, *, in_list: bool = False) -> Reading[bool]:
@@ -309,8 +287,7 @@ def is_call_settled(cursor: Cursor, *, in_list: bool = False) -> Reading[bool]:
             if not source.may_rewind or not (yield from _can_read_value(cursor)):
                 return False
     finally:
-        source.rewind(mark)
-        source.unmark()
+        source.return_to(mark)
 
 
 def may_end_later(cursor: Cursor, start: int) -> Reading[bool]:
@@ -319,8 +296,7 @@ def may_end_later(cursor: Cursor, start: int) -> Reading[bool]:
     mark = source.mark()
     yield from skip_block(cursor)
     found = STRING_END.search(source.since(start)) is not None
-    source.rewind(mark)
-    source.unmark()
+    source.return_to(mark)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The events of a message: an emitter that collects them, and the call that is being read."""
+"""The events of a message: an emitter that collects them, the call that is being read, and the content they fold to."""
 
 import json
 from collections.abc import Iterable
@@ -23,8 +23,6 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Concat, Ref, ToolCall
 from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import is_valid
-
-# The content of one message, folded from its events, and that content as JSON.
 
 
 @frozen
@@ -78,12 +76,10 @@ class ContentBuilder:
 
     @property
     def text(self) -> str:
-        """The prose so far."""
         return "".join(self._text)
 
     @property
     def thinking(self) -> str:
-        """The reasoning so far."""
         return "".join(self._thinking)
 
     def build(self) -> MessageContent:
@@ -224,7 +220,6 @@ class EventEmitter:
         trace.add_text(kind, text)
 
     def emit_thinking(self, text: str) -> None:
-        """Emit reasoning."""
         if text:
             if self.trace is not None:
                 self.trace.add_text("thinking", text)
@@ -320,13 +315,11 @@ class StartedCall:
     # As a `Watch` of the object that holds the arguments
 
     def on_key(self, key: str) -> None:
-        """Take notice of a key."""
         # A key that is no parameter of the tool may be a wrapper: then nothing is certain until the end.
         if key not in self.spec.parameters.get("properties", {}):
             self._emits_early = False
 
     def on_item(self, key: str, value: Any) -> None:
-        """Take notice of a key with its complete value."""
         if not self._emits_early:
             return
         schema = self.spec.parameters

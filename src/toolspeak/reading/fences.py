@@ -1,7 +1,9 @@
 """Fenced blocks: where one opens, what its label is, and where it ends.
 
 A fence opens with three or more marks (backticks, mostly) and a label on the same line. It ends at the next run of as
-many marks, wherever in a line that run stands: models do not always put it on a line of its own.
+many marks, wherever in a line that run stands: models do not always put it on a line of its own. Every block may
+hold calls, unless its label says that it is text. A block that is labelled with the name of a tool for raw texts is
+itself a call (`raw_calls.py`).
 """
 
 import re
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from toolspeak.reading.calls import CallReader
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS, RESULT_LABELS
 from toolspeak.reading.prose import ProseEmitter
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.reading.strings import BLANKS, FULL_WIDTH
 from toolspeak.values.frozen import frozen
 
@@ -123,18 +125,11 @@ def find_fenced_blocks(text: str) -> list[FencedBlock]:
     """Return the blocks of a whole text that are fenced with backticks and closed, in their order."""
     if "```" not in text:
         return []
-    reading = _scan(text)
-    while True:
-        try:
-            next(reading)
-        except StopIteration as stop:
-            return stop.value
+    return run_to_end(_scan(text))
 
 
 def _scan(text: str) -> Reading[list[FencedBlock]]:
-    source = Source()
-    source.feed(text)
-    source.ended = True
+    source = Source.hold_whole(text)
     scanner = FenceScanner(source)
 
     def advance(count: int) -> None:
@@ -158,11 +153,6 @@ def _scan(text: str) -> Reading[list[FencedBlock]]:
         yield from scanner.read_closing(fence.marks)
         blocks.append(FencedBlock(label=fence.label, content=content, start=start, end=source.pos))
     return blocks
-
-
-# Calls in fenced blocks: every block may hold calls, unless its label says that it is text.
-#
-# A block that is labelled with the name of a tool for raw texts is itself a call (`raw_calls.py`).
 
 
 class FencedCallReader:
@@ -209,8 +199,7 @@ class FencedCallReader:
         if may_be_data and source.may_rewind:
             count = yield from self._calls.read_sequence(explicit=False)
         if not count:
-            source.rewind(mark)
-        source.unmark()
+            source.return_to(mark)
         if not count and not label.startswith("json"):
             count = yield from self._calls.code.read_block(python=label.startswith(("py", "ipy", "tool_code")))
         return count

@@ -1,6 +1,6 @@
-"""The tokens by which model families mark calls, results and reasoning: data, and nothing but data.
+"""The tokens by which model families mark calls, results and reasoning, as data; and finding a token in a text.
 
-A family is a few lines; everything else follows from them (`tokens.py`). Case does not matter. Three rules:
+A family is a few lines; everything else follows from them. Case does not matter. Three rules:
 
 1. A token begins with a symbol that prose rarely has: no letter, digit, blank or quote, and none of `` {}]):`>/-*# ``,
    which mean something else. A result may begin with `#`: such a token counts only at the beginning of a line. A mark
@@ -59,17 +59,12 @@ CLAUDE = "ant" + "ml:"
 SPACE_MARK, LINE_MARK = "\u0120", "\u010a"
 """What the tokenizers of GPT-2's kind have for a blank and a line end. Models leak the marks into tags."""
 
+# fmt: off
 FAMILIES = (
     TokenFamily(
         name="hermes, qwen",
         openers=(
-            "<tool_call>",
-            "<tool_calls>",
-            "<functioncall>",
-            "<function_call>",
-            "<tool>",
-            "<tool ",
-            "<tool_call ",
+            "<tool_call>", "<tool_calls>", "<functioncall>", "<function_call>", "<tool>", "<tool ", "<tool_call ",
             "<function_call ",
         ),
         closers=("</tool_call>", "</tool_calls>", "</functioncall>", "</function_call>", "</tool>"),
@@ -112,10 +107,7 @@ FAMILIES = (
         name="deepseek",
         openers=("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<|tool▁calls▁begin|>", "<|tool▁call▁begin|>"),
         closers=(
-            "<|tool▁call▁end|>",
-            "<|tool▁calls▁end|>",
-            "<｜tool▁call▁end｜>",
-            "<｜tool▁calls▁end｜>",
+            "<|tool▁call▁end|>", "<|tool▁calls▁end|>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>",
             "<｜end▁of▁sentence｜>",
         ),
         separators=("<｜tool▁sep｜>", "<|tool▁sep|>"),
@@ -140,10 +132,7 @@ FAMILIES = (
         name="kimi k3",
         openers=("<|open|>tools<|sep|>", "<|open|>call "),
         closers=(
-            "<|close|>tools<|sep|>",
-            "<|close|>call<|sep|>",
-            "<|close|>response<|sep|>",
-            "<|close|>message<|sep|>",
+            "<|close|>tools<|sep|>", "<|close|>call<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>",
             "<|end_of_msg|>",
         ),
         separators=('<|open|>message role="assistant"<|sep|>',),
@@ -195,29 +184,16 @@ FAMILIES = (
     TokenFamily(
         name="minimax, claude, seed",
         openers=(
-            "<minimax:tool_call>",
-            "<seed:tool_call>",
-            "<function_calls>",
-            "<invoke ",
-            f"<{CLAUDE}function_calls>",
-            f"<{CLAUDE}invoke ",
-            "<atem:function_calls>",
-            "<atem:invoke ",
+            "<minimax:tool_call>", "<seed:tool_call>", "<function_calls>", "<invoke ", f"<{CLAUDE}function_calls>",
+            f"<{CLAUDE}invoke ", "<atem:function_calls>", "<atem:invoke ",
         ),
         closers=(
-            "</minimax:tool_call>",
-            "</seed:tool_call>",
-            "</function_calls>",
-            "</invoke>",
-            f"</{CLAUDE}function_calls>",
-            f"</{CLAUDE}invoke>",
-            "</atem:function_calls>",
-            "</atem:invoke>",
+            "</minimax:tool_call>", "</seed:tool_call>", "</function_calls>", "</invoke>",
+            f"</{CLAUDE}function_calls>", f"</{CLAUDE}invoke>", "</atem:function_calls>", "</atem:invoke>",
         ),
         results=("<function_results>", "<function_response>"),
         thinking=(
-            ("<seed:think>", "</seed:think>"),
-            ("<mm:think>", "</mm:think>"),
+            ("<seed:think>", "</seed:think>"), ("<mm:think>", "</mm:think>"),
             (f"<{CLAUDE}thinking>", f"</{CLAUDE}thinking>"),
         ),
     ),
@@ -272,17 +248,13 @@ FAMILIES = (
     TokenFamily(
         name="prose",
         thinking=(
-            ("<thinking>", "</thinking>"),
-            ("<thought>", "</thought>"),
-            ("<reasoning>", "</reasoning>"),
-            ("<reflection>", "</reflection>"),
-            ("<|begin_of_thought|>", "<|end_of_thought|>"),
-            ("<|thought_start|>", "<|thought_end|>"),
-            ("<|think|>", "<|end|>"),
-            ("<ifm|think>", "</ifm|think>"),
+            ("<thinking>", "</thinking>"), ("<thought>", "</thought>"), ("<reasoning>", "</reasoning>"),
+            ("<reflection>", "</reflection>"), ("<|begin_of_thought|>", "<|end_of_thought|>"),
+            ("<|thought_start|>", "<|thought_end|>"), ("<|think|>", "<|end|>"), ("<ifm|think>", "</ifm|think>"),
         ),
     ),
 )
+# fmt: on
 
 # Labels of fenced blocks. A block with any other label is plain text.
 
@@ -297,8 +269,8 @@ DATA_LABELS = frozenset(
 RESULT_LABELS = frozenset("output tool_output result tool_result stdout observation tool_response".split())
 """Labels of blocks that hold results, which are made up if the model writes them."""
 
-
-# The tokens of all model families by what they do, and finding a token in a text.
+RESULTS_LABEL = "Results of your calls"
+"""The label under which the text dialects show results."""
 
 
 TokenRole: TypeAlias = Literal["open", "close", "separate", "result", "think", "thought", "answer", "header", "inert"]

@@ -1,4 +1,4 @@
-"""Which tool a name that a model wrote stands for."""
+"""Which tool a name that a model wrote stands for, and which tools take a raw text in a block with their name."""
 
 import re
 from bisect import bisect_left
@@ -7,9 +7,6 @@ from functools import lru_cache
 
 from toolspeak.reading.forms import CODE_LABELS, DATA_LABELS
 from toolspeak.values.spec import ToolSpec
-
-# Which tools can be called by a block with their name: those that take one raw text (`raw_calls.py`).
-
 
 LABEL = re.compile(r"[\w.$:/-]*")
 """Characters of a name that can be a label."""

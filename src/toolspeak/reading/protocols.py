@@ -74,8 +74,7 @@ class ProtocolReader:
         yield from source.peek(40)
         found = ACTION_INPUT.match(source.text, source.pos) if name else None
         if found is None:
-            source.rewind(mark)
-            source.unmark()
+            source.return_to(mark)
             return False
         source.pos = found.end()
         yield from self._read_arguments(name, tool)

@@ -197,17 +197,14 @@ class RawArgument:
 
     @property
     def value(self) -> str:
-        """The text so far."""
         return "".join(self._pieces)
 
     def add(self, piece: str) -> None:
-        """Add a piece of the text."""
         if piece:
             self._pieces.append(piece)
             self._emitter.emit_args(self._call.id, _json(piece)[1:-1])
 
     def finish(self, repair: Repair) -> None:
-        """Emit that the call is complete."""
         self._emitter.emit_args(self._call.id, '"}')
         self._emitter.emit_ready(self._call, {self.parameter: self.value}, repair)
 

@@ -9,26 +9,15 @@ from toolspeak.reading.values import Watch
 from toolspeak.values.coercion import coerce_arguments
 from toolspeak.values.spec import ToolSpec
 
-NAME_KEYS = (
-    "name",
-    "tool",
-    "tool_name",
-    "function",
-    "function_name",
-    "action",
-    "recipient_name",
-    "toolName",
-    "api_name",
-)
+NAME_KEYS = "name tool tool_name function function_name action recipient_name toolName api_name".split()
 ARGUMENT_KEYS = (
-    "arguments", "parameters", "args", "params", "input", "tool_input", "action_input", "function_args", "kwargs",
-    "tool_args", "toolInput", "tool_parameters", "function_arguments",
-)  # fmt: skip
+    "arguments parameters args params input tool_input action_input function_args kwargs tool_args toolInput "
+    "tool_parameters function_arguments".split()
+)
 WRAPPER_KEYS = (
-    "tool_calls", "tool_call", "function_call", "function_calls", "functionCall", "functionCalls", "toolUse",
-    "tool_use", "tool_uses", "calls", "function", "tool", "action", "actions", "choices", "message", "toolCalls",
-    "toolCall",
-)  # fmt: skip
+    "tool_calls tool_call function_call function_calls functionCall functionCalls toolUse tool_use tool_uses calls "
+    "function tool action actions choices message toolCalls toolCall".split()
+)
 EXTRA_KEYS = frozenset(
     "id type index thought thoughts thinking reasoning explanation tool_call_id toolUseId call_id role content "
     "status reason rationale".split()
@@ -60,7 +49,6 @@ class CallDetector:
         self._tool: str | None = None
 
     def on_key(self, key: str) -> None:
-        """Take notice of a key."""
         if self._is_first and not self._explicit and key not in CALL_KEYS and self._emitter.names.resolve(key) is None:
             raise NotACall
         self._is_first = False
@@ -69,7 +57,6 @@ class CallDetector:
             self.call = self._emitter.start_call(self._tool)
 
     def on_item(self, key: str, value: Any) -> None:
-        """Take notice of a key with its complete value."""
         if self._tool is not None or key not in NAME_KEYS or not isinstance(value, str):
             return
         self._tool = self._emitter.names.resolve(value)

@@ -24,6 +24,15 @@ MAX_TAG_CHARS = 64
 """How far ahead the end of a tag is looked for."""
 
 
+def run_to_end(reading: Reading[T]) -> T:
+    """Return the result of a reading whose text is all there."""
+    while True:
+        try:
+            next(reading)
+        except StopIteration as stop:
+            return stop.value
+
+
 class Source:
     """A text that arrives in chunks, and the place up to which it has been read.
 
@@ -49,6 +58,14 @@ class Source:
         self._held: list[str] = []
         self._kept: list[str] = []
         self._marks: list[int] = []
+
+    @classmethod
+    def hold_whole(cls, text: str) -> "Source":
+        """Return a source with a text that is all there."""
+        source = cls()
+        source.text = text
+        source.ended = True
+        return source
 
     def feed(self, chunk: str) -> None:
         """Add text that has arrived."""
@@ -107,6 +124,11 @@ class Source:
         self.text = self._take_kept(length - self.pos) + self.text
         self.pos = 0
         self._base = mark
+
+    def return_to(self, mark: int) -> None:
+        """Go back to a mark, and remove it: it is the latest one."""
+        self.rewind(mark)
+        self._marks.pop()
 
     @property
     def may_rewind(self) -> bool:

@@ -59,7 +59,6 @@ class StrictJsonReader:
         return self._text[self._place :]
 
     def peek(self) -> ReceivingText:
-        """Return the next character."""
         while self._place >= len(self._text):
             self._text = yield
             self._place = 0

@@ -1,7 +1,15 @@
-"""Where data (JSON and nearly JSON) and code differ, for the readers that read both.
+"""Strings as models write them, and where they end.
 
-Strings and brackets are read by the same classes in data and in code. What differs between the two is asked of a
-`SyntaxRules` object: `DataRules` here, `CodeRules` in `code/rules.py`.
+A quote that is not escaped ends a string between quotes of one character if what must follow a string at this place
+follows the quote. Any other quote is doubtful: it may be content (`"He said "hi" to me"`), or the end of
+the string before a mistake, or the opening quote of the next key, before which the closing quote was forgotten. A
+doubtful quote is decided by the whole text of its call (`doubt.py`), and never by itself. How far ahead is looked is
+bounded, so that waiting for text is, too.
+
+Strings between triple quotes, backticks or tokens end at their closer alone. Nothing is completed that could change a
+value: a string that the end of the text cuts off is `Truncated`.
+
+The same classes read strings in data (JSON and nearly JSON) and in code. What differs is asked of `SyntaxRules`.
 """
 
 import re
@@ -15,46 +23,30 @@ AFTER_VALUE = re.compile(r"</?[\w|｜:▁]|\\[nrt\r\n]|(?:```|~~~)|<!--|//|/\*|#
 """A tag, an escaped blank, a fence or a comment: each can follow a value without a comma."""
 
 
-class SyntaxRules(Protocol):
-    """What may stand where.
+class SyntaxRules:
+    """What may stand where: the rules of data. Those of code are in `code/layout.py`.
 
     Attributes:
         in_code: Whether code is read: comments, trailing commas and single quotes are sound there.
         python: Whether `//` divides and does not begin a comment.
     """
 
-    in_code: bool
-    python: bool
-
-    def can_follow_outside_brackets(self, char: str, gap: str) -> bool:
-        """Whether `char`, after the blanks `gap`, can follow a string where no bracket is open."""
-        ...
-
-    def can_follow_in_brackets(self, char: str, gap: str, at: int) -> bool:
-        """Whether `char`, at index `at` of the source's text, can follow a string in sound code, inside brackets."""
-        ...
-
-    def check_missing_comma(self, char: str) -> None:
-        """Note, or refuse, an item that begins with `char` and has no comma before it."""
-        ...
-
-
-class DataRules:
-    """The rules of JSON and nearly JSON."""
-
     in_code = False
-    python = False
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
+        self.python = False
 
     def can_follow_outside_brackets(self, char: str, gap: str) -> bool:
+        """Whether `char`, after the blanks `gap`, can follow a string where no bracket is open."""
         return True
 
     def can_follow_in_brackets(self, char: str, gap: str, at: int) -> bool:
+        """Whether `char`, at index `at` of the source's text, can follow a string in sound code, inside brackets."""
         return False
 
     def check_missing_comma(self, char: str) -> None:
+        """Note, or refuse, an item that begins with `char` and has no comma before it."""
         self._cursor.note_repair("syntax")
         self._cursor.note_doubt("comma")
 
@@ -67,12 +59,6 @@ def can_follow_after_repair(text: str, char: str, gap: str, at: int) -> bool:
     if found is None:
         return False
     return found[0][0] not in "/#" or bool(gap)
-
-
-# Where a string between quotes may end, judged by what follows a quote.
-#
-# Offsets are relative to the quote: `source.pos` changes when more text arrives. How far ahead is looked is bounded, so
-# that waiting for text is, too.
 
 
 Role: TypeAlias = Literal["key", "value"]
@@ -103,172 +89,14 @@ NAMED = re.compile(r"""([\w$\-]{1,64})\s*(?:[:：]|=(?!=))""")
 ITEM_STARTS = frozenset("\"'{[-0123456789tfnTFN")
 """Characters with which an item of a list of data begins."""
 
-
-class StringEnds:
-    """Judges quotes inside strings.
-
-    Args:
-        cursor: Where strings are read.
-        rules: What may follow a string there.
-    """
-
-    def __init__(self, cursor: Cursor, rules: SyntaxRules) -> None:
-        self._cursor = cursor
-        self._source = cursor.source
-        self._rules = rules
-        self._in_code = rules.in_code
-
-    def is_end(self, role: Role) -> Reading[bool]:
-        """Whether the quote here ends its string without doubt: what must follow a string at this place follows it."""
-        source = self._source
-        offset = yield from self._skip_blanks(1)
-        at = source.pos + offset
-        if at >= len(source.text):
-            return True
-        if offset > BLANK_LOOKAHEAD_CHARS:
-            return False
-        char = FULL_WIDTH.get(source.text[at], source.text[at])
-        if role == "key":
-            return char == ":"
-        if not self._cursor.open:
-            return self._rules.can_follow_outside_brackets(char, source.text[source.pos + 1 : at])
-        if char in self._cursor.open:
-            return True
-        inner = self._cursor.open[-1]
-        if char == ",":
-            return (yield from self._is_sound_separator(offset + 1, inner))
-        if not self._in_code:
-            return False
-        if char in "#/" and offset > 1:
-            # The end of the line ends a comment. Without it, the comment may be a part of the string.
-            return "\n" in (yield from source.peek(offset + COMMENT_LOOKAHEAD_CHARS))[offset:]
-        if char == "\\":
-            return (yield from source.peek(offset + 2))[offset:] in ("\\\n", "\\\r")  # a line continued
-        yield from source.peek(offset + LOOKAHEAD_CHARS)
-        at = source.pos + offset
-        return self._rules.can_follow_in_brackets(char, source.text[source.pos + 1 : at], at)
-
-    def _is_sound_separator(self, offset: int, inner: str) -> Reading[bool]:
-        """Whether an item follows the comma before `offset`, in the spelling of the items before it."""
-        source = self._source
-        offset = yield from self._skip_blanks(offset)
-        at = source.pos + offset
-        if at >= len(source.text):
-            return True
-        char = source.text[at]
-        if self._in_code or char == inner:
-            return True
-        if inner != "}":
-            return char in ITEM_STARTS
-        if self._cursor.key_quote and char != self._cursor.key_quote:
-            return False
-        return (yield from self._is_separator(offset, inner))
-
-    def can_close(self, role: Role) -> Reading[bool]:
-        """Whether the quote here can end its string in some reading: what follows the quote could follow a string."""
-        source = self._source
-        offset = yield from self._skip_blanks(1)
-        at = source.pos + offset
-        if at >= len(source.text) or offset > BLANK_LOOKAHEAD_CHARS:
-            return True
-        gap = source.text[source.pos + 1 : at]
-        char = FULL_WIDTH.get(source.text[at], source.text[at])
-        if role == "key":
-            return char in ":=" or char in "," + "".join(self._cursor.open)
-        if not self._cursor.open:
-            return self._rules.can_follow_outside_brackets(char, gap)
-        if char in self._cursor.open:
-            return True
-        inner = self._cursor.open[-1]
-        if char == ",":
-            return (yield from self._is_separator(offset + 1, inner))
-        yield from source.peek(offset + LOOKAHEAD_CHARS)
-        at = source.pos + offset
-        if self._rules.can_follow_in_brackets(char, gap, at) or can_follow_after_repair(source.text, char, gap, at):
-            return True
-        if inner == "}" and QUOTED_KEY.match(source.text, at, at + LOOKAHEAD_CHARS):
-            return True
-        if inner == "]" and gap and QUOTED_ITEM.match(source.text, at, at + LOOKAHEAD_CHARS):
-            return True
-        named = NAMED.match(source.text, at, at + LOOKAHEAD_CHARS)
-        return named is not None and bool(gap) and (named[1] in self._cursor.keys or "\n" in gap) and inner in "})"
-
-    def _skip_blanks(self, offset: int) -> Reading[int]:
-        """Return the first offset from `offset` on where no blank stands; waits for a bounded number of blanks."""
-        source = self._source
-        while True:
-            match = BLANKS.match(source.text, source.pos + offset)
-            beyond = match.end() - source.pos if match else offset
-            if source.pos + beyond < len(source.text) or source.ended or beyond > BLANK_LOOKAHEAD_CHARS:
-                return beyond
-            yield
-
-    def _is_separator(self, offset: int, inner: str) -> Reading[bool]:
-        """Whether the comma before `offset` separates items: in an object, a key must follow the comma."""
-        source = self._source
-        offset = yield from self._skip_blanks(offset)
-        at = source.pos + offset
-        if at >= len(source.text) or inner != "}" or offset > BLANK_LOOKAHEAD_CHARS:
-            return True
-        char = source.text[at]
-        if char in "\"'":
-            while True:
-                at = source.pos + offset
-                if QUOTED_OTHER.match(source.text, at, at + KEY_LOOKAHEAD_CHARS):
-                    return False
-                if (
-                    source.ended
-                    or len(source.text) - at >= KEY_LOOKAHEAD_CHARS
-                    or QUOTED_KEY.match(source.text, at, at + KEY_LOOKAHEAD_CHARS)
-                ):
-                    return True
-                yield
-        if char.isalnum() or char in "_$":
-            yield from source.peek(offset + LOOKAHEAD_CHARS)
-            at = source.pos + offset
-            return self._in_code or NAMED.match(source.text, at, at + LOOKAHEAD_CHARS) is not None
-        return True
-
-    def is_end_forgotten(self, pieces: Sequence[object]) -> Reading[bool]:
-        """Whether a known key may open here, behind a comma: then the string ended before it, without its quote."""
-        source = self._source
-        before = "".join(piece for piece in pieces[-3:] if isinstance(piece, str)).rstrip()
-        if not before.endswith(",") or before[:-1].rstrip()[-1:] == source.text[source.pos]:
-            return False  # a quote before the comma is not forgotten
-        yield from source.peek(LOOKAHEAD_CHARS)
-        key = KEY_AFTER_QUOTE.match(source.text, source.pos + 1, source.pos + LOOKAHEAD_CHARS)
-        return key is not None and key[1] in self._cursor.keys
-
-
-# Strings as models write them, and where they end.
-#
-# A quote that is not escaped ends a string between quotes of one character if what must follow a string at this place
-# follows the quote. Any other quote is doubtful: it may be content (`"He said "hi" to me"`), or the end of the string
-# before a mistake, or the opening quote of the next key, before which the closing quote was forgotten. A doubtful quote
-# is decided by the whole text of its call (`doubt.py`), and never by itself.
-#
-# Strings between triple quotes, backticks or tokens end at their closer alone. Nothing is completed that could change a
-# value: a string that the end of the text cuts off is `Truncated`.
-
-
 T = TypeVar("T")
 
 QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "＂": "＂", "`": "`", "„": "“”", "「": "」"}
 """The quotes that open a string, each with the quotes that may close it."""
 
 TOKENS_AS_QUOTES = (
-    '<|"|>',
-    '<|\\"|>',
-    "<|'|>",
-    "<escape>",
-    "&quot;",
-    "&amp;quot;",
-    "&#34;",
-    "&#x22;",
-    "&apos;",
-    "&#39;",
-    "&#x27;",
-)
+    '<|"|>', '<|\\"|>', "<|'|>", "<escape>", "&quot;", "&amp;quot;", "&#34;", "&#x22;", "&apos;", "&#39;", "&#x27;"
+)  # fmt: skip
 """Tokens that stand for both quotes of a string. There are no escapes between them."""
 
 END_WITHOUT_TOKEN = re.compile(
@@ -303,31 +131,14 @@ class Templates(Protocol[T]):
         ...
 
 
-class NoTemplates:
-    """The templates of data, which has none: a string is text."""
-
-    def read_part(self, char: str) -> Reading[str]:
-        raise NotImplementedError(f"data has no templates, and {char} is text in it")
-
-    def join(self, pieces: list[str], *, python: bool) -> str:
-        return "".join(pieces)
-
-
 class StringReader(Generic[T]):
-    """Reads strings.
+    """Reads strings. `templates` reads the expressions in them; data has none."""
 
-    Args:
-        cursor: Where strings are read.
-        rules: What may follow a string there.
-        templates: Reads the expressions in strings.
-    """
-
-    def __init__(self, cursor: Cursor, rules: SyntaxRules, templates: Templates[T]) -> None:
+    def __init__(self, cursor: Cursor, rules: SyntaxRules, templates: Templates[T] | None = None) -> None:
         self._cursor = cursor
         self._source = cursor.source
         self._rules = rules
         self._in_code = rules.in_code
-        self._ends = StringEnds(cursor, rules)
         self._templates = templates
 
     def peek_opener(self) -> Reading[str | None]:
@@ -354,7 +165,7 @@ class StringReader(Generic[T]):
         cursor = self._cursor
         if cursor.quotes is not None:
             return cursor.quotes.get(self._source.here) != "content"
-        return cursor.choices is None or cursor.choices.choose(self._source.here, ("close", "content")) == "close"
+        return cursor.choose is None or cursor.choose(self._source.here, ("close", "content")) == "close"
 
     def read(self, opener: str, role: Role) -> Reading[str | T]:
         """Read a string, from its opener to its end."""
@@ -411,7 +222,7 @@ class StringReader(Generic[T]):
             template: What begins an expression in the string: `{`, or nothing.
         """
         source = self._source
-        stops = _template_stops(opener) if template else STOPS[opener]
+        stops = re.compile(rf"[\\{re.escape(QUOTES[opener])}{{}}]") if template else STOPS[opener]
         pieces: list[str | T] = []
         doubtful = False
         while True:
@@ -436,7 +247,7 @@ class StringReader(Generic[T]):
             if char == "\\":
                 pieces.append((yield from self._read_escape(raw)))
                 continue
-            if char in "{}" and template:
+            if char in "{}" and template and self._templates:
                 pieces.append((yield from self._templates.read_part(char)))
                 continue
             match (yield from self._decide(role, pieces, forgotten=not doubtful)):
@@ -444,11 +255,11 @@ class StringReader(Generic[T]):
                     source.pos += 1
                     if doubtful and not source.text[source.pos :].strip() and (yield from source.is_at_end()):
                         raise Truncated  # an earlier quote was content, so this one at the end of the text may be, too
-                    return self._templates.join(pieces, python=True)
+                    return self._join(pieces)
                 case "forgotten":
                     self._cursor.note_repair("quotes")
                     self._cursor.note_doubt("forgotten")
-                    text = self._templates.join(pieces, python=True)
+                    text = self._join(pieces)
                     return text.rstrip()[:-1] if isinstance(text, str) else text
                 case "content":
                     self._cursor.note_repair("quotes")
@@ -456,6 +267,11 @@ class StringReader(Generic[T]):
                     doubtful = True
                     pieces.append(char)
                     source.pos += 1
+
+    def _join(self, pieces: list[str | T], *, python: bool = True) -> str | T:
+        if self._templates:
+            return self._templates.join(pieces, python=python)
+        return "".join(piece for piece in pieces if isinstance(piece, str))
 
     def _note_line_end(self) -> None:
         """Note a line end inside a string, which should have been escaped."""
@@ -488,7 +304,7 @@ class StringReader(Generic[T]):
             char = match[0]
             if char == "\\":
                 pieces.append((yield from self._read_escape(raw)))
-            elif char in "{}$":
+            elif char in "{}$" and self._templates:
                 pieces.append((yield from self._templates.read_part(char)))
             elif (yield from source.starts_with(closer)):
                 source.pos += len(closer)
@@ -497,7 +313,7 @@ class StringReader(Generic[T]):
                     pieces.append(closer[0])
                     source.pos += 1
                     self._cursor.note_unescaped()
-                return self._templates.join(pieces, python=closer != "`")
+                return self._join(pieces, python=closer != "`")
             else:
                 pieces.append(char)
                 source.pos += 1
@@ -566,29 +382,148 @@ class StringReader(Generic[T]):
             if decided is None:
                 raise Ambiguous
             return decided
-        if cursor.choices is not None:
+        if cursor.choose is not None:
             options: tuple[QuoteRole, ...] = ("content",)
-            if (yield from self._ends.can_close(role)):
+            if (yield from self._can_close(role)):
                 # A key holds no quotes, and the last quote of the text cannot be content.
                 is_last = role == "key" or not self._has_later_quote()
                 options = ("close",) if is_last else ("close", "content")
-            elif forgotten and (yield from self._ends.is_end_forgotten(pieces)):
+            elif forgotten and (yield from self._is_end_forgotten(pieces)):
                 options = ("forgotten", "content")
-            return cursor.choices.choose(self._source.here, options)
-        if (yield from self._ends.is_end(role)):
+            return cursor.choose(self._source.here, options)
+        if (yield from self._is_end(role)):
             return "close"
-        if cursor.doubt is None:
+        if cursor.resolve is None:
             raise Ambiguous
-        yield from cursor.doubt.resolve()
+        yield from cursor.resolve()
         return (yield from self._decide(role, pieces, forgotten=forgotten))
 
     def _has_later_quote(self) -> bool:
         """Whether another quote of this kind follows in the text."""
         return self._source.text.find(self._source.text[self._source.pos], self._source.pos + 1) >= 0
 
+    # What follows a quote; offsets are relative to the quote, since `source.pos` changes when more text arrives
 
-def _template_stops(opener: str) -> re.Pattern[str]:
-    return re.compile(rf"[\\{re.escape(QUOTES[opener])}{{}}]")
+    def _is_end(self, role: Role) -> Reading[bool]:
+        """Whether the quote here ends its string without doubt: what must follow a string at this place follows it."""
+        source = self._source
+        offset = yield from self._skip_blanks(1)
+        at = source.pos + offset
+        if at >= len(source.text):
+            return True
+        if offset > BLANK_LOOKAHEAD_CHARS:
+            return False
+        char = FULL_WIDTH.get(source.text[at], source.text[at])
+        if role == "key":
+            return char == ":"
+        if not self._cursor.open:
+            return self._rules.can_follow_outside_brackets(char, source.text[source.pos + 1 : at])
+        if char in self._cursor.open:
+            return True
+        inner = self._cursor.open[-1]
+        if char == ",":
+            return (yield from self._is_sound_separator(offset + 1, inner))
+        if not self._in_code:
+            return False
+        if char in "#/" and offset > 1:
+            # The end of the line ends a comment. Without it, the comment may be a part of the string.
+            return "\n" in (yield from source.peek(offset + COMMENT_LOOKAHEAD_CHARS))[offset:]
+        if char == "\\":
+            return (yield from source.peek(offset + 2))[offset:] in ("\\\n", "\\\r")  # a line continued
+        yield from source.peek(offset + LOOKAHEAD_CHARS)
+        at = source.pos + offset
+        return self._rules.can_follow_in_brackets(char, source.text[source.pos + 1 : at], at)
+
+    def _is_sound_separator(self, offset: int, inner: str) -> Reading[bool]:
+        """Whether an item follows the comma before `offset`, in the spelling of the items before it."""
+        source = self._source
+        offset = yield from self._skip_blanks(offset)
+        at = source.pos + offset
+        if at >= len(source.text):
+            return True
+        char = source.text[at]
+        if self._in_code or char == inner:
+            return True
+        if inner != "}":
+            return char in ITEM_STARTS
+        if self._cursor.key_quote and char != self._cursor.key_quote:
+            return False
+        return (yield from self._is_separator(offset, inner))
+
+    def _can_close(self, role: Role) -> Reading[bool]:
+        """Whether the quote here can end its string in some reading: what follows the quote could follow a string."""
+        source = self._source
+        offset = yield from self._skip_blanks(1)
+        at = source.pos + offset
+        if at >= len(source.text) or offset > BLANK_LOOKAHEAD_CHARS:
+            return True
+        gap = source.text[source.pos + 1 : at]
+        char = FULL_WIDTH.get(source.text[at], source.text[at])
+        if role == "key":
+            return char in ":=" or char in "," + "".join(self._cursor.open)
+        if not self._cursor.open:
+            return self._rules.can_follow_outside_brackets(char, gap)
+        if char in self._cursor.open:
+            return True
+        inner = self._cursor.open[-1]
+        if char == ",":
+            return (yield from self._is_separator(offset + 1, inner))
+        yield from source.peek(offset + LOOKAHEAD_CHARS)
+        at = source.pos + offset
+        if self._rules.can_follow_in_brackets(char, gap, at) or can_follow_after_repair(source.text, char, gap, at):
+            return True
+        if inner == "}" and QUOTED_KEY.match(source.text, at, at + LOOKAHEAD_CHARS):
+            return True
+        if inner == "]" and gap and QUOTED_ITEM.match(source.text, at, at + LOOKAHEAD_CHARS):
+            return True
+        named = NAMED.match(source.text, at, at + LOOKAHEAD_CHARS)
+        return named is not None and bool(gap) and (named[1] in self._cursor.keys or "\n" in gap) and inner in "})"
+
+    def _skip_blanks(self, offset: int) -> Reading[int]:
+        """Return the first offset from `offset` on where no blank stands; waits for a bounded number of blanks."""
+        source = self._source
+        while True:
+            match = BLANKS.match(source.text, source.pos + offset)
+            beyond = match.end() - source.pos if match else offset
+            if source.pos + beyond < len(source.text) or source.ended or beyond > BLANK_LOOKAHEAD_CHARS:
+                return beyond
+            yield
+
+    def _is_separator(self, offset: int, inner: str) -> Reading[bool]:
+        """Whether the comma before `offset` separates items: in an object, a key must follow the comma."""
+        source = self._source
+        offset = yield from self._skip_blanks(offset)
+        at = source.pos + offset
+        if at >= len(source.text) or inner != "}" or offset > BLANK_LOOKAHEAD_CHARS:
+            return True
+        char = source.text[at]
+        if char in "\"'":
+            while True:
+                at = source.pos + offset
+                if QUOTED_OTHER.match(source.text, at, at + KEY_LOOKAHEAD_CHARS):
+                    return False
+                if (
+                    source.ended
+                    or len(source.text) - at >= KEY_LOOKAHEAD_CHARS
+                    or QUOTED_KEY.match(source.text, at, at + KEY_LOOKAHEAD_CHARS)
+                ):
+                    return True
+                yield
+        if char.isalnum() or char in "_$":
+            yield from source.peek(offset + LOOKAHEAD_CHARS)
+            at = source.pos + offset
+            return self._in_code or NAMED.match(source.text, at, at + LOOKAHEAD_CHARS) is not None
+        return True
+
+    def _is_end_forgotten(self, pieces: Sequence[object]) -> Reading[bool]:
+        """Whether a known key may open here, behind a comma: then the string ended before it, without its quote."""
+        source = self._source
+        before = "".join(piece for piece in pieces[-3:] if isinstance(piece, str)).rstrip()
+        if not before.endswith(",") or before[:-1].rstrip()[-1:] == source.text[source.pos]:
+            return False  # a quote before the comma is not forgotten
+        yield from source.peek(LOOKAHEAD_CHARS)
+        key = KEY_AFTER_QUOTE.match(source.text, source.pos + 1, source.pos + LOOKAHEAD_CHARS)
+        return key is not None and key[1] in self._cursor.keys
 
 
 def _character(code: int) -> str:

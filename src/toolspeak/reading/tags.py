@@ -11,12 +11,12 @@ from collections.abc import Collection, Set
 from typing import Any, cast
 
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
-from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, run_to_end, skip_block
+from toolspeak.reading.doubt import CallDoubt, Meaning, is_call_settled, skip_block
 from toolspeak.reading.emitter import EventEmitter
 from toolspeak.reading.forms import LINE_MARK, SPACE_MARK
 from toolspeak.reading.forms import MINIMAX_MARK as MARK
 from toolspeak.reading.shapes import NotACall, has_required
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.reading.strings import BLANKS
 from toolspeak.reading.values import ValueReader
 from toolspeak.values.coercion import coerce
@@ -200,10 +200,10 @@ class TagReader:
         tag = yield from self.match_tag(TAG)
         if tag is None:
             raise NotACall
-        kind, value, attributes = tag[1].lower(), tag[2], STRAY_TOKEN.sub("", tag[3] or "")
+        kind, attributes = tag[1].lower(), STRAY_TOKEN.sub("", tag[3] or "")
         named = NAME_ATTRIBUTE.search(attributes)
-        if kind in NAMING_TAGS and (value or named):
-            name = (value or (named[1] if named else "")).strip().strip("\"'")
+        if kind in NAMING_TAGS and (tag[2] or named):
+            name = (tag[2] or (named[1] if named else "")).strip().strip("\"'")
         elif kind == "invoke" or self.emitter.names.resolve(kind) != kind:
             raise NotACall
         else:
@@ -253,8 +253,7 @@ class TagReader:
             source.pos += parameter.end()
             marked = marked or SPACE_MARK in parameter[0]
             attributes = parameter[3] or ""
-            named = NAME_ATTRIBUTE.search(attributes)
-            key = (parameter[2] or (named[1] if named else "")).strip().strip("\"'")
+            key = _name_of(parameter)
             closing = f"</{parameter[1]}>"
             text = yield from self._read_text(parameter[1], names - arguments.keys(), marked=marked)
             self._add(
@@ -399,11 +398,15 @@ def read_whole(text: str, keys: frozenset[str], otherwise: Any = None) -> Any:
         keys: The parameters of all tools, by which doubtful strings are decided.
         otherwise: What to return if the text is no value; without it, a `ReadError` is raised.
     """
-    source = Source()
-    source.feed(text)
-    source.ended = True
+    source = Source.hold_whole(text)
     cursor = Cursor(source, keys)
-    doubt = CallDoubt(cursor, 0, lambda other: ValueReader(other).read_value(), _find_any_meaning, is_call_settled)
+    doubt = CallDoubt(
+        cursor,
+        0,
+        lambda other: ValueReader(other).read_value(),
+        lambda value: Meaning(calls=value, is_complete=True),
+        is_call_settled,
+    )
     try:
         value = run_to_end(doubt.read(ValueReader(cursor).read_value()))
         if not source.text[source.pos :].strip():
@@ -432,10 +435,6 @@ def _name_of(tag: re.Match[str]) -> str:
     return (tag[2] or (named[1] if named else "")).strip().strip("\"'")
 
 
-def _find_any_meaning(value: Any) -> Meaning:
-    return Meaning(calls=value, is_complete=True)
-
-
 def _trim(text: str, *, is_closed: bool = True) -> str:
     """Remove `<![CDATA[…]]>`, or else the line ends that belong to the tags.
 
@@ -452,17 +451,6 @@ def _trim(text: str, *, is_closed: bool = True) -> str:
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
 
 
-# Calls in sections that name what they hold: Kimi K3.
-#
-#     <|open|>call tool="get_weather" index="1"<|sep|>
-#     <|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|>
-#     <|close|>call<|sep|>
-#
-# The form says the type of every argument: a string stands as it is, anything else is JSON. A call with text between
-# its arguments is refused, since that text may belong to a value that holds the end of its own section. A call that is
-# not closed is truncated.
-
-
 CALL_SECTION = "<|open|>call "
 SEPARATOR = "<|sep|>"
 SECTION_OPENING = re.compile(r'<\|open\|>(\w+)((?:\s+\w+="[^"]*")*)\s*<\|sep\|>')
@@ -473,7 +461,16 @@ MAX_OPENING_CHARS = 500
 
 
 class SectionReader:
-    """Reads calls that are written as sections."""
+    """Reads calls in sections that name what they hold: Kimi K3.
+
+        <|open|>call tool="get_weather" index="1"<|sep|>
+        <|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|>
+        <|close|>call<|sep|>
+
+    The form says the type of every argument: a string stands as it is, anything else is JSON. No closers are supplied:
+    a call that is not closed is truncated, and one with text between its arguments is refused, since that text may
+    belong to a value that holds the end of its own section.
+    """
 
     def __init__(self, cursor: Cursor, emitter: EventEmitter) -> None:
         self._cursor = cursor
@@ -531,7 +528,9 @@ class SectionReader:
         if found is None:
             return None
         source.pos += found.end()
-        return found[1], {key: _unescape(value) for key, value in ATTRIBUTE.findall(found[2])}
+        return found[1], {
+            key: value.replace("&quot;", '"').replace("&amp;", "&") for key, value in ATTRIBUTE.findall(found[2])
+        }
 
     def _is_cut(self) -> Reading[bool]:
         """Whether the message ends here, or inside the opening or closing of a section."""
@@ -542,19 +541,6 @@ class SectionReader:
             yield
 
 
-def _unescape(value: str) -> str:
-    return value.replace("&quot;", '"').replace("&amp;", "&")
-
-
-# Calls in tags that a mark precedes, with the name of the parameter as the tag: MiniMax M3.
-#
-#     ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[</invoke>
-#
-# A tag without its mark is text, and so are all tags but the closing one in a value that may be a string. Objects and
-# lists are tags within tags; the tags in a list are named `item`. A call with text between its tags is refused, since
-# that text may belong to a value. A call that is not closed is truncated.
-
-
 INVOKE = re.compile(r"<invoke[ \t]+([^<>\n]*)>")
 ELEMENT_OPENING = re.compile(r"<([^<>/\s=]+)>")
 
@@ -563,7 +549,13 @@ MAX_ELEMENT_NESTING = 32
 
 
 class ElementReader:
-    """Reads calls whose tags are all marked."""
+    """Reads calls in tags that a mark precedes, with the name of the parameter as the tag: MiniMax M3.
+
+        ]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[</invoke>
+
+    A tag without its mark is text, and so are all tags but the closing one in a value that may be a string. Objects and
+    lists are tags within tags; the tags in a list are named `item`. Closers and text between tags: as in sections.
+    """
 
     def __init__(self, tags: TagReader) -> None:
         self._tags = tags
@@ -592,8 +584,8 @@ class ElementReader:
         source = self._source
         yield from source.read_while(BLANKS)
         if not (yield from source.starts_with(MARK)):
-            is_cut = yield from self._is_cut()
-            raise Truncated if is_cut else ReadError(f"text stands between the tags in <{parent}>")
+            rest = yield from source.peek(len(MARK))  # the message may end inside the mark
+            raise Truncated if MARK.startswith(rest) else ReadError(f"text stands between the tags in <{parent}>")
         source.pos += len(MARK)
 
     def _read_children(self, parent: str, schema: Schema, depth: int) -> Reading[list[tuple[str, Any]]]:
@@ -630,11 +622,6 @@ class ElementReader:
                 children = yield from self._read_children(name, schema, depth)
                 return [value for _, value in children] if _is_list(children, schema) else _fold(children)
             pieces.append(MARK)
-
-    def _is_cut(self) -> Reading[bool]:
-        """Whether the message ends here, or inside a mark."""
-        rest = yield from self._source.peek(len(MARK))
-        return MARK.startswith(rest)
 
 
 def _child_schema(schema: Schema, name: str) -> Schema:

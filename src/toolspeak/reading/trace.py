@@ -192,14 +192,12 @@ class Trace:
         self._starts[call_id] = self._start()
 
     def finish_call(self, call: ToolCall, repair: Repair) -> None:
-        """Note a call that can run."""
         places = () if repair == "none" else tuple(self._repairs)
         if repair != "none" and all(each.repair != repair for each in places):
             places = (*places, RepairPlace(repair=repair, at=None))
         self._add("call", call.id, calls=(call,), repairs=places)
 
     def refuse(self, kind: Literal["malformed", "dropped"], refusal: Refusal, call_id: str = "") -> None:
-        """Note a call that will not run."""
         self._add(kind, call_id, refusals=(refusal,))
 
     def note_unknown_tool(self, name: str) -> None:

@@ -17,22 +17,13 @@ from toolspeak.reading.strings import (
     BLANKS,
     FULL_WIDTH,
     TOKENS_AS_QUOTES,
-    DataRules,
-    NoTemplates,
     StringReader,
     SyntaxRules,
 )
 
-# What means nothing between tokens: blanks, line ends, comments.
-
 
 class SpaceReader:
-    """Skips blanks and comments.
-
-    Args:
-        cursor: Where space is skipped.
-        rules: Whether comments are sound, and whether `//` begins one.
-    """
+    """Skips what means nothing between tokens: blanks, line ends and comments."""
 
     def __init__(self, cursor: Cursor, rules: SyntaxRules) -> None:
         self._cursor = cursor
@@ -101,13 +92,6 @@ class SpaceReader:
         return True
 
 
-# Brackets, and what stands beside the values inside them: commas, keys, colons.
-#
-# Objects, lists, arguments and parentheses differ only in what an item is. So items are read by a callable, and this
-# module reads everything around them, with the repairs that models make necessary: commas too many or too few, closers
-# that are missing at the end.
-
-
 BARE_KEY = re.compile(r"[\w$.\-]*")
 
 ItemReader: TypeAlias = Callable[[str], Reading[None]]
@@ -115,13 +99,11 @@ ItemReader: TypeAlias = Callable[[str], Reading[None]]
 
 
 class BracketReader:
-    """Reads brackets around items, and keys.
+    """Reads brackets, and what stands beside the items inside them: commas, keys, colons.
 
-    Args:
-        cursor: Where brackets are read.
-        rules: Which repairs are needed: those of data or of code.
-        space: Skips blanks and comments.
-        strings: Reads quoted keys.
+    Objects, lists, arguments and parentheses differ only in what an item is. So items are read by a callable, and
+    everything around them here, with the repairs that models make necessary: commas too many or too few, closers that
+    are missing at the end.
     """
 
     def __init__(self, cursor: Cursor, rules: SyntaxRules, space: SpaceReader, strings: StringReader[Any]) -> None:
@@ -164,8 +146,8 @@ class BracketReader:
                 break
             if not after_comma:
                 self._rules.check_missing_comma(char)
-                if cursor.choices is None and cursor.quotes is None and cursor.doubt is not None:
-                    yield from cursor.doubt.resolve()
+                if cursor.choose is None and cursor.quotes is None and cursor.resolve is not None:
+                    yield from cursor.resolve()
             yield from read_item(char)
             after_comma, some = False, True
         cursor.open.pop()
@@ -284,17 +266,13 @@ class Watch(Protocol):
 
 
 class ValueReader:
-    """Reads values of data: JSON and nearly JSON.
-
-    Args:
-        cursor: Where values are read.
-    """
+    """Reads values of data: JSON and nearly JSON."""
 
     def __init__(self, cursor: Cursor) -> None:
-        rules = DataRules(cursor)
+        rules = SyntaxRules(cursor)
         self._cursor = cursor
         self._source = cursor.source
-        self._strings: StringReader[str] = StringReader(cursor, rules, NoTemplates())
+        self._strings: StringReader[str] = StringReader(cursor, rules)
         self._space = SpaceReader(cursor, rules)
         self._brackets = BracketReader(cursor, rules, self._space, self._strings)
 

@@ -27,10 +27,7 @@ MARKS_IN_STRING = re.compile(r'["\\]')
 class NativeCalls:
     """The API's own calls of one answer, by their index in the answer.
 
-    Args:
-        specs: The tools on offer, by name.
-        prefix: What an id begins with where the API gave none that can be used.
-        taken: The ids of earlier calls in the conversation.
+    An id begins with `prefix` where the API gave none that can be used. `taken` are the ids of earlier calls.
     """
 
     def __init__(self, specs: Mapping[str, ToolSpec], *, prefix: str, taken: Container[str]) -> None:
@@ -45,7 +42,6 @@ class NativeCalls:
 
     @property
     def chars(self) -> int:
-        """The length of all arguments so far."""
         return sum(call.chars for call in self._calls.values())
 
     def feed(self, piece: CallPiece, events: list[Event]) -> None:
@@ -58,7 +54,8 @@ class NativeCalls:
         elif piece.arguments:
             self._start(call, events)
             events.append(ArgsDelta(call_id=call.id, text=piece.arguments))
-            if call.add(piece.arguments) and (event := self._read_json(call)) is not None:
+            call.hold(piece.arguments)
+            if call.find_end(piece.arguments) and (event := self._read_json(call)) is not None:
                 call.last_event = event
                 events.append(event)
 
@@ -96,10 +93,7 @@ class NativeCalls:
         ]
 
     def _call(self, index: int) -> "_CallBuffer":
-        call = self._calls.get(index)
-        if call is None:
-            call = self._calls[index] = _CallBuffer()
-        return call
+        return self._calls.get(index) or self._calls.setdefault(index, _CallBuffer())
 
     def _start(self, call: "_CallBuffer", events: list[Event]) -> None:
         """Give a call its id and its tool, and add `CallStarted` to `events`, unless the call was started before."""
@@ -190,18 +184,8 @@ class _CallBuffer:
     """
 
     __slots__ = (
-        "_depth",
-        "_end",
-        "_escaped",
-        "_in_string",
-        "_pieces",
-        "api_id",
-        "chars",
-        "id",
-        "last_event",
-        "name",
-        "tool",
-    )
+        "_depth", "_end", "_escaped", "_in_string", "_pieces", "api_id", "chars", "id", "last_event", "name", "tool",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.api_id = ""
@@ -218,18 +202,12 @@ class _CallBuffer:
 
     @property
     def text(self) -> str:
-        """The text of the arguments so far."""
         return "".join(self._pieces)
 
     @property
     def object(self) -> str:
         """The first object or list of the arguments, if it is complete; else all of their text."""
         return self.text[: self._end]
-
-    def add(self, text: str) -> bool:
-        """Add more of the arguments; whether this text completes them."""
-        self.hold(text)
-        return self.find_end(text)
 
     def hold(self, text: str) -> None:
         """Add more of the arguments, without looking for their end."""

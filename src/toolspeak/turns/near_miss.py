@@ -1,4 +1,8 @@
-"""Calls of a tool that does not exist, where a tool with a similar name does.
+"""What an answer without a call may have meant as one: a program, or a call of a tool whose name is misspelt.
+
+Given a tool that runs Python, small models do not call the tool: they write the program in a fenced block. If a message
+without calls ends with such a block, the block is the argument that the tool was to get. An answer that goes on in
+words after its code is an explanation of code, and no call.
 
 Code that calls no tool is code for the user and stays text. But a message that is one block of calls and nothing else,
 one of them named almost like a tool, was meant as a call: the model is told the right name. So is a message that is one
@@ -13,13 +17,6 @@ from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import ToolCall
 from toolspeak.values.spec import ToolSpec
 from toolspeak.values.validation import nearest
-
-# Programs that stand where a call of the tool that runs programs was meant.
-#
-# Given a tool that runs Python, small models do not call the tool: they write the program in a fenced block. If a
-# message without calls ends with such a block, the block is the argument that the tool was to get. An answer that goes
-# on in words after its code is an explanation of code, and no call.
-
 
 PROGRAM_PARAMETERS = frozenset({"code", "python_code", "source", "program", "script"})
 """Names that the parameter for the program may have."""

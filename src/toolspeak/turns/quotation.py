@@ -35,15 +35,12 @@ from toolspeak.values.events import CallReady
 from toolspeak.values.messages import Call, Concat, Media, Message, Ref, Result, Text, ToolCall
 from toolspeak.values.spec import ToolSpec
 
-# The ids of all calls of a conversation, kept while it grows, so that no two calls get the same id.
-
-
 OWN_ID = re.compile(r"call_(\d+)_")
 """The beginning of an id that was given here: it has the number of its turn."""
 
 
 class CallIds:
-    """The ids of the calls of one conversation. Each message is looked at once, however long the run is.
+    """The ids of the calls of one conversation, so that no two calls get the same id. Each message is looked at once.
 
     Examples:
         >>> ids = CallIds()

@@ -1,10 +1,15 @@
-"""The values of expressions that are written out: texts joined, numbers computed, texts formatted.
+"""The values of expressions that are written out: texts joined, numbers computed, names looked up, built-ins applied.
 
 Only what cannot be mistaken is computed. Everything else is `Unknown`, and a call that needs it is refused.
+
+A few lines of code can mean a value of any size (`x = x + x`), and loops can mean any number of steps. So each message
+has one `Budget`. What it allows grows with the length of the code that was read, and with nothing else: values, steps
+and the arguments of all calls stay linear in the text. A value that would be larger is never built: it is `Unknown`.
 """
 
 import json
 import math
+import operator
 import re
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -17,14 +22,6 @@ from toolspeak.reading.cursor import ReadError
 from toolspeak.reading.values import MAX_DIGITS, MAX_VALUE_NESTING, is_writable_integer
 from toolspeak.values.frozen import frozen
 from toolspeak.values.messages import Concat, Ref
-
-# The bound on everything that is computed while code is read.
-#
-# A few lines of code can mean a value of any size (`x = x + x`), and loops can mean any number of steps. So each
-# message has one `Budget`. What it allows grows with the length of the code that was read, and with nothing else:
-# values, steps and the arguments of all calls stay linear in the text. A value that would be larger is never built: it
-# is `Unknown`.
-
 
 MIN_UNITS = 200_000
 """What is allowed whatever the length of the code."""
@@ -67,21 +64,12 @@ class Budget:
         self.limit += UNITS_PER_CHAR * chars
 
     def count_statement(self) -> None:
-        """Count a statement that is followed.
-
-        Raises:
-            ReadError: The code does too much.
-        """
+        """Count a statement that is followed. Like `count_steps`, raises `ReadError` if the code does too much."""
         self._statements += 1
         if self._statements > MAX_STATEMENTS:
             raise self._refuse()
 
     def count_steps(self, count: int = 1) -> None:
-        """Count steps.
-
-        Raises:
-            ReadError: The code does too much.
-        """
         self.steps += count
         if self.steps > self.limit:
             raise self._refuse()
@@ -102,11 +90,7 @@ class Budget:
         return True
 
     def count_refusal(self, chars: int) -> None:
-        """Count a call that is refused with this many characters of code and of reason.
-
-        Raises:
-            ReadError: The code does too much.
-        """
+        """Count a call that is refused with this many characters of code and of reason; raises as the others do."""
         if not self.can_emit(chars):
             raise self._refuse()
 
@@ -122,6 +106,11 @@ CONSTANTS = {
     "math.tau": math.tau,
 }
 """Numbers that libraries have a name for."""
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod,
+}  # fmt: skip
 
 FORMAT_SPEC = re.compile(r"[<>=^]?[+\- ]?0?\d{0,2},?(?:\.\d{1,2})?[deEfFgGsxX%]?")
 """The format specifications that are applied."""
@@ -313,20 +302,20 @@ def get_member(base: Value, key: Value, budget: Budget) -> Value:
     return Unknown(reason=f"there is no {quote(key)} in it")
 
 
-def compute(operator: str, left: Value, right: Value, budget: Budget) -> Value:
+def compute(sign: str, left: Value, right: Value, budget: Budget) -> Value:
     """Compute constant arithmetic, or join texts or lists with `+`."""
     for side in (left, right):
         if isinstance(side, Unknown):
             return side
-    if operator == "+" and (isinstance(left, str | Concat) or isinstance(right, str | Concat)):
+    if sign == "+" and (isinstance(left, str | Concat) or isinstance(right, str | Concat)):
         return join_text([left, right], budget)
-    if operator == "+" and isinstance(left, list) and isinstance(right, list):
+    if sign == "+" and isinstance(left, list) and isinstance(right, list):
         return [*left, *right] if budget.can_build(len(left) + len(right)) else Unknown(reason=TOO_LARGE)
     if not (_is_number(left) and _is_number(right)):
         return Unknown(reason="it computes with something that is not a written number")
     # Every number here can be written, so a product has at most twice the digits that can, and is measured afterwards.
     try:
-        result = _compute_number(operator, left, right)
+        result = _compute_number(sign, left, right)
     except (ArithmeticError, ValueError):
         return Unknown(reason="the computation has no result")
     if isinstance(result, int):
@@ -340,37 +329,21 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
     return type(value) in (int, float)
 
 
-def _compute_number(operator: str, left: float, right: float) -> Value:
-    if float in (type(left), type(right)) and operator in ("+", "-", "*", "/"):
+def _compute_number(sign: str, left: float, right: float) -> Value:
+    if float in (type(left), type(right)) and sign in ("+", "-", "*", "/"):
         # As decimals, which is how they are written: 100 * 1e-6 is 0.0001, and 0.1 + 0.2 is 0.3.
-        return float(_apply_operator(operator, Decimal(repr(left)), Decimal(repr(right))))
-    return _apply_operator(operator, left, right)
+        return float(_apply_operator(sign, Decimal(repr(left)), Decimal(repr(right))))
+    return _apply_operator(sign, left, right)
 
 
-def _apply_operator(operator: str, left: Any, right: Any) -> Any:
+def _apply_operator(sign: str, left: Any, right: Any) -> Any:
     """Apply an operator to two numbers of one sort: `int`, `float` or `Decimal`."""
-    if operator in ("%", "//") and (left < 0 or right < 0):
+    if sign in ("%", "//") and (left < 0 or right < 0):
         return Unknown(reason="languages differ in what that comes to")
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return left / right
-        case "//":
-            return left // right
-        case "%":
-            return left % right
-        case _ if abs(left) <= 1_000_000 and abs(right) <= 16:
-            return left**right
-        case _:
-            return Unknown(reason="the computation is too large")
-
-
-# The names that code has bound, and what they stand for.
+    if sign != "**":
+        return OPERATORS[sign](left, right)
+    is_small = abs(left) <= 1_000_000 and abs(right) <= 16
+    return left**right if is_small else Unknown(reason="the computation is too large")
 
 
 CHANGING_METHODS = frozenset(
@@ -380,11 +353,7 @@ CHANGING_METHODS = frozenset(
 
 
 class Scope:
-    """The values of names.
-
-    Args:
-        budget: Bounds the objects that are copied to be changed.
-    """
+    """The names that code has bound, and what they stand for. `budget` bounds objects that are copied to be changed."""
 
     def __init__(self, budget: Budget) -> None:
         self._values: dict[str, Value] = {}
@@ -450,9 +419,6 @@ class Scope:
         return ".".join((node.name, *reversed(keys)))
 
 
-# Functions and methods that every program has, applied to values that are written out.
-
-
 MAX_ROUNDS = 100
 """Rounds of a loop that are unrolled. A model hardly means a longer loop as calls."""
 
@@ -471,13 +437,9 @@ GATHERING = frozenset("asyncio.gather gather Promise.all Promise.allSettled Prom
 PRINTING = frozenset("print console.log console.info console.error console.debug console.warn display".split())
 
 TEXT_METHODS: dict[str, Callable[[str], str]] = {
-    "strip": str.strip,
-    "trim": str.strip,
-    "upper": str.upper,
-    "toUpperCase": str.upper,
-    "lower": str.lower,
+    "strip": str.strip, "trim": str.strip, "upper": str.upper, "toUpperCase": str.upper, "lower": str.lower,
     "toLowerCase": str.lower,
-}
+}  # fmt: skip
 
 
 def unroll(value: Value) -> list[Value] | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, assert_never
 
+from toolspeak.reading.code import syntax
 from toolspeak.reading.code.constants import (
     CHANGING_METHODS,
     CONSTANTS,
@@ -33,38 +34,7 @@ from toolspeak.reading.code.constants import (
     join_text,
     unroll,
 )
-from toolspeak.reading.code.syntax import (
-    Bind,
-    Block,
-    Closure,
-    Comprehension,
-    Constant,
-    Define,
-    Dynamic,
-    Expression,
-    ExprStatement,
-    Formatted,
-    Handlers,
-    If,
-    Import,
-    Invocation,
-    Jump,
-    ListLiteral,
-    Loop,
-    Member,
-    Name,
-    Node,
-    NoOp,
-    ObjectLiteral,
-    Operation,
-    Return,
-    Spread,
-    Statement,
-    Template,
-    UnboundedLoop,
-    Unsupported,
-    walk,
-)
+from toolspeak.reading.code.syntax import Expression, Statement
 from toolspeak.reading.cursor import ReadError
 from toolspeak.reading.names import LIBRARIES, NAMESPACES, Names
 from toolspeak.values.messages import Ref
@@ -97,14 +67,7 @@ class _FunctionReturn(Exception):
 
 
 class Interpreter:
-    """Follows statements.
-
-    Args:
-        specs: The tools on offer, by name.
-        names: Finds the tool that a written name means.
-        budget: Bounds what is computed.
-        emit_call: Is called for each call that the code makes.
-        refuse_call: Is called for each call that cannot be made.
+    """Follows statements, and emits or refuses the calls that they make.
 
     Attributes:
         stopped: Whether the code has returned or raised: nothing after that runs.
@@ -136,32 +99,32 @@ class Interpreter:
             return None
         self._budget.count_statement()
         match statement:
-            case ExprStatement(value=value):
+            case syntax.ExprStatement(value=value):
                 return self._evaluate(value)
-            case Return(value=value):
+            case syntax.Return(value=value):
                 result = self._evaluate(value)
                 if self._depth:
                     raise _FunctionReturn(result)
                 self.stopped = True
                 return result
-            case Bind(target=target, value=value):
+            case syntax.Bind(target=target, value=value):
                 self._bind(target, self._evaluate(value))
-            case Define(name=name, closure=closure):
+            case syntax.Define(name=name, closure=closure):
                 self._scope.bind(name, closure)
-            case Loop():
+            case syntax.Loop():
                 self._follow_loop(statement)
-            case UnboundedLoop(body=body):
+            case syntax.UnboundedLoop(body=body):
                 self._skip_uncertain(body, NOT_WRITTEN_OUT)
-            case If(always=True, body=body) | Block(body=body):
+            case syntax.If(always=True, body=body) | syntax.Block(body=body):
                 return self._follow_all(body)
-            case If(body=body):
+            case syntax.If(body=body):
                 self._skip_uncertain(body, "it stands under a condition")
-            case Handlers(body=body):
+            case syntax.Handlers(body=body):
                 self._refuse_calls_in(body, DEPENDS)
                 return Unknown(reason=DEPENDS)
-            case Import(names=names):
+            case syntax.Import(names=names):
                 self._scope.bind_all({name: Module(name=name) for name in names if name not in NAMESPACES})
-            case NoOp() | Jump():
+            case syntax.NoOp() | syntax.Jump():
                 pass
             case _:
                 assert_never(statement)
@@ -178,9 +141,9 @@ class Interpreter:
             result = self.follow(statement)
         return result
 
-    def _follow_loop(self, loop: Loop) -> None:
+    def _follow_loop(self, loop: syntax.Loop) -> None:
         items = unroll(self._evaluate(loop.items))
-        if items is None or any(isinstance(node, Jump) for node in self._walk(loop.body)):
+        if items is None or any(isinstance(node, syntax.Jump) for node in self._walk(loop.body)):
             self._skip_uncertain(loop.body, NOT_WRITTEN_OUT)
             return
         for item in items:
@@ -191,22 +154,22 @@ class Interpreter:
         """Pass over code that may run or not: its calls are refused, and the names that it binds are not known."""
         self._refuse_calls_in(body, reason)
         for node in self._walk(body):
-            if isinstance(node, Bind):
+            if isinstance(node, syntax.Bind):
                 self._bind(node.target, Unknown(reason=DEPENDS))
 
-    def _refuse_calls_in(self, nodes: Iterable[Node], reason: str) -> None:
+    def _refuse_calls_in(self, nodes: Iterable[syntax.Node], reason: str) -> None:
         """Refuse each tool that is called in these nodes, once."""
         tools: dict[str, None] = {}
         for node in self._walk(nodes):
-            dotted = self._scope.get_dotted_name(node.callee) if isinstance(node, Invocation) else None
+            dotted = self._scope.get_dotted_name(node.callee) if isinstance(node, syntax.Invocation) else None
             if dotted and (tool := self._find_tool(dotted)):
                 tools[tool] = None
         for tool in tools:
             self._refuse_call(tool, reason)
 
-    def _walk(self, nodes: Iterable[Node]) -> Iterator[Node]:
+    def _walk(self, nodes: Iterable[syntax.Node]) -> Iterator[syntax.Node]:
         """Yield every node and all nodes inside it, and count them."""
-        for node in walk(nodes):
+        for node in syntax.walk(nodes):
             self._budget.count_steps()
             yield node
 
@@ -215,19 +178,19 @@ class Interpreter:
     def _bind(self, target: Expression, value: Value) -> None:
         """Bind the names in a target, which may be a pattern; what cannot be bound is passed over."""
         match target:
-            case Name(name=name):
+            case syntax.Name(name=name):
                 self._scope.bind(name, value)
-            case ListLiteral(items=items):
+            case syntax.ListLiteral(items=items):
                 for index, each in enumerate(items):
-                    if not isinstance(each, Spread):
+                    if not isinstance(each, syntax.Spread):
                         self._bind(each, get_member(value, index, self._budget))
-            case ObjectLiteral(items=pairs):
+            case syntax.ObjectLiteral(items=pairs):
                 for key, each in pairs:
                     if key is not None:
                         self._bind(each, get_member(value, key, self._budget))
-            case Operation(left=left):
+            case syntax.Operation(left=left):
                 self._bind(left, value)
-            case Member(base=Name(name=name), key=key):
+            case syntax.Member(base=syntax.Name(name=name), key=key):
                 self._scope.set_member(name, self._evaluate(key), value)
             case _:
                 pass
@@ -257,42 +220,42 @@ class Interpreter:
         """Return the value of an expression, and emit the calls in it."""
         self._budget.count_steps()
         match node:
-            case Constant(value=value):
+            case syntax.Constant(value=value):
                 return value
-            case Name(name=name):
+            case syntax.Name(name=name):
                 return self._look_up(name)
-            case Member(base=base, key=key):
+            case syntax.Member(base=base, key=key):
                 return self._evaluate_member(node, base, key)
-            case Invocation():
+            case syntax.Invocation():
                 return self._evaluate_invocation(node)
-            case Template(parts=parts, python=python):
+            case syntax.Template(parts=parts, python=python):
                 return join_text([self._evaluate(part) for part in parts], self._budget, python=python)
-            case Formatted(value=value, spec=spec):
+            case syntax.Formatted(value=value, spec=spec):
                 return format_value(self._evaluate(value), spec)
-            case Operation(operator=operator, left=left, right=right):
+            case syntax.Operation(operator=operator, left=left, right=right):
                 return compute(operator, self._evaluate(left), self._evaluate(right), self._budget)
-            case Dynamic(always=always, maybe=maybe):
+            case syntax.Dynamic(always=always, maybe=maybe):
                 for operand in always:
                     self._evaluate(operand)
                 self._refuse_calls_in(maybe, DEPENDS)
                 return Unknown(reason=DEPENDS)
-            case ListLiteral(items=items):
+            case syntax.ListLiteral(items=items):
                 return self._evaluate_items(items)
-            case ObjectLiteral(items=pairs):
+            case syntax.ObjectLiteral(items=pairs):
                 return self._evaluate_pairs(pairs)
-            case Comprehension():
+            case syntax.Comprehension():
                 return self._evaluate_comprehension(node)
-            case Spread(value=value):
+            case syntax.Spread(value=value):
                 return self._evaluate(value)
-            case Closure():
+            case syntax.Closure():
                 return node
-            case Unsupported(reason=reason):
+            case syntax.Unsupported(reason=reason):
                 return Unknown(reason=reason)
             case _:
                 assert_never(node)
 
-    def _evaluate_member(self, node: Member, base: Expression, key: Expression) -> Value:
-        dotted = self._scope.get_dotted_name(node) if isinstance(base, Name) else None
+    def _evaluate_member(self, node: syntax.Member, base: Expression, key: Expression) -> Value:
+        dotted = self._scope.get_dotted_name(node) if isinstance(base, syntax.Name) else None
         if dotted in CONSTANTS:
             return CONSTANTS[dotted]
         return get_member(self._evaluate(base), self._evaluate(key), self._budget)
@@ -315,7 +278,7 @@ class Interpreter:
         result: list[Value] = []
         for item in items:
             value = self._evaluate(item)
-            if not isinstance(item, Spread | Comprehension):
+            if not isinstance(item, syntax.Spread | syntax.Comprehension):
                 result.append(value)
             elif isinstance(value, list):
                 if not self._budget.can_build(len(result) + len(value)):
@@ -325,7 +288,7 @@ class Interpreter:
                 return Unknown(reason="what is unpacked is not a list")
         return result
 
-    def _evaluate_comprehension(self, node: Comprehension) -> Value:
+    def _evaluate_comprehension(self, node: syntax.Comprehension) -> Value:
         items = unroll(self._evaluate(node.items))
         if items is None:
             self._refuse_calls_in((node.item,), NOT_WRITTEN_OUT)
@@ -339,7 +302,7 @@ class Interpreter:
 
     # Calls
 
-    def _evaluate_invocation(self, node: Invocation) -> Value:
+    def _evaluate_invocation(self, node: syntax.Invocation) -> Value:
         """Call a tool, a function of a library, a method, or a function that the code defines."""
         dotted = self._scope.get_dotted_name(node.callee)
         if dotted is not None:
@@ -347,17 +310,17 @@ class Interpreter:
                 return self._call_tool(tool, node)
             return self._call_library(dotted, node)
         match node.callee:
-            case Member(base=base, key=Constant(value=str(name))):
+            case syntax.Member(base=base, key=syntax.Constant(value=str(name))):
                 return self._call_method(base, name, node)
             case callee:
                 function = self._evaluate(callee)
-        if isinstance(function, Closure):
+        if isinstance(function, syntax.Closure):
             return self._call_closure(function, [self._evaluate(arg) for arg in node.args], node.keywords)
         if isinstance(function, Unknown):
             return function
         return Unknown(reason="it calls something that is not a function")
 
-    def _call_tool(self, tool: str, node: Invocation) -> Value:
+    def _call_tool(self, tool: str, node: syntax.Invocation) -> Value:
         spec = self._specs[tool]
         arguments = self._evaluate_arguments(spec, node)
         if isinstance(arguments, Unknown):
@@ -367,7 +330,7 @@ class Interpreter:
         self._call_ids.append(call_id)
         return Ref(call=call_id) if call_id else Unknown(reason=f"it needs the result of {tool}, which was not called")
 
-    def _evaluate_arguments(self, spec: ToolSpec, node: Invocation) -> dict[str, Value] | Unknown:
+    def _evaluate_arguments(self, spec: ToolSpec, node: syntax.Invocation) -> dict[str, Value] | Unknown:
         """Return the arguments of a call by their names."""
         properties = list(spec.parameters.get("properties", {}))
         values = self._evaluate_items(node.args)
@@ -390,7 +353,7 @@ class Interpreter:
         arguments |= keywords
         return check_arguments(arguments, self._budget) or arguments
 
-    def _call_library(self, dotted: str, node: Invocation) -> Value:
+    def _call_library(self, dotted: str, node: syntax.Invocation) -> Value:
         args = [self._evaluate(arg) for arg in node.args]
         if dotted in GATHERING:
             return gather(args, self._budget)
@@ -408,9 +371,9 @@ class Interpreter:
         kind = "a function of a library" if known else "not a tool"
         return Unknown(reason=f"{dotted[:MAX_QUOTED_CHARS]} is {kind}")
 
-    def _call_method(self, owner: Expression, name: str, node: Invocation) -> Value:
+    def _call_method(self, owner: Expression, name: str, node: syntax.Invocation) -> Value:
         base = self._evaluate(owner)
-        closure = next((arg for arg in node.args if isinstance(arg, Closure)), None)
+        closure = next((arg for arg in node.args if isinstance(arg, syntax.Closure)), None)
         if name == "then" and closure is not None:
             return self._call_closure(closure, [base])
         if name in ("then", "catch", "finally", "json", "toString"):
@@ -422,13 +385,13 @@ class Interpreter:
             self._refuse_calls_in(closure.body, NOT_WRITTEN_OUT)
             return Unknown(reason=UNKNOWN_ROUNDS)
         args = [self._evaluate(arg) for arg in node.args]
-        if isinstance(owner, Name) and name in CHANGING_METHODS:
+        if isinstance(owner, syntax.Name) and name in CHANGING_METHODS:
             self._scope.change(owner.name, name, args)
             return None
         return call_method(base, name, args, self._budget)
 
     def _call_closure(
-        self, closure: Closure, args: list[Value], keywords: tuple[tuple[str | None, Expression], ...] = ()
+        self, closure: syntax.Closure, args: list[Value], keywords: tuple[tuple[str | None, Expression], ...] = ()
     ) -> Value:
         """Follow the body of a function that the code defines; return its result."""
         if self._depth >= MAX_CALL_DEPTH:

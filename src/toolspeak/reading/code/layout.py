@@ -1,4 +1,8 @@
-"""Space in code: line ends end a statement, but not inside brackets."""
+"""The layout of code: space between tokens, lines at which statements begin, headers and bodies.
+
+Line ends end a statement, but not inside brackets. `CodeRules` says what may follow a string in code, and where a comma
+may be missing.
+"""
 
 import re
 from collections.abc import Callable
@@ -6,20 +10,14 @@ from collections.abc import Callable
 from toolspeak.reading.code.syntax import Statement
 from toolspeak.reading.cursor import Cursor, ReadError, Truncated
 from toolspeak.reading.source import Reading
-from toolspeak.reading.strings import FULL_WIDTH, QUOTES
+from toolspeak.reading.strings import FULL_WIDTH, QUOTES, SyntaxRules
 from toolspeak.reading.values import SpaceReader
-
-# The lines of code: where the next statement begins, in which column, and where a broken one ends.
-
 
 INDENT = re.compile(r"[ \t\u200b\u200c\u200d\u2060\ufeff\u00a0]*")
 
 
 class LineReader:
-    """Finds the beginnings of statements.
-
-    Args:
-        cursor: Where code is read.
+    """Finds where the next statement begins, in which column, and where a broken one ends.
 
     Attributes:
         column: The column of the statement at hand, which decides where an indented body ends.
@@ -33,7 +31,6 @@ class LineReader:
         self._found_column: int = 0
 
     def reset(self) -> None:
-        """Begin a new piece of code."""
         self.column = 0
         self._found_at = -1
 
@@ -88,27 +85,16 @@ class LineReader:
             source.pos += 1
 
 
-# The rules of code: what may follow a string, and where a comma may be missing.
-
-
 KEYWORD_AFTER_STRING = re.compile(r"(?:if|else|for|in|as|and|or|is|not)\b|[rbuf]{0,2}[\"'`]")
 
 UNSUPPORTED = "it uses code that is not supported"
 HINT = "Write plain calls with literal values, one per line."
 
 
-class CodeRules:
-    """The rules of Python and TypeScript.
-
-    Attributes:
-        python: Whether the code is Python, where `//` divides. Set anew for each piece of code.
-    """
+class CodeRules(SyntaxRules):
+    """The rules of Python and TypeScript. `python` is set anew for each piece of code."""
 
     in_code = True
-
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
-        self.python = False
 
     def can_follow_outside_brackets(self, char: str, gap: str) -> bool:
         return "\n" in gap or char in ";+-*%,.)[]}`~<#/\\=:" or bool(gap)
@@ -127,8 +113,7 @@ class CodeRules:
         # An operator that is not read would otherwise pass for the next item.
         if not (char in QUOTES or char.isalnum() or char in "_[{*"):
             raise ReadError(UNSUPPORTED, HINT)
-        self._cursor.note_repair("syntax")
-        self._cursor.note_doubt("comma")
+        super().check_missing_comma(char)
 
 
 INLINE_BLANKS = re.compile(r"[^\S\n]*[\u200b-\u200f\u2060\ufeff]*[^\S\n]*")
@@ -192,22 +177,12 @@ class CodeSpaceReader:
         return False
 
 
-# The bodies of functions, loops and conditions, and the headers before them.
-
-
 CONDITION_WORD = re.compile(r"(?:and|or|in|is|not|if)\b")
 UNTIL_QUOTE = {quote: re.compile(rf"[^{quote}\n]*") for quote in "\"'`"}
 
 
 class BodyReader:
-    """Reads headers and bodies.
-
-    Args:
-        cursor: Where code is read.
-        space: Skips space between tokens.
-        lines: Finds the statements of a body.
-        read_statement: Reads the next statement; None at the end of the block.
-    """
+    """Reads the bodies of functions, loops and conditions, and the headers before them."""
 
     def __init__(
         self,

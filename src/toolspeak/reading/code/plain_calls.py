@@ -51,12 +51,7 @@ RESERVED = (
 
 
 class PlainCallReader:
-    """Reads plain calls at the beginnings of statements.
-
-    Args:
-        source: The text.
-        tools: The names of the tools on offer.
-    """
+    """Reads plain calls of the tools on offer, at the beginnings of statements."""
 
     def __init__(self, source: Source, tools: Collection[str]) -> None:
         self._source = source

@@ -2,42 +2,19 @@
 
 One grammar reads both, since models mix them: `true` in Python, `None` in TypeScript, keyword arguments with colons.
 Names, literals, joins, calls and paths are read (`expressions.py`); so are the wrappers that models like to put around
-a call (`compounds.py`): a main function, a `try`, a loop over a list. Any other statement is skipped, with the reason
-that it is not supported. Reading gives a tree (`syntax.py`); nothing is executed.
+a call: a main function, a `try`, a loop over a list. Any other statement is skipped, with the reason that it is not
+supported. Reading gives a tree (`syntax.py`); nothing is executed.
 """
 
 import re
-from collections.abc import Callable
 
+from toolspeak.reading.code import syntax
 from toolspeak.reading.code.expressions import IDENTIFIER, PRECEDENCE, TYPE, ExpressionReader
 from toolspeak.reading.code.layout import HINT, UNSUPPORTED, BodyReader, CodeRules, CodeSpaceReader, LineReader
-from toolspeak.reading.code.syntax import (
-    Bind,
-    Block,
-    Closure,
-    Constant,
-    Define,
-    Expression,
-    ExprStatement,
-    Handlers,
-    If,
-    Import,
-    Jump,
-    Loop,
-    Name,
-    NoOp,
-    Operation,
-    Return,
-    Statement,
-    UnboundedLoop,
-    Unsupported,
-)
+from toolspeak.reading.code.syntax import Expression, Statement
 from toolspeak.reading.cursor import Ambiguous, Cursor, ReadError, Truncated
-from toolspeak.reading.source import Reading, Source
+from toolspeak.reading.source import Reading, Source, run_to_end
 from toolspeak.reading.strings import QUOTES
-
-# The statements that models put around calls: conditions, loops, `try`, functions, classes.
-
 
 ALWAYS_TRUE = re.compile(
     r"""\(?\s*(?:True|true|1|__name__\s*===?\s*["']__main__["']|require\.main\s*===?\s*module)\s*\)?"""
@@ -45,161 +22,6 @@ ALWAYS_TRUE = re.compile(
 NAME_AFTER_AS = re.compile(r"\bas\s+(\w+)")
 PARAMETER_NAME = re.compile(r"[(,]\s*\*{0,2}([^\W\d]\w*)")
 LOOP_HEADER = re.compile(r"[^;{}\n]*")
-
-
-class CompoundReader:
-    """Reads statements that have a body.
-
-    Args:
-        cursor: Where code is read.
-        space: Skips space between tokens.
-        lines: Finds the clauses after a body.
-        bodies: Reads headers and bodies.
-        expressions: Reads what loops bind and go over.
-        parse_expression: Returns the expression that a text is, or None.
-    """
-
-    def __init__(
-        self,
-        cursor: Cursor,
-        space: CodeSpaceReader,
-        lines: LineReader,
-        bodies: BodyReader,
-        expressions: ExpressionReader,
-        parse_expression: Callable[[str], Expression | None],
-    ) -> None:
-        self._cursor = cursor
-        self._source = cursor.source
-        self._space = space
-        self._lines = lines
-        self._bodies = bodies
-        self._expressions = expressions
-        self._parse_expression = parse_expression
-
-    def read(self, word: str, following: str) -> Reading[Statement]:
-        """Read the statement that the keyword `word` begins; `following` is the character after the keyword."""
-        if word == "for":
-            return (yield from self._read_for(following))
-        if word in ("try", "do"):
-            return (yield from self._read_try(word, following))
-        condition, opener = yield from self._bodies.read_header()
-        body = yield from self._bodies.read(opener)
-        match word:
-            case "if":
-                return (yield from self._read_alternatives(condition, body))
-            case "case":
-                return If(always=False, body=body)
-            case "with":
-                names = [Name(name=name) for name in NAME_AFTER_AS.findall(condition)]
-                bound = [Bind(target=name, value=Unsupported(reason="it is bound by a with")) for name in names]
-                return Block(body=(*bound, *body))
-            case _:
-                return UnboundedLoop(body=body)
-
-    def _read_try(self, word: str, following: str) -> Reading[Statement]:
-        """Read `try` and its handlers, or `do` and its `while`."""
-        body = yield from self._bodies.read(following if following in (":", "{") else "")
-        others = yield from self._read_clauses("except", "catch", "finally", "else", "while")
-        if word == "do":
-            return UnboundedLoop(body=body)
-        return Block(body=(*body, Handlers(body=others)) if others else body)
-
-    def _read_alternatives(self, condition: str, body: tuple[Statement, ...]) -> Reading[Statement]:
-        """Read the `elif` and `else` of an `if` whose condition and body have been read."""
-        alternatives = yield from self._read_clauses("elif", "else")
-        always = ALWAYS_TRUE.fullmatch(condition.strip()) is not None
-        statement = If(always=always, body=body)
-        if always:
-            return statement
-        # Calls in the condition are made in any case; nothing else is sure.
-        expression = self._parse_expression(condition)
-        evaluated = [] if expression is None else [ExprStatement(value=expression)]
-        return Block(body=(*evaluated, statement, If(always=False, body=alternatives)))
-
-    def _read_for(self, following: str) -> Reading[Statement]:
-        """Read a loop over items, or one that counts; `following` is the character after `for`."""
-        source, space = self._source, self._space
-        in_parentheses = following == "("
-        if (yield from source.starts_with("await")):
-            source.pos += 5
-            in_parentheses = (yield from space.skip()) == "("
-        if in_parentheses:
-            source.pos += 1
-            if not source.may_rewind:
-                raise ReadError(UNSUPPORTED, HINT)
-            mark = source.mark()
-            header = yield from source.read_while(LOOP_HEADER)
-            source.rewind(mark)
-            source.unmark()
-            if " of " not in header:
-                _, opener = yield from self._bodies.read_header(opened=True)
-                return UnboundedLoop(body=(yield from self._bodies.read(opener)))
-            self._cursor.open.append(")")
-            yield from space.skip_words("const", "let", "var")
-            target = yield from self._expressions.read_targets()
-            yield from space.skip_words("of")
-            items = yield from self._expressions.read()
-            if (yield from space.skip()) == ")":
-                source.pos += 1
-            self._cursor.open.pop()
-        else:
-            target = yield from self._expressions.read_targets()
-            if not (yield from space.skip_words("in")):
-                raise ReadError(UNSUPPORTED, HINT)
-            items = yield from self._expressions.read_several()
-        opener = yield from space.skip()
-        body = yield from self._bodies.read(opener if opener in (":", "{") else "")
-        others = yield from self._read_clauses("else")
-        loop = Loop(target=target, items=items, body=body)
-        return Block(body=(loop, If(always=False, body=others))) if others else loop
-
-    def _read_clauses(self, *words: str) -> Reading[tuple[Statement, ...]]:
-        """Read the clauses after a body that begin with one of `words`; return the statements in them."""
-        source, lines = self._source, self._lines
-        statements: list[Statement] = []
-        column = lines.column
-        while (yield from lines.find_statement()) and lines.column == column:
-            mark = source.mark()
-            word = yield from source.read_while(IDENTIFIER)
-            if word not in words:
-                source.rewind(mark)
-                source.unmark()
-                break
-            source.unmark()
-            _, opener = yield from self._bodies.read_header()
-            statements += yield from self._bodies.read(opener)
-            lines.column = column
-        return tuple(statements)
-
-    def read_definition(self) -> Reading[Statement]:
-        """Read the definition of a function, whose keyword has been read."""
-        source = self._source
-        if (yield from self._space.skip()) == "*":
-            source.pos += 1
-        name = yield from source.read_while(IDENTIFIER)
-        if not name or (yield from self._space.skip()) != "(":
-            raise ReadError(UNSUPPORTED, HINT)
-        header, opener = yield from self._bodies.read_header()
-        parameters = tuple(Name(name=text) for text in PARAMETER_NAME.findall(header))
-        body = (yield from self._bodies.read(opener)) if opener else ()
-        return Define(name=name, closure=Closure(parameters=parameters, body=body))
-
-    def read_declaration(self) -> Reading[Statement]:
-        """Read a type or a class, whose keyword has been read: nothing in it is a call, and its name is no tool's."""
-        header, opener = yield from self._bodies.read_header()
-        if opener == ":":
-            self._source.pos += 1
-            opener = ":" if (yield from self._space.skip()) in ("\n", "\r", "") else ""
-            if opener:
-                yield from self._bodies.read_indented(self._lines.column)
-        elif opener == "{":
-            yield from self._bodies.read(opener)
-        if not opener:
-            yield from self._lines.skip_statement(0)
-        name = re.match(r"\w+", header)
-        return Bind(target=Name(name=name[0]), value=Unsupported(reason="it is a type")) if name else NoOp()
-
-
 COMPOUNDS = frozenset({"if", "while", "with", "switch", "for", "try", "do"})
 DECLARATIONS = frozenset({"class", "interface", "type", "declare", "namespace", "enum", "abstract", "module"})
 KEYWORDS = frozenset(
@@ -211,11 +33,7 @@ PLAIN_IMPORT = re.compile(r"[\w., ]+;?")
 
 
 class StatementReader:
-    """Reads the statements of a piece of code: of a block, a line, or one expression.
-
-    Args:
-        cursor: Where code is read.
-    """
+    """Reads the statements of a piece of code: of a block, a line, or one expression."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
@@ -223,11 +41,8 @@ class StatementReader:
         self._rules = CodeRules(cursor)
         self._space = CodeSpaceReader(cursor, self._rules)
         self._lines = LineReader(cursor)
-        bodies = BodyReader(cursor, self._space, self._lines, self.read)
-        self._expressions = ExpressionReader(cursor, self._rules, self._space, bodies)
-        self._compounds = CompoundReader(
-            cursor, self._space, self._lines, bodies, self._expressions, self._parse_expression
-        )
+        self._bodies = BodyReader(cursor, self._space, self._lines, self.read)
+        self._expressions = ExpressionReader(cursor, self._rules, self._space, self._bodies)
 
     def begin(self, *, python: bool = False) -> None:
         """Begin a new piece of code; `python`: whether it is Python, where `//` divides."""
@@ -255,7 +70,7 @@ class StatementReader:
         self._cursor.open.append("]")
         value = yield from self._expressions.read_item()
         self._cursor.open.pop()
-        return ExprStatement(value=value)
+        return syntax.ExprStatement(value=value)
 
     def read(self) -> Reading[Statement | None]:
         """Read the next statement; None at the end of the block. A broken one is skipped: `NoOp` with the reason.
@@ -277,7 +92,7 @@ class StatementReader:
             del open_brackets[depth:]
             if self._source.here == start:
                 self._source.pos += 1  # a stray closer, which no line begins with
-            return NoOp(reason=error.reason)
+            return syntax.NoOp(reason=error.reason)
 
     def _read_statement(self) -> Reading[Statement]:
         source, space = self._source, self._space
@@ -292,15 +107,15 @@ class StatementReader:
                 word = yield from source.read_while(IDENTIFIER)
                 following = yield from space.skip()
             if word in COMPOUNDS and following not in (".", "=", ",", ")"):
-                return (yield from self._compounds.read(word, following))
+                return (yield from self._read_compound(word, following))
             if word in ("match", "case") and (following.isalnum() or following in ("_", '"', "'")):
-                return (yield from self._compounds.read(word, following))
+                return (yield from self._read_compound(word, following))
             if following not in ("(", ".", "=", ",") and (following != "[" or word in ("const", "let", "var")):
                 reading = self._read_keyword(word)
                 if reading is not None:
                     return (yield from reading)
             if word in DECLARATIONS and (following.isalpha() or following in "_${"):
-                return (yield from self._compounds.read_declaration())
+                return (yield from self._read_type())
             source.rewind(mark)
         finally:
             source.unmark()
@@ -312,7 +127,7 @@ class StatementReader:
             return None
         match word:
             case "def" | "function":
-                return self._compounds.read_definition()
+                return self._read_definition()
             case "import":
                 return self._read_import()
             case "from":
@@ -322,47 +137,39 @@ class StatementReader:
             case "return" | "yield":
                 return self._read_return()
             case "raise" | "throw":
-                return self._read_raise()
+                return self._skip_line(syntax.Return(value=syntax.Unsupported(reason="the code stops with an error")))
             case "break" | "continue":
-                return self._read_jump()
+                return self._skip_line(syntax.Jump())
             case "const" | "let" | "var":
                 return self._read_declared()
             case "assert":
                 return self._read_simple()
             case _:
-                return self._skip_ignored()
+                return self._skip_line(syntax.NoOp())
 
-    def _skip_ignored(self) -> Reading[Statement]:
+    def _skip_line(self, statement: Statement) -> Reading[Statement]:
         yield from self._source.read_line()
-        return NoOp()
-
-    def _read_jump(self) -> Reading[Statement]:
-        yield from self._source.read_line()
-        return Jump()
-
-    def _read_raise(self) -> Reading[Statement]:
-        yield from self._source.read_line()
-        return Return(value=Unsupported(reason="the code stops with an error"))
+        return statement
 
     def _read_return(self) -> Reading[Statement]:
         char = yield from self._space.skip()
         if char in ("", "\n", ";", "}"):
-            return Return(value=Constant(value=None))
+            return syntax.Return(value=syntax.Constant(value=None))
         statement = yield from self._read_simple()
-        return Return(value=statement.value) if isinstance(statement, ExprStatement) else statement
+        return syntax.Return(value=statement.value) if isinstance(statement, syntax.ExprStatement) else statement
 
     def _read_import(self) -> Reading[Statement]:
         line = yield from self._source.read_line()
         if not PLAIN_IMPORT.fullmatch(line):
-            return NoOp()
+            return syntax.NoOp()
         names = [part.split(" as ")[-1].strip().split(".")[0] for part in line.rstrip(";").split(",")]
-        return Import(names=tuple(names))
+        return syntax.Import(names=tuple(names))
 
     def _read_from_import(self) -> Reading[Statement]:
         line = yield from self._source.read_line()
         if line.count("(") > line.count(")"):
             yield from self._source.read_until(")")
-        return NoOp()
+        return syntax.NoOp()
 
     # Assignments and expressions
 
@@ -374,43 +181,44 @@ class StatementReader:
             yield from self._skip_annotation()
             if (yield from self._space.skip()) == "=":
                 self._source.pos += 1
-                bindings.append(Bind(target=target, value=(yield from self._expressions.read())))
+                bindings.append(syntax.Bind(target=target, value=(yield from self._expressions.read())))
             if (yield from self._space.skip()) != ",":
                 break
             self._source.pos += 1
             yield from self._space.skip_all()
         yield from self._read_end()
-        return bindings[0] if len(bindings) == 1 else Block(body=tuple(bindings))
+        return bindings[0] if len(bindings) == 1 else syntax.Block(body=tuple(bindings))
 
     def _read_simple(self) -> Reading[Statement]:
-        """Read an assignment or an expression."""
         value = yield from self._expressions.read_several()
-        if isinstance(value, Name):
+        if isinstance(value, syntax.Name):
             value = yield from self._read_stuttered(value)
             yield from self._skip_annotation()
         if (operator := (yield from self._read_augmented_sign())) is not None:
-            other = (yield from self._expressions.read()) if operator.endswith("=") else Constant(value=1)
+            other = (yield from self._expressions.read()) if operator.endswith("=") else syntax.Constant(value=1)
             yield from self._read_end()
-            return Bind(target=value, value=Operation(operator=operator.rstrip("="), left=value, right=other))
+            return syntax.Bind(
+                target=value, value=syntax.Operation(operator=operator.rstrip("="), left=value, right=other)
+            )
         targets: list[Expression] = []
         while (yield from self._space.skip()) == "=" and (yield from self._source.peek(2)) not in ("==", "=>"):
             self._source.pos += 1
             yield from self._space.skip()
-            if isinstance(value, Operation):
+            if isinstance(value, syntax.Operation):
                 raise ReadError("a value is assigned to what is no name", HINT)
             targets.append(value)
             value = yield from self._expressions.read_several()
         yield from self._read_end()
         if not targets:
-            return ExprStatement(value=value)
+            return syntax.ExprStatement(value=value)
         # `a = b = call()` calls once: the last name is bound, and the others to it.
         bindings = [
-            Bind(target=targets[-1], value=value),
-            *(Bind(target=each, value=targets[-1]) for each in targets[:-1]),
+            syntax.Bind(target=targets[-1], value=value),
+            *(syntax.Bind(target=each, value=targets[-1]) for each in targets[:-1]),
         ]
-        return bindings[0] if len(bindings) == 1 else Block(body=tuple(bindings))
+        return bindings[0] if len(bindings) == 1 else syntax.Block(body=tuple(bindings))
 
-    def _read_stuttered(self, name: Name) -> Reading[Expression]:
+    def _read_stuttered(self, name: syntax.Name) -> Reading[Expression]:
         """Read `l lawsuit_search(…)`, the beginning of a name before the name; return `name` if it stands alone."""
         if not ((yield from self._space.skip()).isalpha() and (yield from self._source.starts_with(name.name))):
             return name
@@ -458,16 +266,139 @@ class StatementReader:
             raise Ambiguous  # a string ended too early
         raise ReadError(UNSUPPORTED, HINT)
 
+    # Statements with a body
+
+    def _read_compound(self, word: str, following: str) -> Reading[Statement]:
+        """Read the statement that the keyword `word` begins; `following` is the character after the keyword."""
+        if word == "for":
+            return (yield from self._read_for(following))
+        if word in ("try", "do"):
+            return (yield from self._read_try(word, following))
+        condition, opener = yield from self._bodies.read_header()
+        body = yield from self._bodies.read(opener)
+        match word:
+            case "if":
+                return (yield from self._read_alternatives(condition, body))
+            case "case":
+                return syntax.If(always=False, body=body)
+            case "with":
+                names = [syntax.Name(name=name) for name in NAME_AFTER_AS.findall(condition)]
+                bound = [
+                    syntax.Bind(target=name, value=syntax.Unsupported(reason="it is bound by a with")) for name in names
+                ]
+                return syntax.Block(body=(*bound, *body))
+            case _:
+                return syntax.UnboundedLoop(body=body)
+
+    def _read_try(self, word: str, following: str) -> Reading[Statement]:
+        """Read `try` and its handlers, or `do` and its `while`."""
+        body = yield from self._bodies.read(following if following in (":", "{") else "")
+        others = yield from self._read_clauses("except", "catch", "finally", "else", "while")
+        if word == "do":
+            return syntax.UnboundedLoop(body=body)
+        return syntax.Block(body=(*body, syntax.Handlers(body=others)) if others else body)
+
+    def _read_alternatives(self, condition: str, body: tuple[Statement, ...]) -> Reading[Statement]:
+        """Read the `elif` and `else` of an `if` whose condition and body have been read."""
+        alternatives = yield from self._read_clauses("elif", "else")
+        always = ALWAYS_TRUE.fullmatch(condition.strip()) is not None
+        statement = syntax.If(always=always, body=body)
+        if always:
+            return statement
+        # Calls in the condition are made in any case; nothing else is sure.
+        expression = self._parse_expression(condition)
+        evaluated = [] if expression is None else [syntax.ExprStatement(value=expression)]
+        return syntax.Block(body=(*evaluated, statement, syntax.If(always=False, body=alternatives)))
+
+    def _read_for(self, following: str) -> Reading[Statement]:
+        """Read a loop over items, or one that counts; `following` is the character after `for`."""
+        source, space = self._source, self._space
+        in_parentheses = following == "("
+        if (yield from source.starts_with("await")):
+            source.pos += 5
+            in_parentheses = (yield from space.skip()) == "("
+        if in_parentheses:
+            source.pos += 1
+            if not source.may_rewind:
+                raise ReadError(UNSUPPORTED, HINT)
+            mark = source.mark()
+            header = yield from source.read_while(LOOP_HEADER)
+            source.return_to(mark)
+            if " of " not in header:
+                _, opener = yield from self._bodies.read_header(opened=True)
+                return syntax.UnboundedLoop(body=(yield from self._bodies.read(opener)))
+            self._cursor.open.append(")")
+            yield from space.skip_words("const", "let", "var")
+            target = yield from self._expressions.read_targets()
+            yield from space.skip_words("of")
+            items = yield from self._expressions.read()
+            if (yield from space.skip()) == ")":
+                source.pos += 1
+            self._cursor.open.pop()
+        else:
+            target = yield from self._expressions.read_targets()
+            if not (yield from space.skip_words("in")):
+                raise ReadError(UNSUPPORTED, HINT)
+            items = yield from self._expressions.read_several()
+        opener = yield from space.skip()
+        body = yield from self._bodies.read(opener if opener in (":", "{") else "")
+        others = yield from self._read_clauses("else")
+        loop = syntax.Loop(target=target, items=items, body=body)
+        return syntax.Block(body=(loop, syntax.If(always=False, body=others))) if others else loop
+
+    def _read_clauses(self, *words: str) -> Reading[tuple[Statement, ...]]:
+        """Read the clauses after a body that begin with one of `words`; return the statements in them."""
+        source, lines = self._source, self._lines
+        statements: list[Statement] = []
+        column = lines.column
+        while (yield from lines.find_statement()) and lines.column == column:
+            mark = source.mark()
+            word = yield from source.read_while(IDENTIFIER)
+            if word not in words:
+                source.return_to(mark)
+                break
+            source.unmark()
+            _, opener = yield from self._bodies.read_header()
+            statements += yield from self._bodies.read(opener)
+            lines.column = column
+        return tuple(statements)
+
+    def _read_definition(self) -> Reading[Statement]:
+        """Read the definition of a function, whose keyword has been read."""
+        source = self._source
+        if (yield from self._space.skip()) == "*":
+            source.pos += 1
+        name = yield from source.read_while(IDENTIFIER)
+        if not name or (yield from self._space.skip()) != "(":
+            raise ReadError(UNSUPPORTED, HINT)
+        header, opener = yield from self._bodies.read_header()
+        parameters = tuple(syntax.Name(name=text) for text in PARAMETER_NAME.findall(header))
+        body = (yield from self._bodies.read(opener)) if opener else ()
+        return syntax.Define(name=name, closure=syntax.Closure(parameters=parameters, body=body))
+
+    def _read_type(self) -> Reading[Statement]:
+        """Read a type or a class, whose keyword has been read: nothing in it is a call, and its name is no tool's."""
+        header, opener = yield from self._bodies.read_header()
+        if opener == ":":
+            self._source.pos += 1
+            opener = ":" if (yield from self._space.skip()) in ("\n", "\r", "") else ""
+            if opener:
+                yield from self._bodies.read_indented(self._lines.column)
+        elif opener == "{":
+            yield from self._bodies.read(opener)
+        if not opener:
+            yield from self._lines.skip_statement(0)
+        name = re.match(r"\w+", header)
+        return (
+            syntax.Bind(target=syntax.Name(name=name[0]), value=syntax.Unsupported(reason="it is a type"))
+            if name
+            else syntax.NoOp()
+        )
+
     def _parse_expression(self, text: str) -> Expression | None:
         """Return the expression that `text` is; None if it is not one."""
-        source = Source()
-        source.feed(f"({text})\n")
-        source.ended = True
-        reading = StatementReader(Cursor(source, self._cursor.keys))._expressions.read()
+        source = Source.hold_whole(f"({text})\n")
         try:
-            while True:
-                next(reading)
-        except StopIteration as stop:
-            return stop.value
+            return run_to_end(StatementReader(Cursor(source, self._cursor.keys))._expressions.read())
         except ReadError:
             return None
