@@ -194,7 +194,7 @@ def test_each_call_has_its_own_timeout():
         for name in timeouts:
             call = ToolCall(id=name, name=name, arguments={})
             executor.start(call, {}, 1, lambda result: ended.append(f"{result.call_id} {result.error}"))
-        while len(ended) < len(timeouts):
+        while len(ended) < len(timeouts) or executor.tasks:
             await asyncio.sleep(0.005)
         return [each.removesuffix(" seconds and was given up; it may still take effect") for each in ended]
 
@@ -210,7 +210,7 @@ def test_a_timeout_goes_on_when_another_call_has_ended():
         executor = Executor(Toolbox([tool(shout_later, timeout=0.05), tool(hang_later, timeout=0.1)]))
         executor.start(ToolCall(id="a", name="hang_later", arguments={}), {}, 1, ended.append)
         executor.start(ToolCall(id="b", name="shout_later", arguments={"text": "x"}), {}, 1, ended.append)
-        while len(ended) < 2:
+        while len(ended) < 2 or executor.tasks:
             await asyncio.sleep(0.005)
             executor.rest()
         return ended

@@ -20,9 +20,10 @@ from toolspeak.values.frozen import frozen
 MAX_FILE_BYTES = 5_000_000
 """The size of the largest file that is read or written."""
 
-_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER_FLAGS = _SAFE_FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_FILE_FLAGS = _SAFE_FLAGS | os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+_NEW_FILE_FLAGS = _SAFE_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 @frozen
@@ -36,12 +37,9 @@ class FolderEntry:
 
 @frozen
 class FileContent:
-    """A text file as it was read.
+    """A text file as it was read, with its permission bits.
 
-    Attributes:
-        text: The text.
-        mode: The permission bits.
-        version: Inode, size and time of the last change, which tell whether the file has changed since.
+    `version` is the inode, size and time of the last change, which tell whether the file has changed since.
     """
 
     text: str
@@ -86,11 +84,8 @@ class RootFolder:
     def write(self, path: str, text: str, before: FileContent | None) -> None:
         """Write a file as a whole or not at all.
 
-        Args:
-            path: The file.
-            text: Its new text.
-            before: Its content when it was last read, or `None` if it did not exist; if that has changed since,
-                nothing is written.
+        `before` is its content when it was last read, or `None` if it did not exist; if that has changed since, nothing
+        is written.
         """
         *folders, name = self._split_path(path)
         if ".git" in (part.lower() for part in (*folders, name)):

@@ -149,19 +149,20 @@ class HttpModel:
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
         from toolspeak.models import transport  # aiohttp is imported with the first request
-        from toolspeak.models.answer_stream import AnswerStream
 
         path, body, is_broken = self._encoder.encode(request)
         endpoint = self.endpoint
         schedule = transport.RetrySchedule(endpoint.retry)
-        ends_at = _find_end(endpoint)
+        total = endpoint.retry.total_timeout
+        ends_at = None if total is None else asyncio.get_running_loop().time() + total
         while True:
             try:
                 deadline = RequestDeadline(ends_at)
                 response = await transport.post(endpoint, path, body, deadline, self._sender)
                 is_streamed = response.content_type == self._wire.FRAMING.content_type
                 reader = AnswerReader(self._wire, self._vendor, request.shown.tools, streamed=is_streamed)
-                answer = AnswerStream(endpoint, response, reader, deadline, PieceRestorer() if is_broken else None)
+                restorer = PieceRestorer() if is_broken else None
+                answer = transport.AnswerStream(endpoint, response, reader, deadline, restorer)
                 try:
                     while pieces := await answer.next_pieces():
                         yield pieces
@@ -178,9 +179,3 @@ class HttpModel:
 def _read_num_ctx(extra: Mapping[str, Any]) -> int | None:
     """Return the length of the context that a request to Ollama asks for."""
     return as_count(as_object(extra.get("options")).get("num_ctx")) or as_count(extra.get("num_ctx")) or None
-
-
-def _find_end(endpoint: Endpoint) -> float | None:
-    """Return the time of the event loop at which a request that is sent now is given up; None for never."""
-    total = endpoint.retry.total_timeout
-    return None if total is None else asyncio.get_running_loop().time() + total

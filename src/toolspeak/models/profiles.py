@@ -3,6 +3,10 @@
 A server's profile says which parts of its API it supports. A family's profile says in which dialect its models call
 tools best, for servers whose own tool calls are not reliable. What is not known here can be measured: a calibration
 overrides a profile.
+
+Only a guess is asked about. A dialect that somebody named, that was measured, or that suits a known family is never
+replaced by what a server says: a server that accepts tool calls does not say how well the model makes them. The reason
+of a choice is made with the choice (`DialectChoice`), so that what is explained cannot differ from what is done.
 """
 
 import re
@@ -200,9 +204,6 @@ TEXT_ONLY_NAMES = re.compile(
 )
 """What the names of models contain that take no images, sounds or documents. Of other names nothing is known."""
 
-DEFAULT_DIALECT = "python"
-"""The dialect of a model of no known family, on a server whose own tool calls are not reliable."""
-
 
 def is_text_only(model: str) -> bool:
     """Whether a model is known to take text only, by its name."""
@@ -212,17 +213,11 @@ def is_text_only(model: str) -> bool:
 def choose_dialect(server: ServerProfile, model: str) -> DialectChoice:
     """Return the dialect in which a model on this server calls tools best, as far as is known without asking."""
     if server.reliable_tool_calls:
-        return DialectChoice(name="native", reason=f"the profile of {find_server_name(server) or 'the server'}")
+        known = next((name for name, each in SERVERS.items() if each is server), "the server")
+        return DialectChoice(name="native", reason=f"the profile of {known}")
     name = model.lower()
     for family in DIALECTS_BY_NAME:
-        # It is no guess, so the server is not asked: families were measured, and a server that lists tool calls for a
-        # model says that it accepts them, not that the model is good at them.
         if found := re.search(family.pattern, name):
             return DialectChoice(name=family.dialect, reason=f"the family of the model, by {found[0]!r} in its name")
     where = " on an unknown server" if server is UNKNOWN_SERVER else ""
-    return DialectChoice(name=DEFAULT_DIALECT, reason=f"the default for an unknown model{where}", is_guess=True)
-
-
-def find_server_name(server: ServerProfile) -> str | None:
-    """Return the name of a known server; None for another one."""
-    return next((name for name, each in SERVERS.items() if each is server), None)
+    return DialectChoice(name="python", reason=f"the default for an unknown model{where}", is_guess=True)

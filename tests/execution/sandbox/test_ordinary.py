@@ -21,7 +21,7 @@ from toolspeak.execution.sandbox import (
     run_code,
     run_full,
 )
-from toolspeak.execution.sandbox.confinement import NO_CONFINEMENT, bubblewrap_command
+from toolspeak.execution.sandbox.confinement import bubblewrap_command
 from toolspeak.execution.sandbox.full import CHILD_PACKAGE
 from toolspeak.execution.sandbox.monty import format_value
 from toolspeak.values.errors import UsageError
@@ -144,10 +144,10 @@ def test_what_reads_input_finds_its_end():
 @needs_posix
 def test_what_cannot_be_confined_is_refused_unless_that_is_wanted():
     with pytest.raises(UsageError, match=r"cannot be confined on this machine.*unsafe_local=True"):
-        run_full("1", SandboxLimits(), confinement=NO_CONFINEMENT)
+        run_full("1", SandboxLimits(), confinement=Confinement())
     with pytest.raises(UsageError, match="cannot be confined"):
         run_full("1", SandboxLimits(), confinement=Confinement(landlock=True))
-    assert run_full("1", SandboxLimits(), confinement=NO_CONFINEMENT, unsafe_local=True) == CodeResult(
+    assert run_full("1", SandboxLimits(), confinement=Confinement(), unsafe_local=True) == CodeResult(
         mode="full", value="1"
     )
 
@@ -175,13 +175,13 @@ def test_a_missing_program_is_reported_with_what_to_do(monkeypatch: pytest.Monke
         )
     monkeypatch.setattr(sys, "_base_executable", "/no/python")
     with pytest.raises(UsageError, match=r"not run: /no/python cannot be started.*repair this installation of Python"):
-        run_full("1", SandboxLimits(), confinement=NO_CONFINEMENT, unsafe_local=True)
+        run_full("1", SandboxLimits(), confinement=Confinement(), unsafe_local=True)
 
 
 @needs_posix
 def test_even_unconfined_it_is_ended_with_its_processes_and_its_folder_is_removed():
     code = "import os, time\nprint(os.getcwd())\nchild = os.fork()\nif child: print(child)\nwhile True: time.sleep(1)"
-    done = run_full(code, SandboxLimits(seconds=2), confinement=NO_CONFINEMENT, unsafe_local=True)
+    done = run_full(code, SandboxLimits(seconds=2), confinement=Confinement(), unsafe_local=True)
     assert done.error == "stopped: it took longer than 2 seconds"
     folder, child = done.stdout.split()
     assert not Path(folder).exists()

@@ -24,8 +24,6 @@ POLL_SECONDS = 0.05
 TERMINATION_SECONDS = 5.0
 """How long a command has to end its processes by itself before its process group is killed."""
 
-_READ_BYTES = 65_536
-
 
 def python_program() -> str:
     """Return the path of this Python, outside of any virtual environment."""
@@ -108,16 +106,16 @@ def run_supervised(
         stop_reason: Called with the process id, after every piece of output and at least every `POLL_SECONDS`.
         ends_itself: Whether the command, as `builtin/_keeper.py`, ends all of its processes when it receives `SIGTERM`.
 
-    Raises:
-        ProgramStartError: The program is missing, or may not be executed.
-        OSError: The command could not be started for another reason.
+    Raises `ProgramStartError` if the program is missing or may not be executed, and `OSError` if the command could not
+    be started for another reason.
     """
     process = _start(command, cwd, env, stdin, subprocess.STDOUT if stderr is None else subprocess.PIPE)
     reason = None
     with process, selectors.DefaultSelector() as selector:
         try:
-            _register(selector, process.stdout, stdout)
-            _register(selector, process.stderr, stderr)
+            for stream, buffer in ((process.stdout, stdout), (process.stderr, stderr)):
+                if stream is not None and buffer is not None:
+                    selector.register(stream, selectors.EVENT_READ, buffer)
             while reason is None and not _has_ended(process):
                 _read(selector, POLL_SECONDS)
                 reason = stop_reason(process.pid)
@@ -146,18 +144,13 @@ def _start(
         raise ProgramStartError(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
-def _register(selector: selectors.BaseSelector, stream: IO[bytes] | None, buffer: OutputBuffer | None) -> None:
-    if stream is not None and buffer is not None:
-        selector.register(stream, selectors.EVENT_READ, buffer)
-
-
 def _read(selector: selectors.BaseSelector, seconds: float) -> bool:
     """Read what has been printed, waiting up to `seconds` for it; whether there was something to read."""
     if not selector.get_map():
         seconds = min(seconds, POLL_SECONDS / 10)  # it closed its streams: it is about to end, or runs on in silence
     has_read = False
     for key, _ in selector.select(seconds):
-        if piece := os.read(key.fd, _READ_BYTES):
+        if piece := os.read(key.fd, 65_536):
             key.data.add(piece)
             has_read = True
         else:
