@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case, sample
 from tests.execution.sandbox.processes import has_ended
 from toolspeak.execution.sandbox import (
     CodeResult,
@@ -46,7 +47,7 @@ def test_there_are_at_least_fifty():
 
 @needs_confinement
 @pytest.mark.parametrize("mode", ["auto", "full"])
-@pytest.mark.parametrize("name", SNIPPETS)
+@each_case("name", sample(SNIPPETS, 16), ids=str)
 def test_it_works(name: str, mode: Any):
     snippet = SNIPPETS[name]
     done = run_code(snippet["code"], mode=mode, limits=SandboxLimits(seconds=10))
