@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from toolspeak.builtin import files as module
 from toolspeak.builtin._root_folder import MAX_FILE_BYTES, RootFolder
 from toolspeak.builtin.files import FileTools
@@ -311,7 +312,7 @@ def state(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "list_files", "search_files"])
-@pytest.mark.parametrize("way", OUT)
+@each_case("way", OUT.keys(), ids=str)
 def test_there_is_no_way_out(trapped: Path, way: str, name: str):
     path = OUT[way].replace("@BESIDE@", str(trapped.parent)).replace("@ROOT@", str(trapped))
     arguments = {
@@ -376,6 +377,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_used_leads_nowhere(root: Path,
             (root / "link").rename(root / "swap")
         return open_path(path, *args, **options)
 
+    monkeypatch.setattr(os, "supports_dir_fd", {*os.supports_dir_fd, swap_and_open})
     monkeypatch.setattr(os, "open", swap_and_open)
     seen: list[str] = []
     while steps >= swap_before:  # the folder is swapped before each step in turn, and once not at all

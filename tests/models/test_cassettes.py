@@ -159,6 +159,7 @@ def test_a_cut_last_line_is_told(server: Server, tmp_path: Path):
         ask(model, "Two")
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_leaves_whole_lines(server: Server, tmp_path: Path):
     server.plays(streams(SAID), streams(events(delta(content="Hm.")), ending="silence"))
     file = tmp_path / "run.jsonl"

@@ -46,7 +46,7 @@ def exists(pid: int) -> bool:
     return True
 
 
-def gone(pid: int, within: float = 10.0) -> bool:
+def gone(pid: int, within: float = 60.0) -> bool:
     end = time.monotonic() + within
     while exists(pid) and time.monotonic() < end:
         time.sleep(0.02)
@@ -81,7 +81,7 @@ def test_it_is_ready_when_it_says_its_address(weights: Path):
 
 def test_it_is_told_how_to_run(weights: Path):
     child = Child(program(SERVES), {"weights": "x", "threads": 3})
-    assert child.wait_until_ready(timeout=20, on_progress=None)["options"] == {"weights": "x", "threads": 3}
+    assert child.wait_until_ready(timeout=60, on_progress=None)["options"] == {"weights": "x", "threads": 3}
     child.stop()
 
 
@@ -178,12 +178,17 @@ def test_without_the_extra_it_says_what_to_install(weights: Path):
 # Running
 
 
-def test_it_may_talk_without_end(weights: Path):
-    talks = READY + "while True:\n    sys.stderr.write('x' * 5000 + '\\n'); print('y' * 5000)\n"
-    server = start_server(ServerOptions(weights=weights), command=program(talks))
-    time.sleep(0.3)
-    assert server.is_alive
-    server.stop()
+def test_it_may_talk_without_end(tmp_path: Path):
+    """What it prints is read to the end: a full pipe would block it before it has told that it goes on."""
+    talks = "for _ in range(200):\n    sys.stderr.write('x' * 5000 + '\\n'); print('y' * 5000)\n"
+    child = Child(program(f"{READY}{talks}open({str(tmp_path / 'on')!r}, 'w')\nsys.stdin.read()"), {})
+    child.wait_until_ready(timeout=60, on_progress=None)
+    end = time.monotonic() + 60
+    while not (tmp_path / "on").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert (tmp_path / "on").exists()
+    assert child.is_alive
+    child.stop()
 
 
 def test_one_server_serves_all_who_want_the_same(weights: Path):
@@ -220,7 +225,7 @@ def test_a_crash_is_told_and_the_next_use_starts_anew(weights: Path):
 
 
 def gone_as_seen_by(server: LocalServer) -> bool:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while server.is_alive and time.monotonic() < end:
         time.sleep(0.02)
     return not server.is_alive
@@ -249,7 +254,7 @@ def test_stopping_twice_is_stopping_once(weights: Path):
 def test_what_will_not_end_is_killed():
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + READY + "time.sleep(60)"
     child = Child(program(stubborn), {}, grace=0.2)
-    child.wait_until_ready(timeout=20, on_progress=None)
+    child.wait_until_ready(timeout=60, on_progress=None)
     child.stop()
     assert gone(child.pid, 0)
 
@@ -263,9 +268,16 @@ print(server.pid, flush=True)
 """
 
 
-@pytest.mark.parametrize("end", ["pass", "sys.exit(3)", "1 / 0", "os._exit(1)", "os.kill(os.getpid(), signal.SIGKILL)"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "pass",
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        *(pytest.param(end, marks=pytest.mark.slow) for end in ("sys.exit(3)", "1 / 0", "os._exit(1)")),
+    ],
+)
 def test_it_is_gone_with_the_program(weights: Path, end: str):
-    done = subprocess.run(program(PROGRAM + end, str(weights)), capture_output=True, text=True, timeout=25)
+    done = subprocess.run(program(PROGRAM + end, str(weights)), capture_output=True, text=True, timeout=80)
     assert gone(int(done.stdout))
 
 
@@ -280,7 +292,7 @@ if child == 0:
 os.waitpid(child, 0)
 print(server.is_alive)
 """
-    done = subprocess.run(program(PROGRAM + fork, str(weights)), capture_output=True, text=True, timeout=25)
+    done = subprocess.run(program(PROGRAM + fork, str(weights)), capture_output=True, text=True, timeout=80)
     pid, alive = done.stdout.split()
     assert alive == "True"
     assert gone(int(pid))
