@@ -21,36 +21,21 @@ from toolspeak.wire.schemas import SchemaRules
 
 @frozen
 class ServerProfile:
-    """What is known of a kind of server.
+    """What is known of a kind of server. The fields without a comment are those of `Endpoint`."""
 
-    Attributes:
-        base_url: Its usual address.
-        url_variable: The environment variable with another address.
-        url_has_no_version: Whether the address in that variable lacks the path of the usual address, such as `/v1`.
-        key_variable: The environment variable with its key.
-        other_key_variable: Another variable with its key, which is read where the first is not set.
-        api: The API that it provides.
-        reliable_tool_calls: Whether the API's own tool calls are reliable for every model that it serves.
-        leaks_calls: Whether a call may be left in the text of an answer. Servers of open weights find calls in the text
-            of the model themselves, and miss some; vendors who serve only models of their own do not.
-        quirks: What it supports of the API.
-        rules: How it needs schemas changed.
-        reads_control_tokens: Whether it tokenises the text of messages together with its chat template, so that a
-            control token in the text counts as one.
-        ability_apis: The APIs in which it may list what a model can do.
-        cuts_silently: Whether it may drop the beginning of a conversation that is too long, without an error.
-    """
-
-    base_url: str
-    url_variable: str | None = None
-    url_has_no_version: bool = False
+    base_url: str  # its usual address
+    url_variable: str | None = None  # the environment variable with another address
+    url_has_no_version: bool = False  # whether that address lacks the path of the usual one, such as `/v1`
     key_variable: str | None = None
-    other_key_variable: str | None = None
+    other_key_variable: str | None = None  # is read where the first is not set
     api: ApiName = "openai"
-    reliable_tool_calls: bool = True
+    reliable_tool_calls: bool = True  # whether the API's own tool calls are reliable for every model that it serves
+    # Servers of open weights find calls in the text of the model themselves, and miss some; vendors who serve only
+    # models of their own do not.
     leaks_calls: bool = True
     quirks: Quirks = Quirks()
     rules: SchemaRules = SchemaRules()
+    # Whether it tokenises the text of messages together with its chat template, so that a control token counts as one.
     reads_control_tokens: bool = False
     ability_apis: tuple[AbilityApiName, ...] = ()
     cuts_silently: bool = False
@@ -58,14 +43,9 @@ class ServerProfile:
 
 @frozen
 class ModelFamily:
-    """Models that call tools best in the same dialect.
+    """Models that call tools best in the same dialect."""
 
-    Attributes:
-        pattern: A regular expression that is searched in the lower-case name of a model.
-        dialect: The dialect.
-    """
-
-    pattern: str
+    pattern: str  # a regular expression that is searched in the lower-case name of a model
     dialect: str
 
 

@@ -52,48 +52,29 @@ is_supported = sys.platform != "win32"
 
 @frozen
 class WarmOptions:
-    """How long a server is kept warm, and where its files are.
+    """How long a server is kept warm, and where its files are."""
 
-    Attributes:
-        folder: The folder of the files. It is created for this user alone.
-        idle_seconds: The time after the last use at which the server ends.
-    """
-
-    folder: Path
-    idle_seconds: float = 300.0
+    folder: Path  # it is created for this user alone
+    idle_seconds: float = 300.0  # the time after the last use at which the server ends
 
 
 @frozen
 class WarmStatus:
-    """What is known of a warm server.
-
-    Attributes:
-        weights: The GGUF file.
-        pid: The process id.
-        phase: Whether its weights are being loaded, a program uses it, or nobody does.
-        idle_seconds: The time since its last use.
-        ends_after: The time without use at which it ends.
-        started: When it was started, in seconds since 1970.
-    """
+    """What is known of a warm server."""
 
     weights: Path
     pid: int
     phase: Literal["loading", "in use", "idle"]
-    idle_seconds: float
-    ends_after: float
-    started: float
+    idle_seconds: float  # the time since its last use
+    ends_after: float  # the time without use at which it ends
+    started: float  # in seconds since 1970
 
 
 class WarmServer:
     """A running warm server, from `get_warm_server`. The server is in use as long as this object exists.
 
-    Attributes:
-        weights: The GGUF file that it serves.
-        base_url: Its address, with `/v1`.
-        key: The API key that clients must send.
-        pid: Its process id.
-        idle_seconds: The time after its last use at which it ends.
-        was_started: Whether this program started it.
+    It has the attributes of a `LocalServer`. `was_started` says whether this program started it, and `idle_seconds` the
+    time after its last use at which it ends.
     """
 
     def __init__(self, weights: Path, files: "_Files", use: int, state: dict[str, Any], *, was_started: bool) -> None:
