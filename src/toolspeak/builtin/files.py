@@ -15,6 +15,7 @@ from difflib import Match, SequenceMatcher
 from fnmatch import fnmatch
 from io import StringIO
 from itertools import accumulate
+from os.path import commonprefix
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias, cast
 
@@ -237,7 +238,9 @@ def _diff_lines(old: Sequence[str], new: Sequence[str], old_name: str, new_name:
     head, tail = 0, 0
     groups = _compare(old, new)
     if groups is None:
-        head, tail = (max(0, count - CONTEXT_LINES) for count in _count_equal_ends(old, new))
+        start = len(commonprefix((old, new)))  # noqa: RUF071 (of lines)
+        end = len(commonprefix((old[start:][::-1], new[start:][::-1])))  # noqa: RUF071 (of lines)
+        head, tail = max(0, start - CONTEXT_LINES), max(0, end - CONTEXT_LINES)
         old, new = old[head : len(old) - tail], new[head : len(new) - tail]
         groups = _compare(old, new) if head or tail else None
     if groups != []:
@@ -255,14 +258,6 @@ def _compare(old: Sequence[str], new: Sequence[str]) -> list[_Group] | None:
         return list(BoundedMatcher(old, new).get_grouped_opcodes(CONTEXT_LINES))
     except _TooManyStepsError:
         return None
-
-
-def _count_equal_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Count the lines that are equal at the beginning, and of the rest those that are equal at the end."""
-    shortest = min(len(old), len(new))
-    head = next((place for place in range(shortest) if old[place] != new[place]), shortest)
-    tail = next((place for place in range(shortest - head) if old[-1 - place] != new[-1 - place]), shortest - head)
-    return head, tail
 
 
 def _format_hunk(group: _Group, old: Sequence[str], new: Sequence[str], offset: int) -> Iterator[str]:

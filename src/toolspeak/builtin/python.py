@@ -79,7 +79,11 @@ class PythonTool(Tool[[str], str]):
 
 
 def _description(mode: SandboxMode, limits: SandboxLimits, unsafe_local: bool) -> str:
-    kind = _available_mode(mode, unsafe_local)
+    monty, full = has_monty(), detect_confinement().is_sufficient or unsafe_local
+    if mode == "auto":
+        kind = "auto" if monty and full else "monty" if monty else "full" if full else "none"
+    else:
+        kind = mode if (monty if mode == "monty" else full) else "none"
     description = _MODE_DESCRIPTIONS[kind].format(
         version=f"{sys.version_info.major}.{sys.version_info.minor}", missing="pip install toolspeak[sandbox]"
     )
@@ -87,14 +91,6 @@ def _description(mode: SandboxMode, limits: SandboxLimits, unsafe_local: bool) -
         description = "Mode: full, CPython {}.{}, not confined.".format(*sys.version_info)
     allowed = f"A call may take {limits.seconds:g} seconds and {limits.memory // 2**20} MB of memory."
     return f"{_PURPOSE} {description} {allowed}"
-
-
-def _available_mode(mode: SandboxMode, unsafe_local: bool) -> str:
-    """Return the mode that is available on this machine, or `none`."""
-    monty, full = has_monty(), detect_confinement().is_sufficient or unsafe_local
-    if mode == "auto":
-        return "auto" if monty and full else "monty" if monty else "full" if full else "none"
-    return mode if {"monty": monty, "full": full}[mode] else "none"
 
 
 def _format_result(result: CodeResult) -> str:

@@ -39,11 +39,7 @@ MOMENT_SECONDS = 0.0002
 
 
 class CallLoop:
-    """The calls of an event loop.
-
-    Attributes:
-        loop: The event loop.
-    """
+    """The calls of an event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -130,19 +126,13 @@ class CallLoop:
                 self._announce()
 
 
-class _ThreadCalls(threading.local):
-    """The calls of the event loop that runs in a thread."""
-
-    latest: CallLoop | None = None
-
-
-_thread_calls = _ThreadCalls()
+_thread_calls = threading.local()
 
 
 def find_call_loop() -> CallLoop:
     """Return what the calls in the running event loop share."""
     loop = asyncio.get_running_loop()
-    latest = _thread_calls.latest
+    latest: CallLoop | None = getattr(_thread_calls, "latest", None)
     if latest is None or latest.loop is not loop:
         latest = _thread_calls.latest = CallLoop(loop)
     return latest
@@ -187,13 +177,9 @@ class Executor:
     ) -> None:
         """Prepare to run calls.
 
-        Args:
-            toolbox: The tools.
-            own_tools: Tools of toolspeak itself. A tool of the same name in `toolbox` is called in their place.
-            deps: What tools get in their `Context`.
-            run_id: The id of the run, for the `Context`.
-            timeout: Seconds after which a call is given up, if its tool has no timeout of its own.
-            pool: The threads in which functions run.
+        `own_tools` are tools of toolspeak itself: a tool of the same name in `toolbox` is called in their place. `deps`
+        and `run_id` are for the `Context`. A call is given up after `timeout` seconds, if its tool has no timeout of
+        its own.
         """
         self.toolbox = toolbox
         self._own_tools = own_tools
@@ -216,16 +202,9 @@ class Executor:
     ) -> "RunningCall":
         """Start a call. `done` gets its one result in this event loop, perhaps before this returns.
 
-        Args:
-            call: The call.
-            results: The results of earlier calls, which the arguments may refer to.
-            turn: The number of the turn.
-            done: Called once with the result.
-            on_start: Called first, in the context in which the function will run.
-            on_progress: Gets what the function reports by its `Context`.
-
-        Raises:
-            ReplayMiss: The tool stands in for a recorded one, and this call was not recorded.
+        The arguments may refer to `results` of earlier calls. `on_start` is called first, in the context in which the
+        function will run; `on_progress` gets what the function reports by its `Context`. Raises `ReplayMiss` if the
+        tool stands in for a recorded one, and this call was not recorded.
         """
         running = self.prepare(call, results, turn, done, on_start, on_progress)
         self.start_quick_calls()
@@ -419,11 +398,7 @@ class RunningCall:
             outcome = await guarded
             if isinstance(outcome, Raised):
                 self._fail(outcome.error)
-            elif (
-                type(outcome.value) not in PLAIN_TYPES
-                and isinstance(outcome.value, Iterator)  # taking its items one by one may block
-                and self._done is not None
-            ):
+            elif self._done is not None and _may_block(outcome.value):
                 # A copy: a context can be entered once at a time, and this task is still in it.
                 self.run_in_thread(lambda: outcome.value, self.context.copy())
             else:
@@ -479,3 +454,8 @@ def _close(task: asyncio.Task[None], guarded: GuardedCoroutine) -> None:
     if not task.done():
         guarded.abandon()
         task.cancel()
+
+
+def _may_block(value: Any) -> bool:
+    """Whether reading a returned value may block: it is an iterator, whose items are taken one by one."""
+    return type(value) not in PLAIN_TYPES and isinstance(value, Iterator)

@@ -4,9 +4,9 @@ It is done once for an endpoint and a model in a process, and takes `MAX_ASKING_
 answer, or says nothing, leaves everything as it was; nothing is raised. Only a server that has not loaded the model yet
 is asked once more, after its first answer, because some servers choose the context when they load a model.
 
-A context is asked for where a server may cut without notice (`cuts_silently`): before the first run, once. An agent does
-not ask another server for this alone, but uses what it said when it was asked for the dialect. The gateway asks every
-server that may say it: it must clamp `max_tokens`, and its clients cannot be asked.
+A context is asked for where a server may cut without notice (`cuts_silently`): before the first run, once. An agent
+does not ask another server for this alone, but uses what it said when it was asked for the dialect. The gateway asks
+every server that may say it: it must clamp `max_tokens`, and its clients cannot be asked.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -27,9 +27,6 @@ MAX_COUNTING_SECONDS = 5.0
 
 MAX_ASKING_SECONDS = 2.0
 """How long a run waits for what a server says about a model, unless the endpoint's own timeout is shorter."""
-
-Unreached: TypeAlias = Literal["unreached"]
-"""The server could not be reached, or is still loading: a later run asks again."""
 
 
 @frozen
@@ -157,7 +154,7 @@ async def ask_abilities(endpoint: Endpoint, model: str, *, has_answered: bool = 
 async def _ask(endpoint: Endpoint, model: str, *, has_answered: bool) -> None:
     apis = [api for name in endpoint.ability_apis for api in ABILITY_APIS[name]]
     answers = await asyncio.gather(*(_ask_api(endpoint, model, api) for api in apis))
-    reached = [answer for answer in answers if answer != "unreached"]
+    reached = [answer for answer in answers if answer is not None]
     if not reached:
         return
     on_tools = next((each for each in reached if each.tool_calls is not None), Abilities())
@@ -173,7 +170,7 @@ async def _ask(endpoint: Endpoint, model: str, *, has_answered: bool) -> None:
     )
 
 
-async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities | Unreached:
+async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities | None:
     from toolspeak.models import transport  # aiohttp is imported with the first request
 
     path = api.path.format(model=quote(model, safe=""))
@@ -182,7 +179,7 @@ async def _ask_api(endpoint: Endpoint, model: str, api: AbilityApi) -> Abilities
     try:
         data = await transport.fetch(endpoint, endpoint.root_url + path, body, timeout)
     except transport.NotReached:
-        return "unreached"
+        return None  # or it is still loading: a later run asks again
     try:
         response = as_object(json.loads(data))
     except (ValueError, RecursionError):

@@ -115,18 +115,15 @@ class EmbeddedModel:
 
     async def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
         """Yield the pieces of an answer in batches, as they arrive. The last piece is the `Answer`."""
-        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=self._sender)
-        async with aclosing(model.ask(self._prepare(request))) as answer:
-            async for pieces in answer:
-                yield pieces
-
-    def _prepare(self, request: Request) -> Request:
         sampling = request.sampling
         if sampling.temperature is None:  # small models call tools best without randomness
             sampling = replace(sampling, temperature=0.0)
         if self.adapter is not None:
             sampling = replace(sampling, extra={**choose_adapter_fields(request.shown), **(sampling.extra or {})})
-        return replace(request, sampling=sampling)
+        model = HttpModel(await self.find_endpoint(), self.weights.stem, sender=self._sender)
+        async with aclosing(model.ask(replace(request, sampling=sampling))) as answer:
+            async for pieces in answer:
+                yield pieces
 
 
 def name_for_calibration(weights: Path, adapter: Adapter | None) -> str:

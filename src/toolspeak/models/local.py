@@ -155,7 +155,9 @@ class Child:
         if code is None:
             ended = "did not start"
         else:
-            ended = "was stopped" if self._stopped else f"ended with {_describe_exit_code(code)}"
+            known = {-each.value: f"signal {each.name}" for each in signal.Signals}
+            cause = f"exit code {code}" if code >= 0 else known.get(code, f"signal {-code}")
+            ended = "was stopped" if self._stopped else f"ended with {cause}"
         log = "\n".join(self._log)
         return f"the embedded model {ended}" + (f"; the last lines of its log:\n{log}" if log else "")
 
@@ -210,32 +212,15 @@ class Child:
         return pipe
 
 
-def _describe_exit_code(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"signal {signal.Signals(-code).name}"
-    except ValueError:
-        return f"signal {-code}"
-
-
 @frozen
 class ServerOptions:
-    """The options of a server. Models with equal options share one.
+    """The options of a server. Models with equal options share one."""
 
-    Attributes:
-        weights: The GGUF file.
-        threads: Threads that compute; None: about one for each usable core.
-        context: The most tokens of one conversation.
-        slots: The most conversations that are answered at the same time.
-        adapter: An adapter for the weights. A request uses it if it has the field `lora` with the scale 1.
-    """
-
-    weights: Path
-    threads: int | None = None
-    context: int = CONTEXT_TOKENS
-    slots: int = SLOTS
-    adapter: Adapter | None = None
+    weights: Path  # the GGUF file
+    threads: int | None = None  # that compute; None: about one for each usable core
+    context: int = CONTEXT_TOKENS  # the most tokens of one conversation
+    slots: int = SLOTS  # the most conversations that are answered at the same time
+    adapter: Adapter | None = None  # a request uses it if it has the field `lora` with the scale 1
 
 
 class LocalServer(Child):
@@ -293,8 +278,8 @@ def get_shared_server(
 ) -> LocalServer:
     """Return the running server with these options, or start one as `start_server` does. It ends with the program."""
     options = check_options(options)
-    with _registry.lock:
-        shared = _registry.servers.setdefault((os.getpid(), options, tuple(command or ())), _SharedServer())
+    with _servers_lock:
+        shared = _servers.setdefault((os.getpid(), options, tuple(command or ())), _SharedServer())
     with shared.lock:  # while one thread loads the weights, others wait here
         if shared.server is None or not shared.server.is_alive:
             if shared.server is not None:
@@ -305,9 +290,9 @@ def get_shared_server(
 
 def stop_all() -> None:
     """End every server that `get_shared_server` started in this process."""
-    with _registry.lock:
-        own = [key for key in _registry.servers if key[0] == os.getpid()]  # a fork must not stop its parent's
-        stopped = [_registry.servers.pop(key) for key in own]
+    with _servers_lock:
+        own = [key for key in _servers if key[0] == os.getpid()]  # a fork must not stop its parent's
+        stopped = [_servers.pop(key) for key in own]
     for shared in stopped:
         if shared.server is not None:
             shared.server.stop()
@@ -321,15 +306,8 @@ class _SharedServer:
         self.server: LocalServer | None = None
 
 
-class _ServerRegistry:
-    """All shared servers, by process id, options and command."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.servers: dict[tuple[int, ServerOptions, tuple[str, ...]], _SharedServer] = {}
-
-
-_registry = _ServerRegistry()
+_servers: dict[tuple[int, ServerOptions, tuple[str, ...]], _SharedServer] = {}  # by process id, options and command
+_servers_lock = threading.Lock()
 atexit.register(stop_all)
 
 

@@ -58,19 +58,14 @@ def resolve_model(
         return _on_known_server(where, SERVERS[where], model, environ, retry)
     if where in SERVERS:
         raise UsageError(f"{name!r} names an endpoint and no model; write {where}:NAME")
-    raise UsageError(
-        f"{name!r} names no endpoint that is known; {_cure(where, model if colon else None, other_endpoints)}"
-    )
-
-
-def _cure(where: str, model: str | None, other_endpoints: Iterable[str]) -> str:
-    """Return what to write instead of a name whose endpoint is not known; `model` is None if it names no endpoint."""
-    if model is None:
-        return f"write {NAME_FORMS}"
     known = (*SERVERS, *other_endpoints)
-    if similar := nearest(where, known, likeness=0.7):
-        return f"did you mean {similar}:{model or 'NAME'}?"
-    return f"there are {', '.join(known)}; write openai:NAME for example, https://…/v1#NAME, or local"
+    if not colon:
+        cure = f"write {NAME_FORMS}"
+    elif similar := nearest(where, known, likeness=0.7):
+        cure = f"did you mean {similar}:{model or 'NAME'}?"
+    else:
+        cure = f"there are {', '.join(known)}; write openai:NAME for example, https://…/v1#NAME, or local"
+    raise UsageError(f"{name!r} names no endpoint that is known; {cure}")
 
 
 def connect(

@@ -198,4 +198,6 @@ def get_dialect_choice(model: Model) -> DialectChoice:
 async def choose_model_dialect(model: Model) -> DialectChoice:
     """Return the dialect of a model, after asking its server if the dialect would be a guess."""
     choose: Callable[[], Awaitable[DialectChoice]] | None = getattr(model, "choose_dialect", None)
-    return get_dialect_choice(model) if choose is None else await choose()
+    if choose is not None:
+        return await choose()
+    return DialectChoice(name=model.dialect, reason="named by the model object")

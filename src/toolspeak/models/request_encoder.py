@@ -56,7 +56,7 @@ class RequestEncoder:
         self._frame: _Frame | None = None  # of the last request
         encode, quirks, vendor = self._wire.encode_message, endpoint.quirks, self._vendor
         # None if the API does not write each message by itself.
-        self._write = None if encode is None else lambda message: encode(message, quirks, vendor)
+        self._write: Callable[[Message], str] | None = encode and (lambda message: encode(message, quirks, vendor))
 
     def encode(self, request: Request) -> EncodedRequest:
         """Return a request as it is sent."""
@@ -81,7 +81,9 @@ class RequestEncoder:
         added = json.dumps(extra) if extra else ""  # fields that a program may change between two requests
         settings = (*shown.tools, shown.choice, shown.parallel, shown.constraint, request.stream, request.sampling)
         frame = self._frame
-        if frame is None or not _are_identical(frame.settings, settings) or frame.extra != added:
+        # The same objects: equal ones may be written differently, as 1 and 1.0 are.
+        is_same = frame and len(frame.settings) == len(settings) and all(map(is_, frame.settings, settings))
+        if frame is None or not is_same or frame.extra != added:
             frame = self._frame = self._build_frame(request, extra, settings, added)
         sent = request.sent if request.sent is not None else SentMessages()
         texts = filter(None, sent.write(shown.messages, self._write))  # some answers are not sent back
@@ -120,11 +122,6 @@ class RequestEncoder:
             grammar=constraint.grammar if constraint else None,
             extra=extra or None,
         )
-
-
-def _are_identical(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
-    """Whether these are the same objects. Equal ones may be written differently, as 1 and 1.0 are."""
-    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def _break_in_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -68,19 +68,13 @@ CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
 
 
 class RequestFailed(Exception):
-    """A request failed before anything of an answer arrived.
-
-    Attributes:
-        error: The error to raise if the request is not sent again.
-        wait: Seconds that the endpoint asks to wait; None if it does not say.
-        can_retry: Whether the same request may succeed later.
-    """
+    """A request failed before anything of an answer arrived."""
 
     def __init__(self, error: ModelError, wait: float | None = None, *, can_retry: bool = True) -> None:
         super().__init__(str(error))
-        self.error = error
-        self.wait = wait
-        self.can_retry = can_retry
+        self.error = error  # to raise if the request is not sent again
+        self.wait = wait  # the seconds that the endpoint asks to wait; None if it does not say
+        self.can_retry = can_retry  # whether the same request may succeed later
 
 
 class NotReached(Exception):

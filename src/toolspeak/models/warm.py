@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from toolspeak.models.adapters import Adapter
 from toolspeak.models.local import (
     MAX_LOG_LINES,
     STARTUP_TIMEOUT_SECONDS,
@@ -163,7 +162,13 @@ class _Files:
         """Return the files of the server with these options. The lock files are created."""
         # Another version of toolspeak may serve in another way.
         identity = [str(options.weights), options.threads, options.context, options.slots, list(command or ())]
-        adapter = _identify(options.adapter)
+        adapter: list[str | int] | None = None
+        if options.adapter is not None:
+            try:
+                status = options.adapter.path.stat()
+            except OSError as error:
+                raise UsageError(f"cannot read the adapter {options.adapter.path}: {error.strerror}") from None
+            adapter = [str(options.adapter.path), status.st_size, status.st_mtime_ns]  # it may be trained anew
         digest = hashlib.sha256(json.dumps([__version__, sys.executable, *identity, adapter]).encode()).hexdigest()
         files = _Files(folder, digest[:16])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -202,17 +207,6 @@ class _Files:
             ends_after=options["idle_seconds"],
             started=self.options.stat().st_mtime,
         )
-
-
-def _identify(adapter: Adapter | None) -> list[str | int] | None:
-    """Return what tells an adapter from others, and from itself after it was trained anew."""
-    if adapter is None:
-        return None
-    try:
-        status = adapter.path.stat()
-    except OSError as error:
-        raise UsageError(f"cannot read the adapter {adapter.path}: {error.strerror}") from None
-    return [str(adapter.path), status.st_size, status.st_mtime_ns]
 
 
 def _is_locked(path: Path) -> bool:

@@ -141,7 +141,7 @@ def is_verified(weights: Weights, path: Path) -> bool:
             return False
         state = _state(weights, path)
         with contextlib.suppress(OSError, ValueError, RecursionError):
-            if json.loads(_record_path(path).read_bytes()) == state:
+            if json.loads(path.with_name(f"{path.name}.verified").read_bytes()) == state:
                 return True
         if not is_intact(weights, path):
             return False
@@ -168,10 +168,6 @@ def _state(weights: Weights, path: Path) -> dict[str, Any]:
     }
 
 
-def _record_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.verified")
-
-
 def _write_record(path: Path, state: dict[str, Any]) -> None:
     """Write the record, readable by its owner only. Without it, the hash is computed again the next time."""
     with contextlib.suppress(OSError):  # the folder may be read-only
@@ -179,7 +175,7 @@ def _write_record(path: Path, state: dict[str, Any]) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(state, file)
-            Path(name).replace(_record_path(path))
+            Path(name).replace(path.with_name(f"{path.name}.verified"))
         except OSError:
             Path(name).unlink(missing_ok=True)
             raise

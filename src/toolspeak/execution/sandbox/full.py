@@ -72,10 +72,28 @@ def run_full(
         UsageError: The code cannot be confined here, or a part of the confinement could not be set up; nothing ran.
     """
     confinement = detect_confinement() if confinement is None else confinement
-    _check_available(confinement, unsafe_local)
+    if os.name != "posix":
+        raise UsageError("Python in a process of its own needs Linux or macOS; use mode='monty' here")
+    if not confinement.is_sufficient and not unsafe_local:
+        raise UsageError(
+            "Python code cannot be confined on this machine: it needs Linux with Landlock and seccomp (5.13 or later, "
+            "on x86_64 or aarch64), or bubblewrap (bwrap); use mode='monty', or unsafe_local=True to run it with all "
+            "your rights"
+        )
     user = _choose_user_id() if os.geteuid() == 0 and sys.platform.startswith("linux") else None
     with _work_folder(user) as folder, tempfile.TemporaryFile() as plan:
-        plan.write(json.dumps(_build_plan(code, limits, confinement, user)).encode())
+        content = {
+            "code": code,
+            "output": limits.output,
+            "seconds": math.ceil(limits.seconds) + 2,  # of CPU time; the wall-clock time is watched by the parent
+            "memory": limits.memory,
+            "file_size": limits.disk // 4,  # the kernel keeps this limit, for each file alone
+            "user": user,
+            "landlock": confinement.landlock,
+            "seccomp": confinement.seccomp,
+            "bubblewrap": confinement.bubblewrap is not None,
+        }
+        plan.write(json.dumps(content).encode())
         plan.seek(0)
         files = HeldFiles(folder, limits.disk // 4, user, removed=confinement.landlock)
         monitor = _ChildMonitor(limits, files)
@@ -97,32 +115,6 @@ def run_full(
         finally:
             files.close()
     return _build_result(command_exit, monitor, limits)
-
-
-def _check_available(confinement: Confinement, unsafe_local: bool) -> None:
-    if os.name != "posix":
-        raise UsageError("Python in a process of its own needs Linux or macOS; use mode='monty' here")
-    if not confinement.is_sufficient and not unsafe_local:
-        raise UsageError(
-            "Python code cannot be confined on this machine: it needs Linux with Landlock and seccomp (5.13 or later, "
-            "on x86_64 or aarch64), or bubblewrap (bwrap); use mode='monty', or unsafe_local=True to run it with all "
-            "your rights"
-        )
-
-
-def _build_plan(code: str, limits: SandboxLimits, confinement: Confinement, user: int | None) -> dict[str, Any]:
-    """Build what the child reads from its standard input."""
-    return {
-        "code": code,
-        "output": limits.output,
-        "seconds": math.ceil(limits.seconds) + 2,  # of CPU time; the wall-clock time is watched by the parent
-        "memory": limits.memory,
-        "file_size": limits.disk // 4,  # the kernel keeps this limit, for each file alone
-        "user": user,
-        "landlock": confinement.landlock,
-        "seccomp": confinement.seccomp,
-        "bubblewrap": confinement.bubblewrap is not None,
-    }
 
 
 def _build_command(confinement: Confinement, limits: SandboxLimits, *, root: bool) -> list[str]:
@@ -153,7 +145,11 @@ def _choose_user_id() -> int:
     import grp
     import pwd
 
-    mapped = _count_user_ids()
+    try:
+        rows = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
+    except OSError:
+        rows = []
+    mapped = max((int(first) + int(count) for first, _, count in rows), default=65_536)  # as often in a container
     # Far above all real ids or, where only some ids exist (in a container), above most.
     for numbers in (range(1_900_000_000, 1_901_000_000), range(62_000, 65_000)):
         if numbers[-1] >= mapped:
@@ -170,22 +166,10 @@ def _choose_user_id() -> int:
     raise UsageError("no number of a user is free to run Python code as; run as another user than root")
 
 
-def _count_user_ids() -> int:
-    """Return how many user ids exist: all of them, or in a container often 65,536."""
-    try:
-        rows = [line.split() for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
-    except OSError:
-        return 65_536
-    return max((int(first) + int(count) for first, _, count in rows), default=65_536)
-
-
 class _ChildMonitor:
-    """What the parent sees of the child: its output, its reports, its files and the time.
+    """What the parent sees of the child: its output, its reports about itself (JSON objects), its files and the time.
 
-    Attributes:
-        stdout: What the code printed.
-        reports: What the child reported about itself, one JSON object a line.
-        ready: Whether the child has reported anything, so that the time of the code is running.
+    When it is `ready`, it has reported something, and the time of the code is running.
     """
 
     def __init__(self, limits: SandboxLimits, files: "HeldFiles") -> None:
@@ -215,7 +199,11 @@ class _ChildMonitor:
 
 
 def _build_result(command_exit: CommandExit, monitor: _ChildMonitor, limits: SandboxLimits) -> CodeResult:
-    reports = _parse_reports(monitor.reports.text())
+    reports: list[dict[str, Any]] = []
+    for line in monitor.reports.text().splitlines():
+        with suppress(ValueError, RecursionError):  # a line that is not a JSON object is not of `child/launch.py`
+            if isinstance(report := json.loads(line), dict):
+                reports.append(cast("dict[str, Any]", report))
     # The first report is written before the code runs, so it can be trusted.
     if not reports or not reports[0].get("ready"):
         if command_exit.stop_reason is None or reports:
@@ -233,16 +221,6 @@ def _build_result(command_exit: CommandExit, monitor: _ChildMonitor, limits: San
     texts = (last.get("value"), last["error"])
     value, error = (text[: limits.output] if isinstance(text, str) else None for text in texts)
     return CodeResult(mode="full", value=value, stdout=stdout, error=error)
-
-
-def _parse_reports(text: str) -> list[dict[str, Any]]:
-    """Parse the reports in order. A line that is not a JSON object was not written by `child/launch.py`."""
-    reports: list[dict[str, Any]] = []
-    for line in text.splitlines():
-        with suppress(ValueError, RecursionError):
-            if isinstance(report := json.loads(line), dict):
-                reports.append(cast("dict[str, Any]", report))
-    return reports
 
 
 def _describe_exit(code: int) -> str:
@@ -378,21 +356,15 @@ def remove_folder(folder: Path) -> None:
         inside = waiting.pop()
         with suppress(OSError):
             for entry in list(os.scandir(inside)):
-                waiting += _remove_entry(entry, names)
+                path = Path(entry.path)
+                with suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        path.chmod(0o700)  # the code may have removed its owner's rights
+                        waiting.append(path.rename(next(names)))
+                    else:
+                        path.unlink()
         if inside != folder:
             with suppress(OSError):
                 inside.rmdir()
     with suppress(OSError):
         folder.rmdir()
-
-
-def _remove_entry(entry: os.DirEntry[str], names: Iterator[Path]) -> list[Path]:
-    """Remove a file or a link. Move a folder up instead, and return its new path, to be emptied next."""
-    path = Path(entry.path)
-    with suppress(OSError):
-        if not entry.is_dir(follow_symlinks=False):
-            path.unlink()
-            return []
-        path.chmod(0o700)  # the code may have removed its owner's rights
-        return [path.rename(next(names))]
-    return []

@@ -12,7 +12,7 @@ thousand times, and so on: such a value is small in memory, and its `repr` endle
 
 import importlib
 import importlib.util
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -160,7 +160,8 @@ class MontyProgram:
             session = self._stack.enter_context(pool.checkout(limits=limits, os_policy={"random_start": {"seed": 0}}))
         except OSError as error:
             raise UsageError(f"monty could not start: {error}; pip install toolspeak[sandbox] brings it") from error
-        lookup = dict.fromkeys(self._names, _mark_function)
+        stand_in: Callable[..., None] = lambda *args, **kwargs: None  # noqa: E731 (functions are called elsewhere)
+        lookup = dict.fromkeys(self._names, stand_in)
         return self._step(lambda: session.feed_start(self._code, external_lookup=lookup, print_callback=self._printed))
 
     def resume(self, value: Any) -> ProgramCall | CodeResult:
@@ -200,10 +201,6 @@ class MontyProgram:
 
     def _finish(self, value: str | None = None, error: str | None = None) -> CodeResult:
         return CodeResult(mode="monty", value=value, stdout=self._printed.text, error=error)
-
-
-def _mark_function(*args: Any, **kwargs: Any) -> None:
-    """Stand for a function of the host, which is called elsewhere."""
 
 
 def format_value(value: Any, max_chars: int) -> str:

@@ -21,9 +21,6 @@ from toolspeak.values.frozen import frozen
 POLL_SECONDS = 0.05
 """The longest time between two calls of `stop_reason`, when nothing is printed."""
 
-TERMINATION_SECONDS = 5.0
-"""How long a command has to end its processes by itself before its process group is killed."""
-
 
 def python_program() -> str:
     """Return the path of this Python, outside of any virtual environment."""
@@ -31,11 +28,7 @@ def python_program() -> str:
 
 
 class OutputBuffer:
-    """Keeps the beginning and the end of an output. The middle is dropped, not stored.
-
-    Attributes:
-        size: How many bytes were added, dropped ones included.
-    """
+    """Keeps the beginning and the end of an output. The middle is dropped, not stored, but counts for its `size`."""
 
     def __init__(self, max_bytes: int) -> None:
         self._half = max(1, max_bytes // 2)
@@ -72,15 +65,10 @@ class ProgramStartError(UsageError):
 
 @frozen
 class CommandExit:
-    """How a command ended.
+    """How a command ended."""
 
-    Attributes:
-        code: The exit code; negative: the number of the signal that ended it.
-        stop_reason: Why it was stopped; `None` if it ended by itself.
-    """
-
-    code: int
-    stop_reason: str | None
+    code: int  # the exit code; negative: the number of the signal that ended it
+    stop_reason: str | None  # `None` if it ended by itself
 
 
 def run_supervised(
@@ -96,20 +84,27 @@ def run_supervised(
 ) -> CommandExit:
     """Run a command until it ends, or until `stop_reason` returns a reason to end it.
 
-    Args:
-        command: The program and its arguments.
-        cwd: The folder it starts in.
-        env: Its whole environment.
-        stdin: Its standard input.
-        stdout: Receives its standard output.
-        stderr: Receives its standard error; `None` joins that to `stdout`.
-        stop_reason: Called with the process id, after every piece of output and at least every `POLL_SECONDS`.
-        ends_itself: Whether the command, as `builtin/_keeper.py`, ends all of its processes when it receives `SIGTERM`.
+    `stderr` joins `stdout` if it is None. `stop_reason` is called with the process id, after every piece of output and
+    at least every `POLL_SECONDS`. `ends_itself` says whether the command, as `builtin/_keeper.py`, ends all of its
+    processes when it receives `SIGTERM`.
 
     Raises `ProgramStartError` if the program is missing or may not be executed, and `OSError` if the command could not
     be started for another reason.
     """
-    process = _start(command, cwd, env, stdin, subprocess.STDOUT if stderr is None else subprocess.PIPE)
+    try:
+        process = subprocess.Popen(  # noqa: S603 (what runs is the caller's to decide)
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if stderr is None else subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        if error.filename != command[0]:  # the folder, not the program
+            raise
+        raise ProgramStartError(f"{command[0]} cannot be started: {error.strerror}") from error
     reason = None
     with process, selectors.DefaultSelector() as selector:
         try:
@@ -129,19 +124,6 @@ def run_supervised(
             _kill_group(process)
             process.wait()
     return CommandExit(code=process.returncode, stop_reason=reason)
-
-
-def _start(
-    command: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: IO[bytes] | int, stderr: int
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(  # noqa: S603 (what runs is the caller's to decide)
-            command, cwd=cwd, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True
-        )
-    except (FileNotFoundError, PermissionError) as error:
-        if error.filename != command[0]:  # the folder, not the program
-            raise
-        raise ProgramStartError(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
 def _read(selector: selectors.BaseSelector, seconds: float) -> bool:
@@ -166,10 +148,10 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """Ask the leader to end all of its processes and itself, and wait for that."""
+    """Ask the leader to end all of its processes and itself, and wait for that, for some seconds."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(process.pid, signal.SIGTERM)  # not send_signal, which would reap it
-    deadline = time.monotonic() + TERMINATION_SECONDS
+    deadline = time.monotonic() + 5.0
     while not _has_ended(process) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS / 10)
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any, TypeAlias, cast
 
 from toolspeak.values.errors import UsageError
@@ -226,27 +226,21 @@ def find_nearest(sought: str, known: Sequence[str]) -> int | None:
 
 def describe_difference(recorded: str, sent: str, *, names: tuple[str, str] = ("recorded", "sent")) -> str:
     """Return a short unified diff of two canonical texts."""
-    lines = list(difflib.unified_diff(_split(recorded), _split(sent), *names, n=1, lineterm=""))
+    # Indented JSON in lines, and its texts where they have line breaks.
+    old, new = (text.replace("\\n", "\\n\n").split("\n") for text in (recorded, sent))
+    lines = list(difflib.unified_diff(old, new, *names, n=1, lineterm=""))
     shown = list(_shorten_lines(lines[:MAX_DIFF_LINES]))
     if len(lines) > MAX_DIFF_LINES:
         shown.append(f"… and {len(lines) - MAX_DIFF_LINES} lines more")
     return "\n".join(shown)
 
 
-def _split(text: str) -> list[str]:
-    """Split indented JSON into lines, and its texts where they have line breaks."""
-    return text.replace("\\n", "\\n\n").split("\n")
-
-
 def _shorten_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a diff. Of a long line, the part around the first difference to its counterpart is shown."""
     for number, line in enumerate(lines):
         others = lines[max(number - 1, 0) : number] if line[:1] == "+" else lines[number + 1 : number + 2]
-        start = max((_common_chars(line[1:], other[1:]) for other in others), default=0)
+        prefixes = (commonprefix((line[1:], other[1:])) for other in others)  # noqa: RUF071 (characters are meant)
+        start = max(map(len, prefixes), default=0)
         skipped = max(start - MAX_DIFF_CHARS // 2, 0) if len(line) > MAX_DIFF_CHARS else 0
         text = ("…" if skipped else "") + line[1 + skipped :]
         yield line[:1] + (text if len(text) <= MAX_DIFF_CHARS else f"{text[: MAX_DIFF_CHARS - 1]}…")
-
-
-def _common_chars(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -224,7 +224,6 @@ class RecordingModel(HttpModel):
         self._writer = writer
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Yield the pieces of an answer in batches, as they arrive, and record the exchange."""
         self._writer.add_model(RecordedModel(name=self.name, dialect=self.dialect, context=self.context_tokens))
         return super().ask(request)
 
@@ -257,7 +256,6 @@ class RecordingEmbeddedModel(EmbeddedModel):
         return await self._recorded.find_endpoint()
 
     def ask(self, request: Request) -> AsyncGenerator[Sequence[Piece]]:
-        """Yield the pieces of an answer in batches, as they arrive, and record the exchange."""
         self._writer.add_model(
             RecordedModel(name=self.name, dialect=self.dialect, weights=self.weights.name, context=self.context_tokens)
         )

@@ -14,7 +14,7 @@ import os
 import sys
 import traceback
 from io import TextIOWrapper
-from types import CodeType, ModuleType, TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from .confine import confine
@@ -79,19 +79,12 @@ def _run(code: str) -> Any:
     module = ModuleType("__main__")
     module.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = module  # dataclasses and pickle look up the module of a class here
-    body, last = _compile(code)
-    exec(body, module.__dict__)  # noqa: S102 (this is the sandbox)
-    return None if last is None else eval(last, module.__dict__)  # noqa: S307 (as above)
-
-
-def _compile(code: str) -> tuple[CodeType, CodeType | None]:
-    """Compile the code, and separately its last expression, if it ends with one."""
     tree = ast.parse(code, FILE_NAME)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     body = compile(tree, FILE_NAME, "exec")
-    if not isinstance(last, ast.Expr):
-        return body, None
-    return body, compile(ast.Expression(last.value), FILE_NAME, "eval")
+    value = compile(ast.Expression(last.value), FILE_NAME, "eval") if isinstance(last, ast.Expr) else None
+    exec(body, module.__dict__)  # noqa: S102 (this is the sandbox)
+    return None if value is None else eval(value, module.__dict__)  # noqa: S307 (as above)
 
 
 def _format_error(error: BaseException) -> str:
